@@ -1,0 +1,75 @@
+"""The exceptions of the package, one tree.
+
+::
+
+    SgpError                     base: every error whose message is meant for the user
+    |- InputError                something given from outside cannot be used
+    |  |- PddlError              a PDDL text: file, line, what was expected
+    |  |  `- UnsupportedPddl     correct PDDL that the package does not handle, named
+    |  |- PlanError              a plan that does not fit its problem
+    |  |- DomainMismatch         a model or plan of another domain
+    |  |- SuiteError             a suite, split or folder of problems
+    |  `- ConfigurationError     a setting outside its range, or two that conflict
+    |- ToolError                 an external program is missing or failed
+    |- UnsolvableProblem         an expert planner proved that no plan exists
+    |- StoreError                a file of the store is damaged or of another version
+    `- ValidationDisagreement    our simulator and VAL judge one plan differently
+
+Every message is one sentence with the value, what was expected and the remedy. Not solving a problem is no
+error but an `Outcome`.
+"""
+
+from __future__ import annotations
+
+
+class SgpError(Exception):
+    """Base of every error whose message is meant for the user."""
+
+
+class InputError(SgpError):
+    """Something given from outside cannot be used."""
+
+
+class PddlError(InputError):
+    """A PDDL text cannot be used; `source` and `line` (from 1, or None) say where."""
+
+    def __init__(self, message: str, source: str = "PDDL text", line: int | None = None):
+        self.source, self.line = source, line
+        place = source if line is None else f"{source}, line {line}"
+        super().__init__(f"{place}: {message}")
+
+
+class UnsupportedPddl(PddlError):
+    """Correct PDDL that the package does not handle."""
+
+
+class PlanError(InputError):
+    """A plan does not fit its problem."""
+
+
+class DomainMismatch(InputError):
+    """A model, plan or problem belongs to another domain."""
+
+
+class SuiteError(InputError):
+    """A suite, split or folder of problems cannot be used."""
+
+
+class ConfigurationError(InputError):
+    """A setting is outside its range, or two settings conflict."""
+
+
+class ToolError(SgpError):
+    """An external program is missing or failed."""
+
+
+class UnsolvableProblem(SgpError):
+    """An expert planner proved that the problem has no plan."""
+
+
+class StoreError(SgpError):
+    """A file of the store is damaged, incomplete or of another version."""
+
+
+class ValidationDisagreement(SgpError):
+    """Our simulator and VAL judge one plan differently: a defect, never a failed plan."""

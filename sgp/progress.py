@@ -1,0 +1,55 @@
+"""Progress bars on standard error for anything that may take over a second."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from tqdm.auto import tqdm
+
+Item = TypeVar("Item")
+
+
+def _bar(iterable: Iterable[Item] | None, description: str, total: int | None) -> tqdm[Item]:
+    terminal = sys.stderr.isatty()
+    return tqdm(
+        iterable,
+        desc=description,
+        total=total,
+        file=sys.stderr,
+        disable=os.environ.get("SGP_PROGRESS") == "0",
+        delay=1.0,  # shorter work needs no bar
+        mininterval=0.2 if terminal else 5.0,
+        dynamic_ncols=terminal,
+        leave=not terminal,
+    )
+
+
+def track(iterable: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
+    """Iterates with a bar that says what runs, how far it is and how long it will take."""
+    yield from _bar(iterable, description, total)
+
+
+class Bar:
+    """A bar that is moved by hand."""
+
+    def __init__(self, bar: tqdm[None]):
+        self._bar = bar
+
+    def advance(self, count: int = 1) -> None:
+        """Counts `count` more as done."""
+        self._bar.update(count)
+
+    def say(self, text: str) -> None:
+        """Shows a short text behind the bar."""
+        self._bar.set_postfix_str(text, refresh=False)
+
+
+@contextmanager
+def progress(description: str, total: int) -> Iterator[Bar]:
+    """A bar for work that reports itself, `total` units of it."""
+    with _bar(None, description, total) as bar:
+        yield Bar(bar)
