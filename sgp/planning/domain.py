@@ -1,0 +1,123 @@
+"""What the house knows of a domain beyond its PDDL: sizes, a generator, and extras for people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from sgp.errors import ConfigurationError
+from sgp.planning.pddl import DomainText, read_domain
+
+Arguments = Mapping[str, int]
+
+
+def _always(**arguments: int) -> bool:
+    return True
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """The arguments of a generator and the size equation.
+
+    `bounds` gives each argument's least and greatest value (None: unbounded), `count` the number of objects
+    (constants included), growing with every argument, and `allowed` what else the arguments must satisfy together.
+    `free` are arguments that do not change the number of objects (how many packages have a goal, say).
+    """
+
+    bounds: Mapping[str, tuple[int, int | None]]
+    count: Callable[..., int]
+    allowed: Callable[..., bool] = _always
+    free: frozenset[str] = frozenset()
+
+    def check(self, arguments: Arguments) -> None:
+        """Raises ConfigurationError for arguments that are unknown, missing, out of bounds or in conflict."""
+        for name in arguments:
+            if name not in self.bounds:
+                raise ConfigurationError(f"unknown argument {name}; expected {', '.join(self.bounds)}")
+        for name, (least, most) in self.bounds.items():
+            if name not in arguments:
+                if name in self.free:
+                    continue
+                raise ConfigurationError(f"argument {name} is missing; expected {', '.join(self.bounds)}")
+            value = arguments[name]
+            if value < least or (most is not None and value > most):
+                raise ConfigurationError(f"{name} is {value}; expected {least} to {most or 'any number'}")
+        if not self.allowed(**arguments):
+            listed = ", ".join(f"{name} {value}" for name, value in arguments.items())
+            raise ConfigurationError(f"the arguments conflict ({listed}); see the domain's size constraints")
+
+    def solutions(self, size: int) -> list[dict[str, int]]:
+        """All arguments (free ones left out) with exactly `size` objects, by plain enumeration."""
+        names = [name for name in self.bounds if name not in self.free]
+        least = {name: self.bounds[name][0] for name in names}
+        return [found for found in self._enumerate(names, least, size) if self.allowed(**found)]
+
+    def _enumerate(self, names: Sequence[str], chosen: dict[str, int], size: int) -> Iterator[dict[str, int]]:
+        """Raises each argument in turn while the least that the others can add still fits."""
+        if not names:
+            if self.count(**chosen) == size:
+                yield dict(chosen)
+            return
+        name, rest = names[0], names[1:]
+        least, most = self.bounds[name]
+        value = least
+        while (most is None or value <= most) and self.count(**{**chosen, name: value}) <= size:
+            yield from self._enumerate(rest, {**chosen, name: value}, size)
+            value += 1
+
+
+@dataclass(frozen=True)
+class Domain:
+    """One planning domain. A domain without extras still plans.
+
+    `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL from a
+    random generator and checked arguments; `splits` maps a bundled suite's name to its splits and, for each split, to
+    the generator's arguments, one entry per problem.
+    """
+
+    name: str
+    title: str
+    models: Mapping[str, str]
+    sizes: Sizes
+    generator: Callable[..., str]
+    aliases: tuple[str, ...] = ()
+    splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
+
+    @cached_property
+    def texts(self) -> dict[str, DomainText]:
+        """What each model declares."""
+        return {
+            vocabulary: read_domain(pddl, f"{self.name} ({vocabulary})") for vocabulary, pddl in self.models.items()
+        }
+
+    def generate(self, rng: np.random.Generator, **arguments: int) -> str:
+        """One problem's PDDL. Raises ConfigurationError for arguments that the sizes do not allow."""
+        self.sizes.check(arguments)
+        return self.generator(rng, **arguments)
+
+    def generate_size(self, rng: np.random.Generator, size: int) -> str:
+        """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation."""
+        solutions = self.sizes.solutions(size)
+        if not solutions:
+            raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try another size")
+        return self.generate(rng, **solutions[int(rng.integers(len(solutions)))])
+
+    def serves(self, text: DomainText) -> bool:
+        """Whether a domain's text has the predicates and actions of one of this domain's models."""
+        return any(text.signature == own.signature for own in self.texts.values())
+
+
+def problem_pddl(name: str, domain: str, objects: Sequence[str], init: Sequence[str], goal: Sequence[str]) -> str:
+    """The text of a problem, one fact a line."""
+
+    def lines(facts: Sequence[str]) -> str:
+        return "".join(f"\n    {fact}" for fact in facts)
+
+    return (
+        f"(define (problem {name})\n  (:domain {domain})\n  (:objects {' '.join(objects)})\n"
+        f"  (:init{lines(init)})\n  (:goal (and{lines(goal)})))\n"
+    )

@@ -1,0 +1,131 @@
+"""Expert plans by Fast Downward, run as a subprocess through its driver."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from sgp.errors import ConfigurationError, ToolError, UnsolvableProblem
+from sgp.planning.pddl import Action, Problem, normalise, parse_plan
+
+# Exit codes of Fast Downward's driver (its module returncodes).
+_SUCCESS = {0, 1, 2, 3}
+_UNSOLVABLE = {10, 11}
+_GAVE_UP = {12, 20, 21, 22, 23, 24}
+_GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
+
+
+@dataclass(frozen=True)
+class Stage:
+    """One attempt: the driver's arguments after the input files (or an alias), and its time limit in seconds."""
+
+    name: str
+    seconds: float
+    search: str = ""
+    alias: str = ""
+
+    def __post_init__(self) -> None:
+        if self.seconds <= 0:
+            raise ConfigurationError(f"expert stage {self.name} has {self.seconds} seconds; expected a positive number")
+        if bool(self.search) == bool(self.alias):
+            raise ConfigurationError(f"expert stage {self.name} needs either a search or an alias, not both")
+
+
+OPTIMAL = Stage("astar-lmcut", 60.0, search="astar(lmcut())")  # state-centric, appendix G.1
+SATISFICING = Stage("gbfs-ff", 300.0, search="eager_greedy([ff()])")  # state-centric, appendix G.1
+STAGES = (OPTIMAL, SATISFICING)
+
+
+@dataclass(frozen=True)
+class ExpertPlan:
+    """A kept plan: of which PDDL, by which planner and configuration, in how many seconds.
+
+    `plan` is None where no stage found one.
+    """
+
+    problem: str
+    sha256: str
+    plan: tuple[Action, ...] | None
+    planner: str
+    configuration: str
+    seconds: float
+
+
+def fast_downward_driver() -> Path:
+    """Where Fast Downward's driver stands. Raises ToolError where it is missing."""
+    package = importlib.util.find_spec("up_fast_downward")
+    driver = Path(package.origin).parent / "downward" / "fast-downward.py" if package and package.origin else None
+    if driver is None or not driver.is_file():
+        raise ToolError("Fast Downward is missing; install it with 'pip install up-fast-downward==1.0.0'")
+    return driver
+
+
+def find_plan(
+    problem: Problem, stages: Sequence[Stage] = STAGES, memory_mb: int = 4096, driver: Path | None = None
+) -> ExpertPlan:
+    """The plan of the first stage that finds one.
+
+    Raises UnsolvableProblem where a stage proves that there is none, ToolError where Fast Downward is missing or
+    fails. Running out of time or memory in every stage gives an ExpertPlan without a plan.
+    """
+    driver = driver or fast_downward_driver()
+    started = time.perf_counter()
+    plan: tuple[Action, ...] | None = None
+    tried: list[Stage] = []
+    for stage in stages:
+        tried.append(stage)
+        plan = _attempt(problem, stage, memory_mb, driver)
+        if plan is not None:
+            break
+    named = tried[-1:] if plan is not None else tried
+    return ExpertPlan(
+        problem=problem.name,
+        sha256=problem.sha256,
+        plan=plan,
+        planner="fast-downward",
+        configuration=", ".join(f"{stage.name} {stage.seconds:g}s" for stage in named),
+        seconds=round(time.perf_counter() - started, 3),
+    )
+
+
+def _attempt(problem: Problem, stage: Stage, memory_mb: int, driver: Path) -> tuple[Action, ...] | None:
+    with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
+        Path(folder, "domain.pddl").write_text(normalise(problem.domain_pddl), encoding="utf-8")
+        Path(folder, "problem.pddl").write_text(normalise(problem.problem_pddl), encoding="utf-8")
+        command = [sys.executable, str(driver), "--plan-file", "plan", "--sas-file", "output.sas"]
+        command += ["--overall-time-limit", f"{max(1, round(stage.seconds))}s"]
+        command += ["--overall-memory-limit", f"{memory_mb}M"]
+        command += ["--alias", stage.alias] if stage.alias else []
+        command += ["domain.pddl", "problem.pddl"]
+        command += ["--search", stage.search] if stage.search else []
+        try:
+            run = subprocess.run(
+                command,
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=stage.seconds + _GRACE_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return None
+        except OSError as error:
+            raise ToolError(f"Fast Downward could not be started ({error}); reinstall up-fast-downward") from error
+        plans = sorted(Path(folder).glob("plan*"))  # anytime configurations number their plans, the best one last
+        if run.returncode in _SUCCESS and plans:
+            return parse_plan(plans[-1].read_text(encoding="utf-8"), f"Fast Downward's plan for {problem.name}")
+    if run.returncode in _UNSOLVABLE:
+        raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
+    if run.returncode in _GAVE_UP:
+        return None
+    said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip()]
+    raise ToolError(
+        f"Fast Downward ({stage.name}) failed on {problem.name} with exit code {run.returncode}: "
+        f"{said[0].strip() if said else 'it printed nothing'}; check the PDDL and the installation of up-fast-downward"
+    )

@@ -1,0 +1,340 @@
+"""The only test-time loop: expand, rank, mask what was visited, keep the cheapest, until the goal."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.errors import ConfigurationError
+from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.task import State, Successor, Task
+
+HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
+HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
+TIE_RELATIVE = 1e-6  # torch's last bits depend on the size of the batch (2e-8)
+TIE_ABSOLUTE = 1e-9  # for costs around zero
+
+# As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
+_CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED = map(np.uint8, Mark)
+
+
+def horizon(size: int) -> int:
+    """Most actions of a plan for a problem of `size` objects (state-centric, appendix G.4)."""
+    return max(HORIZON_BASE, HORIZON_PER_OBJECT * size)
+
+
+@dataclass(frozen=True)
+class Limit:
+    """When to give up: on actions (None: `horizon`), seconds per problem, bytes of this process's memory."""
+
+    actions: int | None = None
+    seconds: float | None = None
+    memory: int | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("actions", "seconds", "memory"):
+            value = getattr(self, name)
+            if value is not None and value <= 0:
+                raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
+
+
+NO_LIMIT = Limit()
+
+
+@dataclass(frozen=True)
+class Planner:
+    """A policy, its candidates and a beam.
+
+    At each decision all candidates of the beam's nodes are pooled. States that were in the beam before are masked
+    (one visited set for the whole beam, the initial state in it); of several candidates with one key the cheapest,
+    or first among tied, stays. Costs within `TIE_RELATIVE` are tied and go to the first: nodes in the beam's order,
+    candidates in the order of the PDDL. The first goal state generated ends the search.
+    """
+
+    policy: Policy
+    successors: Successors = one_step
+    width: int = 1
+    batch: int = 64  # problems that advance together, so that the model is called on many rows
+
+    def __post_init__(self) -> None:
+        for name in ("width", "batch"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"planner's {name} is {getattr(self, name)}; expected at least 1")
+
+    def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
+        """One rollout of one problem."""
+        return self.solve_many([task], limit)[0]
+
+    def solve_many(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> list[Rollout]:
+        """Rollouts in the order of the tasks, which advance in lockstep, `batch` at a time."""
+        rollouts = dict(self.solve_each(tasks, limit))
+        return [rollouts[place] for place in sorted(rollouts)]
+
+    def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
+        """Each task's place and rollout as it ends, so that neither has to be kept; tasks are taken when needed.
+
+        Which tasks share a batch changes no rollout.
+        """
+        waiting = enumerate(tasks)
+        active: list[_Search] = []
+        while True:
+            for place, task in islice(waiting, self.batch - len(active)):
+                active.append(_Search(place, task, limit))
+                active[-1].begin(self.policy)
+            if not active:
+                return
+            _enforce(limit, active)
+            self._advance([search for search in active if search.outcome is None])
+            ended = [search for search in active if search.outcome is not None]
+            active = [search for search in active if search.outcome is None]
+            while ended:
+                search = ended.pop(0)
+                yield search.place, search.rollout()
+
+    def _advance(self, searches: Sequence[_Search]) -> None:
+        """One decision of every search, the policy called once for all."""
+        for search in searches:
+            search.expand(self.successors)
+        asked = [search for search in searches if search.nodes]
+        nodes = [node for search in asked for node in search.nodes]
+        choices = [choice for search in asked for choice in search.choices]
+        started = time.perf_counter()
+        rankings = self.policy.rank(nodes, choices) if nodes else []
+        seconds = time.perf_counter() - started
+        total = sum(map(len, choices))
+        taken = 0
+        for search in searches:
+            count = len(search.nodes)
+            search.seconds += seconds * sum(map(len, search.choices)) / max(total, 1)
+            search.choose(rankings[taken : taken + count], self)
+            taken += count
+
+
+class _Path:
+    """A node and the decisions that led to it, newest first."""
+
+    __slots__ = ("before", "node", "step")
+
+    def __init__(self, node: Node, step: Step | None = None, before: _Path | None = None):
+        self.node, self.step, self.before = node, step, before
+
+
+class _Search:
+    """One problem on its way."""
+
+    def __init__(self, place: int, task: Task, limit: Limit):
+        self.place, self.task, self.limit = place, task, limit
+        self.horizon = limit.actions or horizon(task.size)
+        self.seconds = 0.0
+        self.outcome: Outcome | None = None
+        self.reason = ""
+        self.beam = [_Path(Node(task, task.init))]
+        self.visited: set[State] = {task.init}
+        self.paths: list[_Path] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
+        self.nodes: list[Node] = []
+        self.choices: list[Sequence[Successor]] = []
+
+    def begin(self, policy: Policy) -> None:
+        refusal = policy.refuses(self.task)
+        if refusal is not None:
+            self.outcome, self.reason = Outcome.REFUSED, refusal
+        elif self.task.is_goal(self.task.init):
+            self.outcome = Outcome.SOLVED
+
+    def expand(self, successors: Successors) -> None:
+        started = time.perf_counter()
+        expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
+        expanded = [(path, choice) for path, choice in expanded if choice]
+        self.paths = [path for path, _ in expanded]
+        self.nodes = [path.node for path in self.paths]
+        self.choices = [choice for _, choice in expanded]
+        self.seconds += time.perf_counter() - started
+
+    def choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
+        """Ends the search or makes the next beam from the ranked candidates."""
+        started = time.perf_counter()
+        if not self.nodes:
+            self.outcome = Outcome.STUCK
+        else:
+            self._choose(rankings, planner)
+        self.seconds += time.perf_counter() - started
+
+    def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
+        pool = _Pool(self.paths, self.choices, rankings, planner.policy.additive)
+        goal = pool.find_goal(self.task)
+        if goal is not None:
+            self.beam = [pool.child(goal)]
+            self.outcome = Outcome.SOLVED
+            return
+        unvisited, within = pool.close(self.visited, self.horizon)
+        kept = pool.cheapest(planner.width)
+        if not kept:
+            if not unvisited:
+                self.outcome = Outcome.STUCK
+            elif not within:
+                self.outcome = Outcome.HORIZON
+            else:
+                self.outcome, self.reason = Outcome.REFUSED, "the policy rejects every unvisited candidate"
+            return
+        beam = [pool.child(place) for place in kept]
+        self.visited.update(path.node.state for path in beam)
+        self.beam = [path for path in beam if path.node.length < self.horizon]
+        if not self.beam:
+            self.beam, self.outcome = beam[:1], Outcome.HORIZON
+
+    def rollout(self) -> Rollout:
+        assert self.outcome is not None
+        steps = []
+        path: _Path | None = self.beam[0]
+        while path is not None and path.step is not None:
+            steps.append(path.step)
+            path = path.before
+        return Rollout(self.task, tuple(reversed(steps)), self.outcome, self.seconds, self.reason)
+
+
+class _Pool:
+    """The candidates of a whole beam in generation order, numbered from 0."""
+
+    def __init__(
+        self,
+        paths: Sequence[_Path],
+        choices: Sequence[Sequence[Successor]],
+        rankings: Sequence[Ranking],
+        additive: bool,
+    ):
+        self.paths, self.choices, self.rankings = paths, choices, rankings
+        self.origin = [(which, index) for which, choice in enumerate(choices) for index in range(len(choice))]
+        self.costs: NDArray[np.float64] = np.concatenate(
+            [_checked(ranking, len(choice)) for ranking, choice in zip(rankings, choices, strict=True)]
+        )
+        if additive:
+            self.costs = self.costs + np.repeat([path.node.cost for path in paths], [len(choice) for choice in choices])
+        self.marks = [np.zeros(len(choice), np.uint8) for choice in choices]
+        self.closed = np.isposinf(self.costs)
+        for which, index in (self.origin[place] for place in np.flatnonzero(self.closed)):
+            self.marks[which][index] |= _REJECTED
+
+    def candidate(self, place: int) -> Successor:
+        which, index = self.origin[place]
+        return self.choices[which][index]
+
+    def find_goal(self, task: Task) -> int | None:
+        goal = next((place for place in range(len(self.origin)) if task.is_goal(self.candidate(place).state)), None)
+        if goal is not None:
+            which, index = self.origin[goal]
+            self.marks[which][index] |= _GOAL
+        return goal
+
+    def close(self, visited: set[State], horizon: int) -> tuple[int, int]:
+        """Closes visited states and jumps beyond the horizon.
+
+        How many candidates are unvisited, and how many of these are within the horizon.
+        """
+        unvisited = within = 0
+        for place, (which, index) in enumerate(self.origin):
+            successor = self.choices[which][index]
+            if successor.state in visited:
+                self.marks[which][index] |= _VISITED
+                self.closed[place] = True
+                continue
+            unvisited += 1
+            if self.paths[which].node.length + len(successor.actions) > horizon:
+                self.closed[place] = True
+            else:
+                within += 1
+        return unvisited, within
+
+    def cheapest(self, width: int) -> list[int]:
+        """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order."""
+        open_places = np.flatnonzero(~self.closed)
+        order = open_places[np.argsort(self.costs[open_places], kind="stable")]
+        sorted_costs = self.costs[order]
+        kept: list[int] = []
+        taken: set[object] = set()
+        start = 0
+        while start < len(order) and len(kept) < width:
+            end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start]), side="right"))
+            for place in np.sort(order[start:end]).tolist():
+                identity = self.identity(place)
+                if len(kept) < width and taken.isdisjoint(identity):
+                    kept.append(place)
+                    taken.update(identity)
+            start = end
+        for place in open_places.tolist():
+            which, index = self.origin[place]
+            if place in kept:
+                self.marks[which][index] |= _BEAM
+            elif not taken.isdisjoint(self.identity(place)):
+                self.marks[which][index] |= _COLLAPSED
+        return kept
+
+    def identity(self, place: int) -> tuple[object, ...]:
+        """The candidate's state, and its key where the policy gave one."""
+        which, index = self.origin[place]
+        keys = self.rankings[which].keys
+        state = self.choices[which][index].state
+        return (state,) if keys is None else (state, ("key", keys[index]))
+
+    def child(self, place: int) -> _Path:
+        """The path that ends in a candidate."""
+        which, index = self.origin[place]
+        ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
+        successor = choice[index]
+        first = sum(len(earlier) for earlier in self.choices[:which])
+        open_costs = np.where(self.closed[first : first + len(choice)], math.inf, ranking.costs)
+        marks = self.marks[which].copy()
+        marks[index] |= _CHOSEN
+        marks[open_costs <= _tie_bound(open_costs.min())] |= _TIED
+        step = Step(path.node.state, choice, ranking.costs, ranking.keys, marks, index, ranking.note)
+        node = Node(
+            task=path.node.task,
+            state=successor.state,
+            memory=None if ranking.memories is None else ranking.memories[index],
+            cost=float(self.costs[place]),
+            arrived=successor,
+            before=path.node,
+            length=path.node.length + len(successor.actions),
+        )
+        return _Path(node, step, path)
+
+
+def _checked(ranking: Ranking, count: int) -> NDArray[np.float64]:
+    costs = np.asarray(ranking.costs, np.float64)
+    if costs.shape != (count,) or np.isnan(costs).any() or np.isneginf(costs).any():
+        raise ConfigurationError(
+            f"the policy gave costs of shape {costs.shape} for {count} candidates, or a cost that is no number; "
+            "expected one cost per candidate, +inf to reject"
+        )
+    return costs
+
+
+def _tie_bound(cost: float) -> float:
+    return float(cost) + max(TIE_RELATIVE * abs(float(cost)), TIE_ABSOLUTE) if math.isfinite(cost) else -math.inf
+
+
+def _enforce(limit: Limit, searches: Sequence[_Search]) -> None:
+    """Ends the searches that are over their seconds and, where memory is short, the one with the most states."""
+    running = [search for search in searches if search.outcome is None]
+    if limit.seconds is not None:
+        for search in running:
+            if search.seconds > limit.seconds:
+                search.outcome = Outcome.TIMEOUT
+    if limit.memory is not None and running and resident_memory() > limit.memory:
+        largest = max(running, key=lambda search: search.task.state_count())
+        if largest.outcome is None:
+            largest.outcome = Outcome.MEMORY
+
+
+def resident_memory() -> int:
+    """Bytes of physical memory that this process holds."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE")

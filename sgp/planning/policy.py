@@ -1,0 +1,75 @@
+"""What a learned model has to be in order to plan: a policy that costs candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.planning.task import State, Successor, Task
+
+
+class Successors(Protocol):
+    """Candidates of a state: its successors, or a lookahead tree in which `Successor.parent` points upward."""
+
+    def __call__(self, task: Task, state: State) -> Sequence[Successor]:
+        """The candidates; none where the state is a dead end."""
+        ...
+
+
+def one_step(task: Task, state: State) -> Sequence[Successor]:
+    """The states one action away, in the order of the PDDL's actions and objects."""
+    return task.successors(state)
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """A state on the way to the goal.
+
+    `memory` is whatever the policy gave for the candidate that became this node (an embedding, an LSTM's hidden
+    state, a token prefix), None at the start; `cost` is the path's; `arrived` is how the node was reached from
+    `before` (both None at the start); `length` counts the actions so far.
+    """
+
+    task: Task
+    state: State
+    memory: Any = None
+    cost: float = 0.0
+    arrived: Successor | None = None
+    before: Node | None = None
+    length: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """What a policy thinks of the candidates of one node.
+
+    `costs` [n]: lower is better, +inf rejects. `keys`, one per candidate where given: equal keys mean that the
+    model cannot tell the candidates apart. `memories`, one per candidate where given: what a node made of it will
+    carry. `note` is for people to look at (the predicted embedding, say).
+    """
+
+    costs: NDArray[np.float64]
+    keys: Sequence[Hashable] | None = None
+    memories: Sequence[Any] | None = None
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Policy(Protocol):
+    """Costs candidates. It owns its embedding, be it of a state, of a pair of states or of a lookahead tree.
+
+    A policy holds no state of its own between calls: what it must remember goes into the memories.
+    """
+
+    @property
+    def additive(self) -> bool:
+        """Whether costs add up along the path (distances) or replace the path's cost (heuristic values)."""
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the policy cannot represent this problem, or None where it can."""
+
+    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
+        """One ranking per node for its choices (never empty); nodes may belong to different tasks."""

@@ -1,0 +1,166 @@
+"""Rollouts in JSONL: a line for the problem and how it ended, then a line for every step.
+
+A file needs no planning library to be shown: it holds the PDDL, the initial atoms, and for each candidate its actions,
+the atoms it adds and deletes, cost, key and marks. Read back as `Rollout`s, the actions are replayed and the atoms
+checked.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgp.errors import PlanError, StoreError
+from sgp.files import write_text
+from sgp.planning.pddl import Action, Problem, parse_plan
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.task import State, Successor, Task
+
+FORMAT = 1
+
+
+def write_rollouts(path: Path | str, rollouts: Iterable[Rollout]) -> None:
+    """Writes rollouts to one JSONL file, whole."""
+    write_text(path, "".join(f"{json.dumps(record, allow_nan=False)}\n" for r in rollouts for record in records(r)))
+
+
+def records(rollout: Rollout) -> Iterator[dict[str, Any]]:
+    """The records of one rollout, as the file holds them."""
+    task = rollout.task
+    yield {
+        "record": "rollout",
+        "format": FORMAT,
+        "name": task.name,
+        "sha256": task.problem.sha256,
+        "domain_pddl": task.problem.domain_pddl,
+        "problem_pddl": task.problem.problem_pddl,
+        "initial": _texts(task.atoms(task.init)),
+        "outcome": rollout.outcome.value,
+        "reason": rollout.reason,
+        "seconds": rollout.seconds,
+        "steps": len(rollout.steps),
+    }
+    for step in rollout.steps:
+        yield {
+            "record": "step",
+            "chosen": step.chosen,
+            "candidates": list(_candidates(task, step)),
+            "note": {name: _plain(value) for name, value in step.note.items()},
+        }
+
+
+def _candidates(task: Task, step: Step) -> Iterator[dict[str, Any]]:
+    here = set(task.fluents(step.state))
+    groups: dict[Any, int] = {}
+    for index, successor in enumerate(step.candidates):
+        there = set(task.fluents(successor.state))
+        cost = float(step.costs[index])
+        yield {
+            "actions": [str(action) for action in successor.actions],
+            "parent": successor.parent,
+            "add": _texts(map(task.fluent, there - here)),
+            "delete": _texts(map(task.fluent, here - there)),
+            "cost": cost if math.isfinite(cost) else None,
+            "key": None if step.keys is None else groups.setdefault(step.keys[index], len(groups)),
+            "marks": [mark.name.lower() for mark in Mark(int(step.marks[index])) if mark.name],
+        }
+
+
+def read_rollouts(path: Path | str) -> list[Rollout]:
+    """The rollouts of a file, replayed.
+
+    Raises StoreError for a file that was cut, is no record of rollouts, or whose atoms differ from those that its
+    actions lead to.
+    """
+    lines = iter(_lines(Path(path)))
+    rollouts = []
+    for number, head in lines:
+        place = f"{path}, line {number}"
+        if head.get("record") != "rollout" or head.get("format") != FORMAT:
+            raise StoreError(f"{place}: expected a rollout of format {FORMAT}; record the rollout again")
+        try:
+            task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"]))
+            steps = []
+            state = task.init
+            if _texts(task.atoms(state)) != head["initial"]:
+                raise StoreError(f"{place}: the initial atoms are not those of the problem; record the rollout again")
+            for read in range(head["steps"]):
+                line, record = next(lines, (number, {}))
+                if record.get("record") != "step":
+                    raise StoreError(
+                        f"{path} ends after {read} of {head['steps']} steps of {head['name']}: it was cut; "
+                        "record the rollout again"
+                    )
+                step = _step(task, state, record, f"{path}, line {line}")
+                steps.append(step)
+                state = step.successor.state
+            rollouts.append(Rollout(task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"]))
+        except (KeyError, TypeError, ValueError, IndexError) as error:
+            raise StoreError(f"{place}: not a record of a rollout ({error!r}); record the rollout again") from error
+    return rollouts
+
+
+def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> Step:
+    reached = {successor.actions: successor.state for successor in task.successors(state)}
+    here = set(task.fluents(state))
+    candidates = []
+    for entry in record["candidates"]:
+        actions = tuple(action for line in entry["actions"] for action in parse_plan(line, place))
+        end = _reach(task, state, actions, reached, place)
+        there = set(task.fluents(end))
+        added, deleted = _texts(map(task.fluent, there - here)), _texts(map(task.fluent, here - there))
+        if added != entry["add"] or deleted != entry["delete"]:
+            raise StoreError(f"{place}: the atoms of candidate {entry['actions']} are not what its actions lead to")
+        candidates.append(Successor(actions, end, entry["parent"]))
+    keys = [entry["key"] for entry in record["candidates"]]
+    return Step(
+        state=state,
+        candidates=candidates,
+        costs=np.array([math.inf if entry["cost"] is None else entry["cost"] for entry in record["candidates"]]),
+        keys=None if all(key is None for key in keys) else keys,
+        marks=np.array(
+            [sum(Mark[name.upper()] for name in entry["marks"]) for entry in record["candidates"]], np.uint8
+        ),
+        chosen=record["chosen"],
+        note=record["note"],
+    )
+
+
+def _reach(
+    task: Task, state: State, actions: tuple[Action, ...], reached: dict[tuple[Action, ...], State], place: str
+) -> State:
+    """The state after `actions`; `reached` keeps the states on the way, which lookahead candidates share."""
+    for length in range(1, len(actions) + 1):
+        if actions[:length] not in reached:
+            before = reached.get(actions[: length - 1], state)
+            try:
+                reached[actions[:length]] = task.apply(before, actions[length - 1])
+            except PlanError as error:
+                raise StoreError(f"{place}: {error}") from error
+    return reached[actions] if actions else state
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing; give a file that 'sgp solve --rollout' wrote") from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise StoreError(f"{path}, line {number}: cut or changed ({error}); record the rollout again") from error
+        yield number, record if isinstance(record, dict) else {}
+
+
+def _texts(atoms: Iterable[Any]) -> list[str]:
+    return sorted(map(str, atoms))
+
+
+def _plain(value: Any) -> Any:
+    return value.tolist() if isinstance(value, np.ndarray | np.generic) else value

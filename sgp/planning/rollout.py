@@ -1,0 +1,108 @@
+"""What happened while a problem was being solved: every candidate, its cost, and how it ended."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.planning.pddl import Action
+from sgp.planning.task import State, Successor, Task
+
+
+class Outcome(enum.StrEnum):
+    """How an attempt to solve a problem ended. A crash is never an outcome."""
+
+    SOLVED = "solved"
+    HORIZON = "horizon"  # the limit on actions was reached
+    STUCK = "stuck"  # no unvisited successor
+    REFUSED = "refused"  # the policy cannot represent the problem, or rejects all candidates
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+
+
+class Mark(enum.IntFlag):
+    """What the planner did with a candidate."""
+
+    CHOSEN = 1  # on the reported path
+    BEAM = 2  # kept in the beam
+    VISITED = 4  # masked: its state was in the beam before
+    COLLAPSED = 8  # a candidate with the same key or state stood before it
+    GOAL = 16  # satisfies the goal
+    REJECTED = 32  # the policy gave it an infinite cost
+    TIED = 64  # its cost is within the tolerance of the cheapest open candidate of its node
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One decision: the state, its candidates with costs [n], keys and marks [n], and which one was chosen."""
+
+    state: State
+    candidates: Sequence[Successor]
+    costs: NDArray[np.float64]
+    keys: Sequence[Hashable] | None
+    marks: NDArray[np.uint8]
+    chosen: int
+    note: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def successor(self) -> Successor:
+        """The chosen candidate."""
+        return self.candidates[self.chosen]
+
+
+@dataclass(frozen=True, eq=False)
+class Rollout:
+    """One attempt at one problem. The plan of an unsolved problem is the best path at its end.
+
+    `seconds` is the time spent on this problem; of a batch's model calls it has the share of its candidates.
+    """
+
+    task: Task
+    steps: tuple[Step, ...]
+    outcome: Outcome
+    seconds: float = 0.0
+    reason: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether the plan reaches the goal (VAL has the last word)."""
+        return self.outcome is Outcome.SOLVED
+
+    @property
+    def plan(self) -> tuple[Action, ...]:
+        """The actions, jumps unrolled."""
+        return tuple(action for step in self.steps for action in step.successor.actions)
+
+    @property
+    def end(self) -> State:
+        """The last state."""
+        return self.steps[-1].successor.state if self.steps else self.task.init
+
+    __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes
+
+    def __eq__(self, other: object) -> bool:
+        """Equal problem, outcome and steps: atoms, candidates' actions, costs and marks. Seconds do not count."""
+        if not isinstance(other, Rollout):
+            return NotImplemented
+        return (
+            self.task.problem == other.task.problem
+            and self.outcome is other.outcome
+            and len(self.steps) == len(other.steps)
+            and all(_equal(self.task, one, other.task, two) for one, two in zip(self.steps, other.steps, strict=True))
+        )
+
+
+def _equal(task: Task, step: Step, other_task: Task, other: Step) -> bool:
+    return (
+        step.chosen == other.chosen
+        and np.array_equal(step.costs, other.costs)
+        and np.array_equal(step.marks, other.marks)
+        and sorted(task.atoms(step.state)) == sorted(other_task.atoms(other.state))
+        and [(one.actions, one.parent) for one in step.candidates]
+        == [(two.actions, two.parent) for two in other.candidates]
+    )

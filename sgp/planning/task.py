@@ -1,0 +1,278 @@
+"""A problem alive: states, successors and goal test over pymimir."""
+
+from __future__ import annotations
+
+import math
+import re
+import subprocess
+import sys
+import warnings
+from collections.abc import Sequence
+from functools import cached_property
+from typing import NamedTuple, TypeAlias
+
+from pymimir.advanced import formalism, search
+
+from sgp.errors import PddlError, PlanError
+from sgp.planning.pddl import (
+    Action,
+    Atom,
+    DomainText,
+    Literal,
+    Parameter,
+    Problem,
+    ProblemText,
+    normalise,
+    read_domain,
+    read_problem,
+)
+from sgp.planning.silence import native_output_silenced
+
+State: TypeAlias = search.State
+"""One state of one task. Equal and hashable within its task; it cannot leave the process."""
+
+GROUNDING_SECONDS = 10.0
+_SURELY_GROUNDS = 50_000  # instantiations of action schemas; measured: under a second to ground
+
+
+class Successor(NamedTuple):
+    """A state that can be reached and how.
+
+    `actions` lead from the parent's node state to `state`: one for an ordinary step, several for a lookahead jump.
+    `parent` indexes the list of candidates that this one stands in and gives the lookahead tree; None where the
+    state is reached from the expanded node itself.
+    """
+
+    actions: tuple[Action, ...]
+    state: State
+    parent: int | None = None
+
+
+class _GroundAction(NamedTuple):
+    """pymimir's ground action with its place in the order of the PDDL, which sorts first."""
+
+    place: int
+    actions: tuple[Action]
+    native: formalism.GroundAction
+
+
+class Task:
+    """One problem of one domain: objects, initial state, goal, successors and atoms of states.
+
+    Actions are instantiated before the search (`mode` "grounded") where that ends within `GROUNDING_SECONDS`, and
+    while searching ("lifted") otherwise. States are never freed before their task is: use a task for one batch of
+    rollouts. Raises PddlError for text that cannot be used.
+    """
+
+    def __init__(self, problem: Problem, mode: str | None = None):
+        self.problem = problem
+        self.domain_text: DomainText = read_domain(problem.domain_pddl, problem.domain_source)
+        self.text: ProblemText = read_problem(problem.problem_pddl, problem.problem_source)
+        if ":action-costs" in self.domain_text.requirements:
+            warnings.warn(
+                f"domain {self.domain_text.name}: action costs are ignored; every action counts 1", stacklevel=2
+            )
+        self._native = _parse(problem)
+        self.mode = mode or ("grounded" if self._grounds() else "lifted")
+        lifted = search.LiftedOptions(search.LiftedKPKCOptions(search.SymmetryPruning.OFF))
+        options = search.SearchContextOptions(search.GroundedOptions() if self.mode == "grounded" else lifted)
+        with native_output_silenced():
+            context = search.SearchContext.create(self._native, options)
+        self._context = context  # owns the two below
+        self._generator = context.get_applicable_action_generator()
+        self._repository = context.get_state_repository()
+        self._goal = search.ProblemGoalStrategy.create(self._native)
+        self._static_goal_holds = self._goal.test_static_goal()
+        self.init: State = self._repository.get_or_create_initial_state()[0]
+        self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
+        self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
+        self._ground_actions: dict[int, _GroundAction] = {}
+        self._fluents: dict[int, Atom] = {}
+
+    def __repr__(self) -> str:
+        return f"Task({self.name}, {self.size} objects, {self.mode})"
+
+    @property
+    def name(self) -> str:
+        """The problem's name."""
+        return self.problem.name
+
+    @cached_property
+    def objects(self) -> tuple[Parameter, ...]:
+        """All objects with their types in the order of the PDDL, the domain's constants first."""
+        return self.domain_text.constants + self.text.objects
+
+    @property
+    def size(self) -> int:
+        """Number of objects, constants included."""
+        return len(self.objects)
+
+    @cached_property
+    def static_atoms(self) -> tuple[Atom, ...]:
+        """The atoms that hold in every state, in the order of the PDDL."""
+        fluents = self.domain_text.fluent_predicates
+        return tuple(atom for atom in self.text.init if atom.predicate not in fluents)
+
+    @property
+    def goal(self) -> tuple[Literal, ...]:
+        """The goal's literals."""
+        return self.text.goal
+
+    @cached_property
+    def goal_atoms(self) -> tuple[Atom, ...]:
+        """The goal's positive atoms."""
+        return tuple(literal.atom for literal in self.goal if literal.positive)
+
+    def successors(self, state: State) -> list[Successor]:
+        """The states one action away, in the order of the PDDL's actions and objects."""
+        known, apply = self._ground_actions, self._repository.get_or_create_successor_state
+        found = [
+            known.get(native.get_index()) or self._learn(native)
+            for native in self._generator.generate_applicable_actions(state)
+        ]
+        found.sort(key=_place)
+        return [Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in found]
+
+    def apply(self, state: State, action: Action) -> State:
+        """The state after `action`. Raises PlanError where it is not applicable."""
+        for native in self._generator.generate_applicable_actions(state):
+            known = self._ground_actions.get(native.get_index()) or self._learn(native)
+            if known.actions[0] == action:
+                after: State = self._repository.get_or_create_successor_state(state, native, 0.0)[0]
+                return after
+        raise PlanError(f"action {action} is not applicable in {self.name}; expected one of its applicable actions")
+
+    def is_goal(self, state: State) -> bool:
+        """Whether the goal holds in `state`."""
+        return bool(self._static_goal_holds and self._goal.test_dynamic_goal(state))
+
+    def fluents(self, state: State) -> list[int]:
+        """Indices of the non-static atoms true in `state`, ascending; `fluent` names them."""
+        return list(state.get_fluent_atoms())
+
+    def fluent(self, index: int) -> Atom:
+        """The non-static atom with this index."""
+        atom = self._fluents.get(index)
+        if atom is None:
+            native = self._native.get_repositories().get_fluent_ground_atoms_from_indices([index])[0]
+            atom = Atom(native.get_predicate().get_name(), tuple(thing.get_name() for thing in native.get_objects()))
+            self._fluents[index] = atom
+        return atom
+
+    def atoms(self, state: State) -> tuple[Atom, ...]:
+        """All atoms true in `state`, static ones first: the one view that every encoder reads."""
+        return self.static_atoms + tuple(map(self.fluent, self.fluents(state)))
+
+    def state_count(self) -> int:
+        """Number of different states generated so far, by which memory grows."""
+        return int(self._repository.get_state_count())
+
+    def _learn(self, native: formalism.GroundAction) -> _GroundAction:
+        name = native.get_action().get_name()
+        arguments = tuple(thing.get_name() for thing in native.get_objects())
+        place = self._action_order[name]
+        for argument in arguments:
+            place = place * (self.size + 1) + self._object_order[argument] + 1
+        # Schemas of different arity give numbers of different length: pad so that the schema decides first.
+        place *= (self.size + 1) ** (self._longest - len(arguments))
+        action = _GroundAction(place, (Action(name, arguments),), native)
+        self._ground_actions[native.get_index()] = action
+        return action
+
+    @cached_property
+    def _longest(self) -> int:
+        return max(len(schema.parameters) for schema in self.domain_text.schemas.values())
+
+    def _grounds(self) -> bool:
+        """Whether instantiating all actions ends in time; a separate process finds out where the bound is high."""
+        if self._instantiations() <= _SURELY_GROUNDS:
+            return True
+        try:
+            trial = subprocess.run(
+                [sys.executable, "-m", "sgp.planning.grounding"],
+                input=f"{normalise(self.problem.domain_pddl)}\0{normalise(self.problem.problem_pddl)}",
+                text=True,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                timeout=GROUNDING_SECONDS,
+            )
+        except subprocess.TimeoutExpired:
+            return False
+        return trial.returncode == 0
+
+    def _instantiations(self) -> int:
+        """Upper bound on ground actions: objects that fit each parameter's type and unary static preconditions."""
+        kinds = {thing.name: set().union(*map(self.domain_text.supertypes, thing.types)) for thing in self.objects}
+        unary: dict[str, set[str]] = {}
+        for atom in self.static_atoms:
+            if len(atom.objects) == 1:
+                unary.setdefault(atom.predicate, set()).add(atom.objects[0])
+        fluents = self.domain_text.fluent_predicates
+        total = 0
+        for schema in self.domain_text.schemas.values():
+            fitting = {
+                parameter.name: {name for name, above in kinds.items() if above.intersection(parameter.types)}
+                for parameter in schema.parameters
+            }
+            for atom, positive in schema.precondition:
+                if positive and len(atom.objects) == 1 and atom.predicate not in fluents and atom.objects[0] in fitting:
+                    fitting[atom.objects[0]] &= unary.get(atom.predicate, set())
+            total += math.prod(map(len, fitting.values()))
+        return total
+
+
+def check(problem: Problem) -> int:
+    """The number of objects of a problem that parses; nothing is grounded. Raises PddlError for one that does not."""
+    domain, text = (
+        read_domain(problem.domain_pddl, problem.domain_source),
+        read_problem(problem.problem_pddl, problem.problem_source),
+    )
+    _parse(problem)
+    return len(domain.constants) + len(text.objects)
+
+
+def _place(action: _GroundAction) -> int:
+    return action.place
+
+
+def _parse(problem: Problem) -> formalism.Problem:
+    """pymimir's problem. Raises PddlError with the file and line that pymimir names."""
+    source = problem.domain_source
+    try:
+        parser = formalism.Parser(normalise(problem.domain_pddl), "", formalism.ParserOptions())
+        source = problem.problem_source
+        return parser.parse_problem(normalise(problem.problem_pddl), "", formalism.ParserOptions())
+    except RuntimeError as error:
+        raise _readable(str(error), source) from error
+
+
+def _readable(message: str, source: str) -> PddlError:
+    """pymimir's message as one sentence: what is wrong, where, and the words it stands on."""
+    first = message.strip().split("\n")[0].strip()
+    line = re.search(r"In line (\d+)", message)
+    if "Error! Expecting" in message or not first or first.startswith("In line"):
+        shown = next((text for text in message.split("\n")[2:] if text.strip()), "").strip()
+        first = f"not understood at '{shown[:80]}'; check keywords and the order of the sections"
+    elif "Undefined requirement" in first:
+        first = f"{first.split(':', 1)[1].strip()} is used and not declared; add it to (:requirements ...)"
+    return PddlError(first, source, int(line.group(1)) if line else None)
+
+
+def replay(task: Task, actions: Sequence[Action]) -> list[State]:
+    """The states along a plan, the initial one first (one more than actions).
+
+    Raises PlanError naming the first action that is not applicable and its step.
+    """
+    states = [task.init]
+    for step, action in enumerate(actions, start=1):
+        try:
+            states.append(task.apply(states[-1], action))
+        except PlanError as error:
+            raise PlanError(f"step {step} of {len(actions)}: {error}") from error
+    return states
+
+
+def missing_goal_atoms(task: Task, state: State) -> list[Literal]:
+    """The goal literals that do not hold in `state`."""
+    true = set(task.atoms(state))
+    return [literal for literal in task.goal if (literal.atom in true) != literal.positive]

