@@ -1,0 +1,1 @@
+"""Suites of problems, expert plans, trajectories, and the store of runs."""

@@ -1,0 +1,117 @@
+"""Expert plans of a suite: kept in JSONL by the hash of the PDDL, made by Fast Downward where missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+
+from sgp.datasets.store import cache_folder
+from sgp.datasets.suite import Suite
+from sgp.errors import SgpError, StoreError
+from sgp.files import read_json, write_json, write_text
+from sgp.planning.experts import STAGES, ExpertPlan, Stage, fast_downward_driver, find_plan
+from sgp.planning.pddl import Problem, parse_plan
+from sgp.progress import progress
+
+
+def experts_file(suite: Suite, domain: str, split: str) -> Path:
+    """Where the expert plans of a split are kept."""
+    return suite.experts / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
+
+
+def kept_plans(suite: Suite, domain: str, split: str) -> dict[str, ExpertPlan]:
+    """The kept plans of a split by SHA-256 of the PDDL; empty where none were made."""
+    file = experts_file(suite, domain, split)
+    return {plan.sha256: plan for plan in read_plans(file)} if file.is_file() else {}
+
+
+def read_plans(file: Path) -> list[ExpertPlan]:
+    """The plans of a JSONL file. Raises StoreError for a file that was cut or changed."""
+    plans = []
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            plans.append(_from_record(json.loads(line)))
+        except (ValueError, KeyError, TypeError) as error:
+            raise StoreError(
+                f"{file}, line {number}: no complete expert plan ({error!r}); remove the line and run 'sgp experts'"
+            ) from error
+    return plans
+
+
+def write_plans(file: Path, plans: Iterable[ExpertPlan]) -> None:
+    """Writes plans to a JSONL file, whole."""
+    write_text(file, "".join(f"{json.dumps(_to_record(plan))}\n" for plan in plans))
+
+
+def expert_plans(
+    suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1, retry: bool = False
+) -> dict[str, ExpertPlan]:
+    """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
+
+    Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
+    stage solved are kept as such and tried again with `retry`. An error on one problem (UnsolvableProblem, ToolError)
+    is raised after the others are done and kept.
+    """
+    kept = kept_plans(suite, domain, split)
+    problems = suite.problems(domain, split)
+    missing = [
+        problem for problem in problems if problem.sha256 not in kept or (retry and kept[problem.sha256].plan is None)
+    ]
+    if not missing:
+        return kept
+    driver = fast_downward_driver()
+    errors: list[SgpError] = []
+    with ThreadPoolExecutor(max_workers=jobs) as pool, progress(f"expert plans {domain} {split}", len(missing)) as bar:
+        futures = {pool.submit(_cached_plan, problem, stages, driver): problem for problem in missing}
+        try:
+            for future in as_completed(futures):
+                try:
+                    kept[futures[future].sha256] = future.result()
+                except SgpError as error:
+                    errors.append(error)
+                bar.advance()
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    write_plans(experts_file(suite, domain, split), (kept[p.sha256] for p in problems if p.sha256 in kept))
+    if errors:
+        raise errors[0]
+    return kept
+
+
+def _cached_plan(problem: Problem, stages: Sequence[Stage], driver: Path) -> ExpertPlan:
+    """A plan from the cache or made now. Failures to find one are cached too, under these very stages."""
+    settings = sha256(json.dumps([asdict(stage) for stage in stages]).encode()).hexdigest()[:16]
+    file = cache_folder() / "experts" / problem.sha256[:2] / f"{problem.sha256}-{settings}.json"
+    if file.is_file():
+        return _from_record(read_json(file))
+    plan = find_plan(problem, stages, driver=driver)
+    write_json(file, _to_record(plan))
+    return plan
+
+
+def _to_record(plan: ExpertPlan) -> dict[str, object]:
+    return {
+        "problem": plan.problem,
+        "sha256": plan.sha256,
+        "planner": plan.planner,
+        "configuration": plan.configuration,
+        "seconds": plan.seconds,
+        "plan": None if plan.plan is None else [str(action) for action in plan.plan],
+    }
+
+
+def _from_record(record: dict[str, object]) -> ExpertPlan:
+    plan = record["plan"]
+    return ExpertPlan(
+        problem=str(record["problem"]),
+        sha256=str(record["sha256"]),
+        plan=None if plan is None else parse_plan("\n".join(plan)),  # type: ignore[arg-type]
+        planner=str(record["planner"]),
+        configuration=str(record["configuration"]),
+        seconds=float(record["seconds"]),  # type: ignore[arg-type]
+    )

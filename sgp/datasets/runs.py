@@ -1,0 +1,203 @@
+"""Runs: trained models with their configuration, data, versions and a vector that proves them unchanged."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.metadata
+import json
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.datasets.store import home
+from sgp.errors import StoreError
+from sgp.files import read_json, write_json
+from sgp.planning.pddl import DomainText, Problem, read_domain
+
+Vector = NDArray[np.floating[Any]]
+
+RECORD = "run.json"
+FORMAT = 1
+_LIBRARIES = ("sgp", "wlplan", "xgboost", "torch", "pymimir", "numpy")
+_TOLERANCE = 1e-5  # of check vectors: single precision on another processor
+
+
+@dataclass(frozen=True)
+class RunKey:
+    """Which run: its place in the store follows from it."""
+
+    method: str
+    variant: str
+    suite: str
+    domain: str
+    seed: int
+
+    @property
+    def folder(self) -> Path:
+        """`SGP_HOME/<method>/<variant>/<suite>/<domain>/seed<k>`."""
+        return home() / self.method / self.variant / self.suite / self.domain / f"seed{self.seed}"
+
+
+@dataclass
+class RunDraft:
+    """A run that is being trained: a folder to write to and what will stand in its record."""
+
+    key: RunKey
+    folder: Path
+    device: str = "cpu"
+    facts: dict[str, Any] = field(default_factory=dict)
+    check: dict[str, Any] = field(default_factory=dict)
+
+    def keep_check(self, problem: Problem, vectors: Mapping[str, Vector]) -> None:
+        """Keeps a problem and vectors made from it, which loading must reproduce."""
+        self.check = {
+            "problem": {"name": problem.name, "problem_pddl": problem.problem_pddl},
+            "vectors": {name: np.asarray(vector, np.float64).tolist() for name, vector in vectors.items()},
+        }
+
+
+@dataclass(frozen=True)
+class Run:
+    """A trained run in its folder. Metadata is read from `run.json`, never from names."""
+
+    folder: Path
+    record: Mapping[str, Any]
+
+    @property
+    def key(self) -> RunKey:
+        """Which run this is."""
+        return RunKey(**{name: self.record[name] for name in ("method", "variant", "suite", "domain", "seed")})
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The method's configuration."""
+        return dict(self.record["config"])
+
+    @property
+    def sha256(self) -> str:
+        """Hash of the record, which lists the hashes of all files."""
+        return sha256(json.dumps(self.record, sort_keys=True).encode()).hexdigest()
+
+    @cached_property
+    def domain_text(self) -> DomainText:
+        """The domain that the run was trained on."""
+        return read_domain(self.record["domain_pddl"], f"{self.folder / RECORD}, domain_pddl")
+
+    @property
+    def check_problem(self) -> Problem:
+        """The problem whose vectors were kept."""
+        return Problem(domain_pddl=self.record["domain_pddl"], **self.record["check"]["problem"])
+
+    def verify(self, vectors: Mapping[str, Vector]) -> None:
+        """Raises StoreError where the vectors of the kept problem are not those of the time of training."""
+        for name, kept in self.record["check"]["vectors"].items():
+            found = np.asarray(vectors[name], np.float64)
+            if found.shape != (len(kept),) or not np.allclose(found, kept, rtol=_TOLERANCE, atol=_TOLERANCE):
+                raise StoreError(
+                    f"{self.folder} gives another {name} than when it was trained (then "
+                    f"{_listed(self.record['versions'])}; now {_listed(library_versions())}); train the run again"
+                )
+
+    def require_version(self, library: str) -> None:
+        """Raises StoreError where a library whose files change meaning has another version than when saved."""
+        saved, here = self.record["versions"].get(library), library_versions().get(library)
+        if saved != here:
+            raise StoreError(
+                f"{self.folder} was saved with {library} {saved}, here is {library} {here}, which reads its files "
+                f"differently; install {library}=={saved} or train the run again"
+            )
+
+
+def _listed(versions: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def library_versions() -> dict[str, str]:
+    """Installed versions of the libraries that a run depends on, and Python's."""
+    found = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+@contextmanager
+def new_run(
+    key: RunKey, config: Mapping[str, Any], device: str, domain_pddl: str, data: Mapping[str, Any]
+) -> Iterator[RunDraft]:
+    """A draft whose folder takes the run's place when the block ends without an error; else nothing is changed."""
+    target = key.folder
+    target.parent.mkdir(parents=True, exist_ok=True)
+    draft = RunDraft(key, Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)), device)
+    try:
+        yield draft
+        record = {
+            "format": FORMAT,
+            "method": key.method,
+            "variant": key.variant,
+            "suite": key.suite,
+            "domain": key.domain,
+            "seed": key.seed,
+            "domain_pddl": domain_pddl,
+            "config": dict(config),
+            "data": dict(data),
+            "device": device,
+            "trained": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+            "cores": os.cpu_count(),
+            "versions": library_versions(),
+            "facts": draft.facts,
+            "check": draft.check,
+            "files": {path.name: _sha256(path) for path in sorted(draft.folder.iterdir())},
+        }
+        write_json(draft.folder / RECORD, record)
+        if target.exists():
+            shutil.rmtree(target)
+        draft.folder.rename(target)
+        target.chmod(0o755)
+    finally:
+        shutil.rmtree(draft.folder, ignore_errors=True)
+
+
+def _sha256(path: Path) -> str:
+    return sha256(path.read_bytes()).hexdigest()
+
+
+def open_run(folder: Path | str) -> Run:
+    """The run in a folder, every file of it compared with its hash. Raises StoreError where something is amiss."""
+    folder = Path(folder)
+    if not (folder / RECORD).is_file():
+        raise StoreError(f"{folder} holds no {RECORD}; give the folder that 'sgp train' printed, or train it again")
+    record = read_json(folder / RECORD)
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise StoreError(f"{folder / RECORD} is not of format {FORMAT}; train the run again")
+    for name, digest in record.get("files", {}).items():
+        path = folder / name
+        if not path.is_file():
+            raise StoreError(f"{folder} is incomplete: {name} is missing; train the run again")
+        if _sha256(path) != digest:
+            raise StoreError(f"{path} was cut or changed since it was saved; train the run again")
+    return Run(folder, record)
+
+
+def find_run(key: RunKey) -> Run | None:
+    """The run with this key, or None where it was not trained yet."""
+    return open_run(key.folder) if (key.folder / RECORD).is_file() else None
+
+
+def list_runs() -> list[Run]:
+    """All runs of the store, by folder."""
+    folders: Sequence[Path] = sorted(path.parent for path in home().glob(f"*/*/*/*/seed*/{RECORD}"))
+    return [open_run(folder) for folder in folders]

@@ -1,0 +1,177 @@
+"""Suites: problems by domain and split, each file known by its hash."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from sgp.datasets.store import data_folder, home
+from sgp.domains import get_domain
+from sgp.errors import InputError, SuiteError
+from sgp.files import write_text
+from sgp.planning.domain import Domain
+from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
+
+SPLITS = ("train", "validation", "interpolation", "extrapolation")
+MANIFEST = "suite.toml"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A problem of a suite: its name, number of objects, and the SHA-256 of its file."""
+
+    name: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class SuiteDomain:
+    """A domain within a suite. `house` names the domain of the house that serves it, "" where none does."""
+
+    name: str
+    house: str
+    sha256: str
+    splits: Mapping[str, tuple[Entry, ...]]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Problems by domain and split, in one folder, with the hashes of all files in its manifest."""
+
+    name: str
+    folder: Path
+    experts: Path
+    origin: str
+    domains: Mapping[str, SuiteDomain]
+    seed: int | None = None
+
+    def domain(self, name: str) -> SuiteDomain:
+        """A domain by its name, or by a name or alias of the house's domain. Raises SuiteError with those there are."""
+        if name in self.domains:
+            return self.domains[name]
+        try:
+            house = get_domain(name).name
+        except InputError:
+            house = ""
+        for domain in self.domains.values():
+            if house and house in (domain.name, domain.house):
+                return domain
+        raise SuiteError(f"suite {self.name} has no domain '{name}'; it has {', '.join(self.domains)}")
+
+    def split(self, domain: str, split: str) -> str:
+        """The full name of a split; a unique ending such as 'easy' will do. Raises SuiteError with those there are."""
+        splits = self.domain(domain).splits
+        if split in splits:
+            return split
+        wanted = split.replace("/", "-")
+        endings = [name for name in splits if name == wanted or name.endswith(f"-{wanted}")]
+        if len(endings) == 1:
+            return endings[0]
+        raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; it has {', '.join(splits)}")
+
+    def domain_pddl(self, domain: str) -> str:
+        """The text of a domain's file."""
+        return self._checked(self.folder / domain / "domain.pddl", self.domain(domain).sha256)
+
+    def domain_text(self, domain: str) -> DomainText:
+        """What a domain's file declares."""
+        return read_domain(self.domain_pddl(domain), str(self.folder / domain / "domain.pddl"))
+
+    def problems(self, domain: str, split: str) -> tuple[Problem, ...]:
+        """The problems of a split, in the order of the manifest. Raises SuiteError for a file that was changed."""
+        found, split = self.domain(domain), self.split(domain, split)
+        domain_file = self.folder / found.name / "domain.pddl"
+        pddl = self._checked(domain_file, found.sha256)
+        problems = []
+        for entry in found.splits[split]:
+            file = self.folder / found.name / split / f"{entry.name}.pddl"
+            text = self._checked(file, entry.sha256)
+            problems.append(Problem(entry.name, pddl, text, domain_source=str(domain_file), problem_source=str(file)))
+        return tuple(problems)
+
+    def house_domain(self, domain: str) -> Domain | None:
+        """The domain of the house that serves one of this suite, or None."""
+        house = self.domain(domain).house
+        return get_domain(house) if house else None
+
+    @cached_property
+    def largest(self) -> dict[str, int]:
+        """The largest number of objects of each domain."""
+        return {
+            name: max(entry.size for entries in domain.splits.values() for entry in entries)
+            for name, domain in self.domains.items()
+        }
+
+    def _checked(self, file: Path, sha256: str) -> str:
+        text = read_text(file)
+        if sha256_of(text) != sha256:
+            raise SuiteError(
+                f"{file} is not the file that {self.folder / MANIFEST} lists; restore it, or import the changed folder "
+                "as a suite of its own"
+            )
+        return text
+
+
+def sha256_of(text: str) -> str:
+    """The SHA-256 of a text, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def suite_names() -> list[str]:
+    """The bundled suites, then the imported ones."""
+    folders = [data_folder() / "benchmarks", home() / "suites"]
+    return [path.parent.name for folder in folders for path in sorted(folder.glob(f"*/{MANIFEST}"))]
+
+
+def load_suite(name: str) -> Suite:
+    """A bundled or imported suite. Raises SuiteError for an unknown name or a manifest that cannot be read."""
+    bundled = data_folder() / "benchmarks" / name
+    if (bundled / MANIFEST).is_file():
+        return read_suite(bundled, data_folder() / "experts" / name)
+    imported = home() / "suites" / name
+    if (imported / MANIFEST).is_file():
+        return read_suite(imported, home() / "experts" / name)
+    raise SuiteError(
+        f"unknown suite '{name}'; expected one of {', '.join(suite_names())}, or import one with 'sgp import FOLDER'"
+    )
+
+
+def read_suite(folder: Path, experts: Path) -> Suite:
+    """The suite in a folder, with its expert plans kept under `experts`."""
+    try:
+        manifest = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        domains = {
+            name: SuiteDomain(
+                name,
+                domain["house"],
+                domain["sha256"],
+                {
+                    split: tuple(Entry(problem, entry["size"], entry["sha256"]) for problem, entry in entries.items())
+                    for split, entries in domain["splits"].items()
+                },
+            )
+            for name, domain in manifest["domains"].items()
+        }
+        return Suite(folder.name, folder, experts, manifest["origin"], domains, manifest.get("seed"))
+    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        raise SuiteError(f"{folder / MANIFEST} cannot be read ({error!r}); import the suite again") from error
+
+
+def write_manifest(suite: Suite) -> None:
+    """Writes a suite's manifest."""
+    quote = json.dumps  # a JSON string is a TOML basic string
+    lines = [f"origin = {quote(suite.origin)}"]
+    if suite.seed is not None:
+        lines.append(f"seed = {suite.seed}")
+    for name, domain in suite.domains.items():
+        lines += ["", f"[domains.{quote(name)}]", f"house = {quote(domain.house)}", f"sha256 = {quote(domain.sha256)}"]
+        for split, entries in domain.splits.items():
+            lines += ["", f"[domains.{quote(name)}.splits.{quote(split)}]"]
+            lines += [f"{quote(e.name)} = {{ size = {e.size}, sha256 = {quote(e.sha256)} }}" for e in entries]
+    write_text(suite.folder / MANIFEST, "\n".join(lines) + "\n")

@@ -1,0 +1,81 @@
+"""VisitAll: a robot on a grid visits every cell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import product
+
+import numpy as np
+
+from sgp.planning.domain import Domain, Sizes, problem_pddl
+
+UNTYPED = """\
+(define (domain visitall)
+  (:requirements :strips)
+  (:predicates (place ?c) (connected ?a ?b) (at-robot ?c) (visited ?c))
+  (:action move
+    :parameters (?from ?to)
+    :precondition (and (place ?from) (place ?to) (at-robot ?from) (connected ?from ?to))
+    :effect (and (at-robot ?to) (visited ?to) (not (at-robot ?from)))))
+"""
+
+
+def generate(rng: np.random.Generator, width: int, height: int, start: int | None = None) -> str:
+    """A grid of `width` x `height` cells, all to be visited, from cell `start` (row by row; None: a random one)."""
+    cells = [f"c{x}-{y}" for y in range(height) for x in range(width)]
+    first = cells[int(rng.integers(len(cells))) if start is None else start]
+    connected = [
+        f"(connected c{x}-{y} c{x + dx}-{y + dy})"
+        for x, y in product(range(width), range(height))
+        for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1))
+        if 0 <= x + dx < width and 0 <= y + dy < height
+    ]
+    init = [*(f"(place {cell})" for cell in cells), *connected, f"(at-robot {first})", f"(visited {first})"]
+    goal = [f"(visited {cell})" for cell in cells]
+    return problem_pddl(f"visitall-{width}x{height}-{first}", "visitall", cells, init, goal)
+
+
+def _inside(width: int, height: int, start: int | None = None) -> bool:
+    return start is None or start < width * height
+
+
+_LONGEST_SIDE = 11  # the largest published grid has 11 x 11 cells
+
+
+def _grids(sizes: Iterable[int], count: int) -> list[dict[str, int]]:
+    """`count` problems over all grids of these numbers of cells: as many start cells a grid as evenness allows."""
+    sides = range(1, _LONGEST_SIDE + 1)
+    grids = [(width, height) for size in sizes for width, height in product(sides, sides) if width * height == size]
+    starts = dict.fromkeys(grids, 0)
+    while sum(starts.values()) < count:
+        grid = min((grid for grid in grids if starts[grid] < grid[0] * grid[1]), key=starts.__getitem__)
+        starts[grid] += 1
+    return [
+        {"width": width, "height": height, "start": place * width * height // number}
+        for (width, height), number in starts.items()
+        for place in range(number)
+    ]
+
+
+DOMAIN = Domain(
+    name="visitall",
+    title="VisitAll",
+    aliases=("visitall-from-everywhere",),
+    models={"untyped": UNTYPED},
+    sizes=Sizes(
+        bounds={"width": (1, None), "height": (1, None), "start": (0, None)},
+        count=lambda width, height, start=None: width * height,
+        allowed=_inside,
+        free=frozenset({"start"}),
+    ),
+    generator=generate,
+    splits={
+        # Counts and sizes: state-centric, Table 5, with the cell counts of its published problems.
+        "state-centric": {
+            "train": _grids((1, 3, 4, 6, 7, 10, 11, 12, 14, 16), 207),
+            "validation": _grids((18, 20), 24),
+            "interpolation": _grids((2, 5, 8, 9, 15), 37),
+            "extrapolation": _grids(sorted({w * h for w in range(2, 12) for h in range(2, 12) if w * h > 20}), 219),
+        }
+    },
+)
