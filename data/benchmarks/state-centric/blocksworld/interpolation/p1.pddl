@@ -1,0 +1,16 @@
+(define (problem blocksworld-5)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (clear b4)
+    (handempty)
+    (on b1 b5)
+    (on b3 b1)
+    (on b4 b3)
+    (on b5 b2)
+    (ontable b2))
+  (:goal (and
+    (on b3 b5)
+    (on b4 b3)
+    (on b2 b4)
+    (on b1 b2))))

@@ -1,0 +1,17 @@
+(define (problem blocksworld-5)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (clear b1)
+    (clear b2)
+    (handempty)
+    (on b1 b4)
+    (on b2 b5)
+    (on b4 b3)
+    (ontable b3)
+    (ontable b5))
+  (:goal (and
+    (on b1 b5)
+    (on b3 b1)
+    (on b4 b3)
+    (on b2 b4))))

@@ -1,0 +1,17 @@
+(define (problem blocksworld-4)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (clear b1)
+    (clear b2)
+    (clear b3)
+    (clear b4)
+    (handempty)
+    (ontable b1)
+    (ontable b2)
+    (ontable b3)
+    (ontable b4))
+  (:goal (and
+    (on b1 b4)
+    (on b3 b1)
+    (on b2 b3))))

@@ -1,0 +1,18 @@
+(define (problem gripper-2)
+  (:domain gripper)
+  (:objects rooma roomb left right ball2 ball1)
+  (:init
+    (room rooma)
+    (room roomb)
+    (gripper left)
+    (gripper right)
+    (ball ball2)
+    (ball ball1)
+    (at-robby rooma)
+    (free left)
+    (free right)
+    (at ball2 rooma)
+    (at ball1 rooma))
+  (:goal (and
+    (at ball2 roomb)
+    (at ball1 roomb))))
