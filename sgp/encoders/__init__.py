@@ -1,0 +1,1 @@
+"""Encoders: states become vectors."""

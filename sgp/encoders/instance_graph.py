@@ -1,0 +1,91 @@
+"""The instance learning graph of a task (Chen, Trevizan and Thiebaux 2024), as arrays for the kernels."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.encoders.kernels.wl_histogram import UNSEEN, GraphLayout
+from sgp.encoders.wl_vocabulary import PLAIN_OBJECT, Vocabulary, predicate_colour
+from sgp.planning.pddl import Atom
+from sgp.planning.task import State, Task
+
+
+class InstanceGraph:
+    """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernels."""
+
+    def __init__(self, task: Task, vocabulary: Vocabulary):
+        self._task = weakref.ref(task)  # a strong one would keep the task alive in the encoder's memo
+        self._vocabulary = vocabulary
+        names = sorted(task.domain_text.predicates.items(), key=lambda item: f"{item[0]}/{item[1]}")
+        self._predicates = {name: place for place, (name, _) in enumerate(names)}
+        self.max_arity = max(task.domain_text.predicates.values(), default=0)
+        constants = sorted(constant.name for constant in task.domain_text.constants)
+        codes = {name: -place for place, name in enumerate(constants, start=1)}
+        self._object_colour = [vocabulary.initial(codes.get(thing.name, PLAIN_OBJECT)) for thing in task.objects]
+        self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
+        self._goal_sign = {literal.atom: literal.positive for literal in task.goal}
+        self._numbers: dict[Atom, int] = {}
+        self._first, self._arguments = [0], list[int]()
+        self._true, self._false = list[int](), list[int]()
+        self._static = [self._number(atom) for atom in task.static_atoms]
+        self._goal = [self._number(literal.atom) for literal in task.goal]
+        self.goal_atoms = np.array([self._number(atom) for atom in task.goal_atoms], np.int32)
+        self._by_fluent = np.empty(0, np.int32)  # number of the fluent atom with pymimir's index, or UNSEEN
+        self._layout: GraphLayout | None = None
+
+    @property
+    def layout(self) -> GraphLayout:
+        """The arrays of all atoms met so far."""
+        if self._layout is None:
+            self._layout = GraphLayout(
+                *(
+                    np.array(values, np.int32)
+                    for values in (
+                        self._object_colour,
+                        self._static,
+                        self._goal,
+                        self._first,
+                        self._arguments,
+                        self._true,
+                        self._false,
+                    )
+                )
+            )
+        return self._layout
+
+    def fluent_atoms(self, states: Sequence[State]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states."""
+        indices = [np.fromiter(state.get_fluent_atoms(), np.int64) for state in states]
+        first = np.zeros(len(states) + 1, np.int64)
+        np.cumsum([len(each) for each in indices], out=first[1:])
+        flat = np.concatenate(indices) if indices else np.empty(0, np.int64)
+        if len(flat) and (flat.max() >= len(self._by_fluent) or (self._by_fluent[flat] == UNSEEN).any()):
+            self._meet(np.unique(flat))
+        return first, self._by_fluent[flat]
+
+    def _meet(self, fluents: NDArray[np.int64]) -> None:
+        task = self._task()
+        assert task is not None, "states outlived their task"
+        if fluents[-1] >= len(self._by_fluent):
+            grown = np.full(2 * int(fluents[-1]) + 64, UNSEEN, np.int32)
+            grown[: len(self._by_fluent)] = self._by_fluent
+            self._by_fluent = grown
+        for index in fluents[self._by_fluent[fluents] == UNSEEN].tolist():
+            self._by_fluent[index] = self._number(task.fluent(index))
+
+    def _number(self, atom: Atom) -> int:
+        number = self._numbers.get(atom)
+        if number is None:
+            number = self._numbers[atom] = len(self._numbers)
+            place, sign = self._predicates[atom.predicate], self._goal_sign.get(atom)
+            true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
+            self._true.append(true)
+            self._false.append(UNSEEN if sign is None else false)
+            self._arguments += [self._objects[name] for name in atom.objects]
+            self._first.append(len(self._arguments))
+            self._layout = None
+        return number

@@ -1,0 +1,162 @@
+"""Weisfeiler-Leman features of states (state-centric, appendix E).
+
+wlplan collects the vocabulary; kernels of our own compute the histograms, equal to wlplan's.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import weakref
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.encoders.instance_graph import InstanceGraph
+from sgp.encoders.kernels.wl_histogram import histograms
+from sgp.encoders.wl_vocabulary import Vocabulary
+from sgp.errors import ConfigurationError, DomainMismatch
+from sgp.files import write_text
+from sgp.planning import pddl
+from sgp.planning.silence import native_output_silenced
+from sgp.planning.task import State, Task
+
+Hash = Literal["multiset", "set"]
+Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]
+
+
+@dataclass(frozen=True)
+class WLConfig:
+    """How colours are refined and collected. Defaults: state-centric, appendix E.4."""
+
+    iterations: int = 2  # k, rounds of colour refinement
+    hash: Hash = "multiset"  # whether a neighbourhood counts how often a colour occurs
+    pruning: Pruning = "none"  # wlplan's removal of duplicate features
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.iterations <= 10:
+            raise ConfigurationError(f"WL iterations are {self.iterations}; expected 0 to 10")
+        for name, kind in (("hash", Hash), ("pruning", Pruning)):
+            if getattr(self, name) not in get_args(kind):
+                raise ConfigurationError(f"WL {name} is '{getattr(self, name)}'; expected one of {get_args(kind)}")
+
+
+class WLEncoder:
+    """Histograms of WL colours over the instance learning graph of a state, static atoms included.
+
+    The vocabulary is collected once from training states; colours outside of it are dropped. The goal's embedding is
+    that of the goal atoms taken as a state, without static atoms.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, domain_text: pddl.DomainText):
+        self.vocabulary, self.domain_text = vocabulary, domain_text
+        # The graphs of the tasks met; a memo, not a state: dropping it changes nothing but time.
+        self._graphs: weakref.WeakKeyDictionary[Task, InstanceGraph] = weakref.WeakKeyDictionary()
+
+    @classmethod
+    def fit(cls, config: WLConfig, states: Iterable[tuple[Task, Sequence[State]]]) -> WLEncoder:
+        """Collects the vocabulary from states of training tasks, all of one domain, by wlplan."""
+        gathered = list(states)
+        if not gathered:
+            raise ConfigurationError("a WL vocabulary needs at least one training task; there is none")
+        return cls(Vocabulary(_collect(config, gathered)), gathered[0][0].domain_text)
+
+    @property
+    def dimension(self) -> int:
+        """D, the number of colours."""
+        return self.vocabulary.dimension
+
+    def refuses(self, task: Task) -> str | None:
+        """Never: every state of the domain has an embedding. Raises DomainMismatch for another domain's task."""
+        if task.domain_text.signature != self.domain_text.signature:
+            raise DomainMismatch(
+                f"{task.name} is of another domain than the model: its domain '{task.domain_text.name}' "
+                f"{self.domain_text.difference(task.domain_text)}; use a model trained on this domain"
+            )
+        return None
+
+    def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
+        """Histograms [n, D] of the states of one task."""
+        graph = self._graph(task)
+        return self._histograms(graph, *graph.fluent_atoms(states), with_static=True)
+
+    def embed_goal(self, task: Task) -> NDArray[np.float32]:
+        """The goal's histogram [D]."""
+        graph = self._graph(task)
+        first = np.array([0, len(graph.goal_atoms)], np.int64)
+        rows = self._histograms(graph, first, graph.goal_atoms, with_static=False)
+        return rows.reshape(self.dimension)
+
+    def save(self, path: Path) -> None:
+        """Writes the vocabulary as wlplan's JSON."""
+        write_text(path, self.vocabulary.text)
+
+    @classmethod
+    def load(cls, path: Path, domain_text: pddl.DomainText) -> WLEncoder:
+        """Reads a vocabulary that `save` wrote for this domain."""
+        return cls(Vocabulary(path.read_text(encoding="utf-8")), domain_text)
+
+    def _graph(self, task: Task) -> InstanceGraph:
+        graph = self._graphs.get(task)
+        if graph is None:
+            graph = self._graphs[task] = InstanceGraph(task, self.vocabulary)
+        return graph
+
+    def _histograms(
+        self, graph: InstanceGraph, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool
+    ) -> NDArray[np.float32]:
+        rows = np.zeros((len(first) - 1, self.dimension), np.float32)
+        words = self.vocabulary
+        histograms(
+            graph.layout,
+            words.table,
+            words.iterations,
+            words.multiset,
+            graph.max_arity,
+            with_static,
+            first,
+            atoms,
+            rows,
+        )
+        return rows
+
+
+def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> str:
+    """wlplan's JSON of the colours of all states."""
+    from wlplan.data import DomainDataset, ProblemDataset
+    from wlplan.feature_generator import init_feature_generator
+    from wlplan.planning import Atom, Domain, Predicate, Problem, Schema
+    from wlplan.planning import State as WlState
+
+    text = gathered[0][0].domain_text
+    predicates = {name: Predicate(name, arity) for name, arity in text.predicates.items()}
+    schemas = [Schema(name, len(schema.parameters)) for name, schema in text.schemas.items()]
+    constants = sorted(constant.name for constant in text.constants)
+    domain = Domain(text.name, sorted(predicates.values(), key=repr), [], sorted(schemas, key=repr), constants)
+
+    def atoms(found: Iterable[pddl.Atom]) -> list[Atom]:
+        return [Atom(predicates[atom.predicate], list(atom.objects)) for atom in found]
+
+    data = []
+    for task, states in gathered:
+        goals = [atoms(atom for atom, positive in task.goal if positive is sign) for sign in (True, False)]
+        things = sorted(thing.name for thing in task.objects if thing.name not in constants)
+        data.append(
+            ProblemDataset(Problem(domain, things, *goals), [WlState(atoms(task.atoms(state))) for state in states])
+        )
+    features = init_feature_generator(
+        feature_algorithm="wl",
+        domain=domain,
+        graph_representation="ilg",
+        iterations=config.iterations,
+        pruning=config.pruning,
+        multiset_hash=config.hash == "multiset",
+    )
+    with native_output_silenced(), tempfile.TemporaryDirectory() as folder:
+        features.collect(DomainDataset(domain, data))
+        path = Path(folder, "vocabulary.json")
+        features.save(str(path))
+        return path.read_text(encoding="utf-8")

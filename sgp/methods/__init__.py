@@ -1,0 +1,86 @@
+"""The methods, one file each; a method is found by standing in this folder."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from functools import cache
+from typing import Any, Protocol
+
+from sgp.datasets.runs import Run, RunDraft
+from sgp.datasets.training_data import TrainingData
+from sgp.errors import ConfigurationError, InputError
+from sgp.planning.planner import Planner
+
+
+class Method(Protocol):
+    """A way to learn a planner.
+
+    `variants` names its configurations (frozen dataclasses that check themselves), the default first.
+    """
+
+    key: str
+    title: str
+    paper: str
+    variants: Mapping[str, Any]
+
+    def deterministic(self, config: Any) -> bool:
+        """Whether every seed gives the same planner, so that one run is enough."""
+
+    def train(self, config: Any, data: TrainingData, draft: RunDraft) -> Planner:
+        """Learns a planner and writes into the draft's folder what `load` needs."""
+
+    def load(self, run: Run) -> Planner:
+        """The planner of a run. Raises StoreError where the run's files are damaged or of another version."""
+
+
+@cache
+def all_methods() -> tuple[Method, ...]:
+    """Every method of the house, by key."""
+    modules = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
+    found = [method for module in modules for method in getattr(module, "METHODS", ())]
+    return tuple(sorted(found, key=lambda method: method.key))
+
+
+def get_method(key: str) -> Method:
+    """The method with this key. Raises InputError with the known keys."""
+    for method in all_methods():
+        if method.key == key:
+            return method
+    raise InputError(f"unknown method '{key}'; expected one of {', '.join(method.key for method in all_methods())}")
+
+
+def configure(method: Method, variant: str | None, overrides: Mapping[str, str] | None = None) -> tuple[str, Any]:
+    """A variant's name and configuration, with fields overridden.
+
+    Overridden fields become part of the name, so that the run stands in a folder of its own. Raises
+    ConfigurationError for an unknown variant or field, or a value of another type.
+    """
+    name = variant or next(iter(method.variants))
+    if name not in method.variants:
+        raise ConfigurationError(
+            f"method {method.key} has no variant '{name}'; expected one of {', '.join(method.variants)}"
+        )
+    config = method.variants[name]
+    for path, text in sorted((overrides or {}).items()):
+        config = _override(config, path, text)
+        name += f"+{path}={text}"
+    return name, config
+
+
+def _override(config: Any, path: str, text: str) -> Any:
+    """`config` with the field `path` (dots lead into nested configurations) read from text."""
+    head, _, rest = path.partition(".")
+    known = {entry.name for entry in fields(config)}
+    if head not in known:
+        raise ConfigurationError(f"unknown setting '{path}'; expected one of {', '.join(sorted(known))}")
+    current = getattr(config, head)
+    if rest:
+        return replace(config, **{head: _override(current, rest, text)})
+    try:
+        value: Any = text.lower() == "true" if isinstance(current, bool) else type(current)(text)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"setting {path} is '{text}'; expected {type(current).__name__}") from error
+    return replace(config, **{head: value})

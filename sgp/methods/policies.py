@@ -1,0 +1,171 @@
+"""Policies that several methods share."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.planning.policy import Node, Ranking
+from sgp.planning.task import State, Successor, Task
+
+Metric = Literal["euclidean", "cosine"]
+Embeddings = NDArray[np.float32]
+
+
+class StateEncoder(Protocol):
+    """Embeds states and goals of a task."""
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the task has no embedding, or None where it has one."""
+
+    def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
+        """The states' embeddings [n, D]."""
+        ...
+
+    def embed_goal(self, task: Task) -> Embeddings:
+        """The goal's embedding [D]."""
+        ...
+
+
+class Predictor(Protocol):
+    """Predicts next embeddings [B, D] from states' and goals' embeddings [B, D] each.
+
+    `carried` has what the prediction for the node before left behind (None at the start); the second result is what
+    this one leaves.
+    """
+
+    def __call__(
+        self, states: Embeddings, goals: Embeddings, carried: Sequence[Any]
+    ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
+        """Next embeddings [B, D], and what each prediction leaves behind."""
+        ...
+
+
+class _Memory(NamedTuple):
+    """What a node carries: its own embedding [D], the goal's [D], and what the predictor left behind."""
+
+    state: Embeddings
+    goal: Embeddings
+    carried: Any
+
+
+class _Memories(Sequence[_Memory]):
+    """The memory of each candidate, made when it is asked for: most candidates never become nodes."""
+
+    def __init__(self, candidates: Embeddings, goal: Embeddings, carried: Any):
+        self._candidates, self._goal, self._carried = candidates, goal, carried
+
+    def __len__(self) -> int:
+        return len(self._candidates)
+
+    def __getitem__(self, index: Any) -> Any:
+        # A copy: a view would keep the embeddings of all candidates alive along the whole path.
+        return _Memory(self._candidates[index].copy(), self._goal, self._carried)
+
+
+@dataclass(frozen=True)
+class NearestEmbedding:
+    """Costs a successor by the distance of its embedding from the predicted one (state-centric, Algorithm 1).
+
+    Successors of equal embedding have equal keys.
+    """
+
+    encoder: StateEncoder
+    predictor: Predictor
+    metric: Metric
+    additive: bool = True
+
+    def refuses(self, task: Task) -> str | None:
+        """What the encoder says."""
+        return self.encoder.refuses(task)
+
+    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
+        """One ranking per node: one embedding of each different state, one prediction for all nodes."""
+        memories, embedded = self._embed(nodes, choices)
+        predicted, carried = self.predictor(
+            np.stack([memory.state for memory in memories]),
+            np.stack([memory.goal for memory in memories]),
+            [memory.carried for memory in memories],
+        )
+        return [
+            Ranking(
+                costs=distances(self.metric, candidates, prediction),
+                keys=[_digest(row) for row in candidates],
+                memories=_Memories(candidates, memory.goal, left),
+                note={"predicted": prediction},
+            )
+            for memory, candidates, prediction, left in zip(memories, embedded, predicted, carried, strict=True)
+        ]
+
+    def sample(self, task: Task) -> dict[str, NDArray[np.floating[Any]]]:
+        """The vectors [D] of a task's initial state and goal and the first prediction, by which a run is verified."""
+        state, goal = self.encoder.embed(task, [task.init]), self.encoder.embed_goal(task)[None]
+        predicted, _ = self.predictor(state, goal, [None])
+        return {"embedding": state[0], "goal": goal[0], "prediction": predicted[0]}
+
+    def _embed(
+        self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]
+    ) -> tuple[list[_Memory], list[Embeddings]]:
+        """Each node's memory and the embeddings [n, D] of its candidates, task by task."""
+        memories: list[_Memory | None] = [node.memory for node in nodes]
+        embedded: list[Embeddings] = [np.empty(0, np.float32)] * len(nodes)
+        places: dict[Task, list[int]] = {}
+        for place, node in enumerate(nodes):
+            places.setdefault(node.task, []).append(place)
+        for task, of_task in places.items():
+            rows: dict[State, int] = {}
+            for place in of_task:
+                if memories[place] is None:
+                    rows.setdefault(nodes[place].state, len(rows))
+                for successor in choices[place]:
+                    rows.setdefault(successor.state, len(rows))
+            vectors = self.encoder.embed(task, list(rows))
+            for place in of_task:
+                if memories[place] is None:
+                    own = vectors[rows[nodes[place].state]]
+                    memories[place] = _Memory(own, self.encoder.embed_goal(task), None)
+                embedded[place] = vectors[[rows[successor.state] for successor in choices[place]]]
+        return [memory for memory in memories if memory is not None], embedded
+
+
+def distances(
+    metric: Metric, candidates: NDArray[np.floating[Any]], prediction: NDArray[np.floating[Any]]
+) -> NDArray[np.float64]:
+    """Distances [n] of candidates [n, D] from a prediction [D]; a zero vector is at cosine distance 1 from all."""
+    rows, target = candidates.astype(np.float64), prediction.astype(np.float64)
+    if metric == "euclidean":
+        return np.asarray(np.linalg.norm(rows - target, axis=1))
+    lengths = np.linalg.norm(rows, axis=1) * np.linalg.norm(target)
+    return np.asarray(1.0 - np.divide(rows @ target, lengths, out=np.zeros_like(lengths), where=lengths > 0))
+
+
+def _digest(row: Embeddings) -> Hashable:
+    """A short name for an embedding; keeping the rows themselves as keys would fill the memory."""
+    return hashlib.blake2b(row.tobytes(), digest_size=16).digest()
+
+
+@dataclass(frozen=True)
+class RandomSuccessor:
+    """Costs successors at random, the same for one seed, problem and state whatever else is solved beside it."""
+
+    seed: int
+    additive: bool = False
+
+    def refuses(self, task: Task) -> str | None:
+        """Never."""
+        return None
+
+    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
+        """Uniform random costs."""
+        return [
+            Ranking(np.random.default_rng(self._stream(node)).random(len(choice)))
+            for node, choice in zip(nodes, choices, strict=True)
+        ]
+
+    def _stream(self, node: Node) -> list[int]:
+        return [self.seed, int(node.task.problem.sha256[:16], 16), node.length]

@@ -1,0 +1,1 @@
+"""Models: arrays in, arrays out; no word of planning."""

@@ -1,0 +1,33 @@
+"""Where models compute."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal, get_args
+
+from sgp.errors import ConfigurationError
+
+Device = Literal["cpu", "cuda"]
+DeviceChoice = Literal["auto", "cpu", "cuda"]
+
+
+def choose_device(choice: str) -> Device:
+    """The device for a choice of auto, cpu or cuda; auto takes the GPU where there is one.
+
+    Raises ConfigurationError for an unknown choice and for `cuda` where no GPU can be used.
+    """
+    if choice not in get_args(DeviceChoice):
+        raise ConfigurationError(f"device is '{choice}'; expected one of {', '.join(get_args(DeviceChoice))}")
+    if choice == "cpu" or (choice == "auto" and not _gpu()):
+        return "cpu"
+    if not _gpu():
+        raise ConfigurationError("device cuda was asked for and no CUDA GPU can be used here; use --device cpu or auto")
+    return "cuda"
+
+
+def _gpu() -> bool:
+    if not Path("/proc/driver/nvidia/version").exists() and not Path("/dev/nvidiactl").exists():
+        return False  # spares importing torch where there is no driver
+    import torch
+
+    return bool(torch.cuda.is_available())

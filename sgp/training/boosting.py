@@ -1,0 +1,82 @@
+"""Fits boosted trees with early stopping on a validation set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xgboost
+from numpy.typing import NDArray
+
+from sgp.errors import ConfigurationError
+from sgp.models.boosted_trees import BoostedTrees
+from sgp.models.device import Device
+from sgp.progress import Bar, progress
+
+Rows = NDArray[np.floating[Any]]
+
+
+@dataclass(frozen=True)
+class BoostingConfig:
+    """Hyperparameters of boosting. Defaults: state-centric, Table 7."""
+
+    depth: int = 8  # largest depth of a tree
+    learning_rate: float = 0.1  # how much of each tree is added
+    rounds: int = 1000  # most rounds
+    patience: int = 10  # rounds without a better validation error before stopping
+
+    def __post_init__(self) -> None:
+        for name in ("depth", "rounds", "patience"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"boosting {name} is {getattr(self, name)}; expected at least 1")
+        if not 0 < self.learning_rate <= 1:
+            raise ConfigurationError(f"boosting learning_rate is {self.learning_rate}; expected above 0 and at most 1")
+
+
+class _Progress(xgboost.callback.TrainingCallback):
+    def __init__(self, bar: Bar):
+        self._bar = bar
+
+    def after_iteration(self, model: Any, epoch: int, evals_log: Any) -> bool:
+        self._bar.advance()
+        return False
+
+
+def fit_boosted_trees(
+    config: BoostingConfig,
+    train: tuple[Rows, Rows],
+    validation: tuple[Rows, Rows],
+    seed: int,
+    device: Device = "cpu",
+    threads: int = 0,
+    title: str = "boosting",
+) -> BoostedTrees:
+    """Trees for (rows [n, F], targets [n, D]), squared error, as many rounds as the validation error falls.
+
+    Training is deterministic on one kind of device; `seed` is passed on although nothing is sampled. `threads` 0
+    means all cores.
+    """
+    data = [xgboost.DMatrix(rows, label=targets, nthread=threads or None) for rows, targets in (train, validation)]
+    parameters = {
+        "objective": "reg:squarederror",
+        "max_depth": config.depth,
+        "learning_rate": config.learning_rate,
+        "tree_method": "hist",
+        "multi_strategy": "one_output_per_tree",
+        "device": device,
+        "seed": seed,
+        "nthread": threads,
+        "verbosity": 0,
+    }
+    with progress(title, config.rounds) as bar:
+        booster = xgboost.train(
+            parameters,
+            data[0],
+            num_boost_round=config.rounds,
+            evals=[(data[1], "validation")],
+            callbacks=[xgboost.callback.EarlyStopping(rounds=config.patience), _Progress(bar)],
+            verbose_eval=False,
+        )
+    booster.set_param({"device": "cpu"})
+    return BoostedTrees(booster, int(booster.best_iteration) + 1)
