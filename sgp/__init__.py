@@ -1,0 +1,52 @@
+"""Learned generalized planning: the facade of the suite.
+
+Names are imported when they are first used, so that `sgp --help` and the viewer need neither torch nor pymimir.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sgp.api import Evaluation as Evaluation
+    from sgp.api import evaluate as evaluate
+    from sgp.api import load_planner as load_planner
+    from sgp.api import solve as solve
+    from sgp.api import train as train
+
+_HOMES = {
+    "sgp.api": ("Evaluation", "evaluate", "load_planner", "solve", "train"),
+    "sgp.datasets.experts": ("expert_plans",),
+    "sgp.datasets.generation": ("generate_problems", "generate_suite"),
+    "sgp.datasets.importing": ("import_folder",),
+    "sgp.datasets.runs": ("Run", "list_runs", "open_run"),
+    "sgp.datasets.suite": ("Suite", "load_suite", "suite_names"),
+    "sgp.domains": ("all_domains", "get_domain"),
+    "sgp.errors": ("SgpError",),
+    "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
+    "sgp.evaluation.tables": ("coverage_table", "published"),
+    "sgp.methods": ("all_methods", "get_method"),
+    "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
+    "sgp.planning.planner": ("Limit", "Planner"),
+    "sgp.planning.policy": ("Node", "Policy", "Ranking"),
+    "sgp.planning.recording": ("read_rollouts", "write_rollouts"),
+    "sgp.planning.rollout": ("Outcome", "Rollout"),
+    "sgp.planning.task": ("Task",),
+    "sgp.planning.validation": ("validate",),
+}
+_HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME_OF)  # noqa: PLE0605  computed from the table above
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'sgp' has no attribute '{name}'")
+    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOME_OF})

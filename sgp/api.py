@@ -1,0 +1,145 @@
+"""The facade's verbs: what a user can do, composed from the rooms. `import sgp` gives them lazily."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from sgp.datasets.experts import kept_plans
+from sgp.datasets.runs import Run, RunKey, find_run, new_run, open_run
+from sgp.datasets.suite import Suite, SuiteDomain, load_suite
+from sgp.datasets.training_data import load_training_data
+from sgp.errors import DomainMismatch
+from sgp.evaluation.coverage import Attempt, Subject, scores
+from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.scores import Score
+from sgp.methods import configure, get_method
+from sgp.models.device import choose_device
+from sgp.planning.experts import STAGES, Stage
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import NO_LIMIT, Limit, Planner
+from sgp.planning.rollout import Rollout
+from sgp.planning.task import Task
+
+DEFAULT_SEED = 13  # the first of the seeds of the published grid
+TEST_SPLITS = ("validation", "interpolation", "extrapolation")
+
+
+def cores() -> int:
+    """The processor cores that this process may use."""
+    return len(os.sched_getaffinity(0))
+
+
+def train(
+    method: str,
+    domain: str,
+    suite: str,
+    variant: str | None = None,
+    seed: int = DEFAULT_SEED,
+    device: str = "auto",
+    jobs: int = 1,
+    stages: Sequence[Stage] = STAGES,
+    overrides: Mapping[str, str] | None = None,
+    again: bool = False,
+) -> Run:
+    """A trained run: the one in the store where configuration and data are the same, else a new one.
+
+    Missing expert plans are made first, `jobs` at a time. `overrides` sets fields of the variant's configuration,
+    nested ones with dots (`{"boosting.rounds": "200"}`).
+    """
+    learner = get_method(method)
+    name, config = configure(learner, variant, overrides)
+    chosen = choose_device(device)
+    source = load_suite(suite)
+    data = load_training_data(source, domain, stages, jobs)
+    key = RunKey(learner.key, name, source.name, data.domain, seed)
+    found = None if again else find_run(key)
+    if found is not None and found.config == asdict(config) and found.record["data"]["sha256"] == data.sha256:
+        return found
+    facts = {
+        "sha256": data.sha256,
+        "train": len(data.train),
+        "validation": len(data.validation),
+        "transitions": sum(map(len, data.train)),
+    }
+    with new_run(key, asdict(config), chosen, data.domain_pddl, facts) as draft:
+        learner.train(config, data, draft)
+    return open_run(key.folder)
+
+
+@lru_cache(maxsize=32)
+def load_planner(folder: str) -> Planner:
+    """The planner of a run's folder, verified."""
+    run = open_run(folder)
+    return get_method(run.key.method).load(run)
+
+
+def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT) -> Rollout:
+    """A rollout of one problem by a trained run. Raises DomainMismatch for a problem of another domain."""
+    task, trained = Task(problem), open_run(run)
+    if task.domain_text.signature != trained.domain_text.signature:
+        raise DomainMismatch(
+            f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
+            f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
+        )
+    return load_planner(str(run)).solve(task, limit)
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What an evaluation gave: scores, and the attempts behind them by run folder and split."""
+
+    scores: tuple[Score, ...]
+    attempts: Mapping[tuple[str, str], Sequence[Attempt]]
+
+
+def evaluate(
+    runs: Sequence[Path | str],
+    suite: str,
+    splits: Sequence[str] = TEST_SPLITS,
+    jobs: int = 1,
+    limit: Limit = NO_LIMIT,
+) -> Evaluation:
+    """Tries every problem of the splits with every run; plans count where VAL accepts them.
+
+    A run is tried on the suite's domain with its predicates and actions. Raises DomainMismatch where there is none.
+    """
+    source = load_suite(suite)
+    opened = [open_run(folder) for folder in runs]
+    works, subjects, lengths = [], [], []
+    for run in opened:
+        domain = _domain_for(run, source)
+        for split in (source.split(domain.name, split) for split in splits):
+            works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit))
+            key = run.key
+            note = "" if key.suite == source.name else f"trained on {key.suite}"
+            subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
+            plans = kept_plans(source, domain.name, split).values()
+            lengths.append({plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None})
+    attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
+    found = [
+        score
+        for subject, tried, expert in zip(subjects, attempts, lengths, strict=True)
+        for score in scores(subject, tried, expert)
+    ]
+    named = {
+        (work.planner, subject.split): tried for work, subject, tried in zip(works, subjects, attempts, strict=True)
+    }
+    return Evaluation(tuple(found), named)
+
+
+def _domain_for(run: Run, suite: Suite) -> SuiteDomain:
+    """The suite's domain that a run can plan in: of its name, or of its predicates and actions."""
+    domain, text = run.key.domain, run.domain_text
+    names = sorted(suite.domains, key=lambda name: name != domain)  # the same name first
+    texts = {name: suite.domain_text(name) for name in names}
+    for name in names:
+        if texts[name].signature == text.signature:
+            return suite.domains[name]
+    raise DomainMismatch(
+        f"{run.folder} was trained on {domain} of {run.key.suite}, and no domain of suite {suite.name} has its "
+        f"predicates and actions: {names[0]} {text.difference(texts[names[0]])}; train a run on suite {suite.name}"
+    )

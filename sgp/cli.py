@@ -1,0 +1,302 @@
+"""The command line: each verb is a thin call of the facade."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec
+
+import typer
+
+from sgp.errors import SgpError
+
+# The facade's rooms are imported inside the verbs: `sgp --help` must not wait for numpy.
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Learned generalized planning: train on small problems, solve much larger ones. Begin with 'sgp demo'.",
+)
+Parameters = ParamSpec("Parameters")
+
+SOLVED, NOT_SOLVED, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+Suite = Annotated[str, typer.Option("--suite", help="Bundled or imported suite; see 'sgp list'.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Processes at a time; 0 means one per core.")]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
+CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
+DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
+ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
+
+
+def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Callable[Parameters, None]]:
+    """Registers a verb with an example in its help, and turns errors into one sentence and an exit code."""
+
+    def register(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
+        @functools.wraps(function)
+        def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+            try:
+                function(*args, **kwargs)
+            except SgpError as error:
+                typer.echo(f"sgp: {error}", err=True)
+                raise typer.Exit(FAILED) from error
+            except KeyboardInterrupt as error:
+                typer.echo("sgp: interrupted; the same command goes on where it stopped", err=True)
+                raise typer.Exit(INTERRUPTED) from error
+
+        return app.command(name, epilog=f"Example: {example}")(guarded)
+
+    return register
+
+
+def _jobs(chosen: int) -> int:
+    from sgp.api import cores
+
+    return chosen or cores()
+
+
+def _console() -> Any:
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def _limit(seconds: float | None, horizon: int | None = None) -> Any:
+    from sgp.planning.planner import Limit
+
+    return Limit(actions=horizon, seconds=seconds)
+
+
+def _write(scores: Any, *files: Path | None) -> None:
+    from sgp.evaluation.scores import write_scores
+
+    for file in files:
+        if file is not None:
+            write_scores(file, scores)
+
+
+@verb("demo", "sgp demo --no-serve")
+def demo(
+    jobs: Jobs = 0,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Do not open the dashboard at the end.")] = False,
+) -> None:
+    """Train on the bundled small problems of four domains, plan on the larger ones, compare with the paper."""
+    from sgp.demo import run_demo
+
+    run_demo(_jobs(jobs), _console())
+
+
+@verb("list", "sgp list runs")
+def list_(
+    what: Annotated[str, typer.Argument(help="suites, domains, methods or runs; all where left out.")] = "",
+) -> None:
+    """Show the suites, domains, methods and trained runs there are."""
+    from sgp.errors import InputError
+    from sgp.listing import LISTINGS
+
+    if what and what not in LISTINGS:
+        raise InputError(f"unknown listing '{what}'; expected one of {', '.join(LISTINGS)}")
+    for name in [what] if what else LISTINGS:
+        _console().print(LISTINGS[name]())
+
+
+@verb("generate", "sgp generate --domain blocksworld --size 20 --count 5 --out problems")
+def generate(
+    domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
+    size: Annotated[int, typer.Option(min=1, help="Number of objects.")] = 0,
+    count: Annotated[int, typer.Option(min=1, help="Number of problems.")] = 1,
+    suite: Annotated[str, typer.Option(help="Generate this bundled suite anew instead.")] = "",
+    seed: Annotated[int | None, typer.Option(help="Random seed; the same seed gives the same files.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("problems"),
+) -> None:
+    """Generate problems of one size, or a whole bundled suite."""
+    from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
+    from sgp.domains import get_domain
+    from sgp.errors import ConfigurationError
+
+    if suite:
+        generate_suite(suite, out, SUITE_SEED if seed is None else seed)
+        typer.echo(out)
+        return
+    if not domain or not size:
+        raise ConfigurationError("nothing to generate; give --domain and --size, or --suite")
+    for path in generate_problems(get_domain(domain), size, count, seed or 0, out):
+        typer.echo(path)
+
+
+@verb("import", "sgp import ipc2023 --suite ipc")
+def import_(
+    folder: Annotated[Path, typer.Argument(help="Folder of PDDL files.")],
+    suite: Annotated[str, typer.Option(help="Name of the new suite.")],
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an imported suite of this name.")] = False,
+) -> None:
+    """Register a folder of PDDL problems as a suite, expert plans beside them included."""
+    from sgp.datasets.importing import import_folder
+
+    imported = import_folder(folder, suite, replace)
+    for name, domain in imported.domains.items():
+        splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
+        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.house})" if domain.house else ""))
+
+
+@verb("experts", "sgp experts --suite state-centric --domain logistics --splits extrapolation")
+def experts(
+    suite: Suite,
+    domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
+    splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
+    optimal_seconds: Annotated[float, typer.Option(help="Limit of A* with LM-cut.")] = 60.0,
+    satisficing_seconds: Annotated[float, typer.Option(help="Limit of greedy search with FF, tried next.")] = 300.0,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what was not solved before.")] = False,
+    jobs: Jobs = 0,
+) -> None:
+    """Make the expert plans that are missing, by Fast Downward."""
+    from dataclasses import replace
+
+    from sgp.datasets.experts import expert_plans
+    from sgp.datasets.suite import load_suite
+    from sgp.planning.experts import OPTIMAL, SATISFICING
+
+    stages = (replace(OPTIMAL, seconds=optimal_seconds), replace(SATISFICING, seconds=satisficing_seconds))
+    source = load_suite(suite)
+    for name in [source.domain(domain).name] if domain else source.domains:
+        for split in splits.split(",") if splits else source.domain(name).splits:
+            plans = expert_plans(source, name, split, stages, _jobs(jobs), retry)
+            solved = [plan for plan in plans.values() if plan.plan is not None]
+            typer.echo(f"{suite}/{name}/{source.split(name, split)}: {len(solved)} of {len(plans)} with a plan")
+
+
+@verb("train", "sgp train --method state-centric --domain blocksworld --suite state-centric")
+def train(
+    domain: Annotated[str, typer.Option(help="Domain of the suite.")],
+    suite: Suite,
+    method: Annotated[str, typer.Option(help="Method; see 'sgp list methods'.")] = "state-centric",
+    variant: Annotated[str, typer.Option(help="Variant of the method; its first where left out.")] = "",
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
+    device: Annotated[str, typer.Option(help="auto, cpu or cuda.")] = "auto",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Override a setting, such as boosting.rounds=200.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Train even where the same run exists.")] = False,
+    jobs: Jobs = 0,
+) -> None:
+    """Train a method on a domain, making missing expert plans first. The last line is the run's folder."""
+    from sgp.api import train
+    from sgp.errors import ConfigurationError
+
+    overrides = {}
+    for setting in settings or []:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigurationError(f"setting '{setting}' has no '='; expected NAME=VALUE")
+        overrides[name] = value
+    run = train(method, domain, suite, variant or None, seed, device, _jobs(jobs), overrides=overrides, again=again)
+    typer.echo(run.folder)
+
+
+@verb("solve", "sgp solve domain.pddl problem.pddl --run runs/state-centric/wl-xgboost-delta/... --plan plan.txt")
+def solve(
+    domain: DomainFile,
+    problem: ProblemFile,
+    run: Annotated[Path, typer.Option(help="Folder of a trained run.")],
+    plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
+    rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
+    seconds: Seconds = None,
+    horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) where left out.")] = None,
+) -> None:
+    """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
+    from sgp import api
+    from sgp.files import write_text
+    from sgp.planning.pddl import Problem, format_plan
+    from sgp.planning.recording import write_rollouts
+    from sgp.planning.validation import confirm
+
+    found = api.solve(Problem.from_files(domain, problem), run, _limit(seconds, horizon))
+    if rollout is not None:
+        write_rollouts(rollout, [found])
+    if not confirm(found):
+        reason = f" ({found.reason})" if found.reason else ""
+        typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)
+        raise typer.Exit(NOT_SOLVED)
+    if plan is not None:
+        write_text(plan, format_plan(found.plan))
+    typer.echo(format_plan(found.plan), nl=False)
+    typer.echo(f"solved in {len(found.plan)} actions, {found.seconds:.2f} s; VAL accepts the plan", err=True)
+
+
+@verb("validate", "sgp validate domain.pddl problem.pddl plan.txt")
+def validate(domain: DomainFile, problem: ProblemFile, plan: Annotated[Path, typer.Argument(metavar="PLAN")]) -> None:
+    """Have VAL judge a plan. Exit code 0: valid; 1: not valid; 2: an error."""
+    from sgp.planning.pddl import Problem, parse_plan, read_text
+    from sgp.planning.validation import validate
+
+    verdict = validate(Problem.from_files(domain, problem), parse_plan(read_text(plan), str(plan)))
+    typer.echo(verdict.report.strip())
+    raise typer.Exit(SOLVED if verdict.valid else NOT_SOLVED)
+
+
+@verb("evaluate", "sgp evaluate RUN1 RUN2 --suite state-centric --splits validation,extrapolation --json scores.json")
+def evaluate(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
+    suite: Suite,
+    splits: Annotated[
+        str, typer.Option(help="Splits, separated by commas.")
+    ] = "validation,interpolation,extrapolation",
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    seconds: Seconds = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
+    from sgp import api
+    from sgp.evaluation.tables import coverage_table, published
+
+    found = api.evaluate(runs, suite, splits.split(","), _jobs(jobs), _limit(seconds))
+    _write(found.scores, json, csv)
+    _console().print(coverage_table(found.scores, published("state-centric"), f"coverage on {suite}"))
+
+
+@verb("table", "sgp table 1 --scores scores.json")
+def table(
+    number: Annotated[int, typer.Argument(help="The paper's table.")] = 1,
+    scores: Annotated[
+        list[Path] | None, typer.Option(help="Files of 'sgp evaluate'; the committed measurements where left out.")
+    ] = None,
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw the coverage with its intervals here.")] = None,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
+) -> None:
+    """Show a table of the paper: our measurements beside the published numbers."""
+    from sgp.errors import InputError
+    from sgp.evaluation.figures import coverage_figure
+    from sgp.evaluation.scores import read_scores
+    from sgp.evaluation.tables import coverage_markdown, coverage_table, measured, published
+    from sgp.files import write_text
+
+    if number != 1:
+        raise InputError(f"there is no table {number} here; expected 1")
+    ours = [score for path in scores for score in read_scores(path)] if scores else measured()
+    theirs = [score for score in published("state-centric") if score.table == str(number)]
+    _write([*ours, *theirs], json, csv)
+    if svg is not None:
+        write_text(svg, coverage_figure(ours, theirs))
+    if markdown:
+        typer.echo(coverage_markdown(ours, theirs), nl=False)
+    else:
+        _console().print(coverage_table(ours, theirs, f"Table {number}: coverage"))
+
+
+def main() -> None:
+    """The entry point of the command `sgp`."""
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # idle worker threads must not take cores from other processes
+    app()
+
+
+if __name__ == "__main__":
+    main()

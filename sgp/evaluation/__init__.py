@@ -1,0 +1,1 @@
+"""Measuring planners: coverage, scores, tables."""

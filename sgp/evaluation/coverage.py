@@ -1,0 +1,111 @@
+"""Attempts at problems, and the scores of many attempts."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sgp.evaluation.scores import Score
+from sgp.planning.pddl import Problem, parse_plan
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+from sgp.planning.validation import confirm
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One problem tried once: how it ended, and the plan, which VAL accepted where the outcome is SOLVED."""
+
+    problem: str
+    sha256: str
+    size: int
+    outcome: Outcome
+    plan: tuple[str, ...]
+    decisions: int
+    seconds: float
+    reason: str = ""
+
+    @property
+    def solved(self) -> bool:
+        """Whether a valid plan was found."""
+        return self.outcome is Outcome.SOLVED
+
+    def to_record(self) -> dict[str, Any]:
+        """The attempt as JSON holds it."""
+        return {**self.__dict__, "outcome": self.outcome.value, "plan": list(self.plan)}
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Attempt:
+        """The attempt in a record. Raises KeyError, TypeError or ValueError for anything else."""
+        plan = tuple(map(str, parse_plan("\n".join(record["plan"]))))
+        return cls(**{**record, "outcome": Outcome(record["outcome"]), "plan": plan})
+
+
+def attempt(planner: Planner, problems: Sequence[Problem], limit: Limit) -> list[Attempt]:
+    """Tries problems in lockstep and has every plan judged by VAL.
+
+    Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
+    """
+    attempts: dict[int, Attempt] = {}
+    for place, rollout in planner.solve_each(map(Task, problems), limit):
+        confirm(rollout)
+        attempts[place] = Attempt(
+            problem=rollout.task.name,
+            sha256=rollout.task.problem.sha256,
+            size=rollout.task.size,
+            outcome=rollout.outcome,
+            plan=tuple(map(str, rollout.plan)) if rollout.solved else (),
+            decisions=len(rollout.steps),
+            seconds=round(rollout.seconds, 6),
+            reason=rollout.reason,
+        )
+    return [attempts[place] for place in sorted(attempts)]
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What was measured on what: the fields that all scores of one evaluation share."""
+
+    method: str
+    variant: str
+    domain: str
+    suite: str
+    split: str
+    seed: int | None
+    note: str = ""
+
+
+def scores(subject: Subject, attempts: Sequence[Attempt], expert_lengths: Mapping[str, int]) -> list[Score]:
+    """The scores of a whole split, then of each size.
+
+    Metrics: coverage; plan_length, the mean of solved problems; plan_length_ratio, its mean quotient by the
+    expert's, where that is known and not 0 (`expert_lengths` by SHA-256); seconds and decisions, means over all
+    problems; outcome_X, how many problems ended as X.
+    """
+    found = list(_scores(subject, attempts, None, expert_lengths))
+    for size in sorted({each.size for each in attempts}):
+        found += _scores(subject, [each for each in attempts if each.size == size], size, expert_lengths)
+    return found
+
+
+def _scores(
+    subject: Subject, attempts: Sequence[Attempt], size: int | None, expert_lengths: Mapping[str, int]
+) -> Iterable[Score]:
+    def score(metric: str, value: float, count: int) -> Score:
+        return Score(**subject.__dict__, size=size, metric=metric, value=value, count=count)
+
+    count = len(attempts)
+    solved = [each for each in attempts if each.solved]
+    yield score("coverage", len(solved) / count, count)
+    if solved:
+        yield score("plan_length", sum(len(each.plan) for each in solved) / len(solved), len(solved))
+    ratios = [len(each.plan) / expert_lengths[each.sha256] for each in solved if expert_lengths.get(each.sha256, 0) > 0]
+    if ratios:
+        yield score("plan_length_ratio", sum(ratios) / len(ratios), len(ratios))
+    yield score("seconds", sum(each.seconds for each in attempts) / count, count)
+    yield score("decisions", sum(each.decisions for each in attempts) / count, count)
+    for outcome, times in sorted(Counter(each.outcome for each in attempts).items()):
+        yield score(f"outcome_{outcome.value}", times, count)

@@ -1,0 +1,121 @@
+"""Scores: measured and published numbers in one shape, so that a paper's table beside ours is a join."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from sgp.errors import StoreError
+from sgp.files import write_text
+
+CONFIDENCE_Z = 1.959963984540054  # two-sided 95 %
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """One number. `paper` and `table` say where a published one stands; ours leave them empty.
+
+    `size` is the number of objects, None for a whole split; `seed` is None for a mean over seeds or a published
+    number; `spread` is the standard deviation over seeds where there is one; `count` is the number of problems behind
+    the value, 0 where it is not known.
+    """
+
+    paper: str = ""
+    table: str = ""
+    method: str
+    variant: str
+    domain: str
+    suite: str
+    split: str
+    size: int | None = None
+    seed: int | None = None
+    metric: str
+    value: float
+    spread: float | None = None
+    count: int
+    note: str = ""
+
+
+COLUMNS = tuple(entry.name for entry in fields(Score))
+
+
+def wilson(value: float, count: int) -> tuple[float, float]:
+    """The 95 % Wilson interval of a rate measured on `count` problems; (0, 1) where none were."""
+    if count == 0:
+        return 0.0, 1.0
+    z2 = CONFIDENCE_Z**2
+    centre = (value + z2 / (2 * count)) / (1 + z2 / count)
+    half = CONFIDENCE_Z / (1 + z2 / count) * math.sqrt(value * (1 - value) / count + z2 / (4 * count**2))
+    # At 0 and 1 the bound is exact; rounding must not carry it beyond.
+    return (0.0 if value == 0 else max(0.0, centre - half)), (1.0 if value == 1 else min(1.0, centre + half))
+
+
+def to_json(scores: Iterable[Score]) -> str:
+    """The scores as a JSON list of objects."""
+    return json.dumps([asdict(score) for score in scores], indent=1, allow_nan=False) + "\n"
+
+
+def to_csv(scores: Iterable[Score]) -> str:
+    """The scores as CSV with a header line; what is not known is empty."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for score in scores:
+        writer.writerow({name: "" if value is None else value for name, value in asdict(score).items()})
+    return text.getvalue()
+
+
+def write_scores(path: Path | str, scores: Iterable[Score]) -> None:
+    """Writes scores by the ending of the name, `.csv` or JSON."""
+    write_text(path, to_csv(scores) if str(path).endswith(".csv") else to_json(scores))
+
+
+def read_scores(path: Path | str) -> list[Score]:
+    """Scores from a CSV or JSON file. Raises StoreError naming the line or entry that is no score."""
+    text = _read(Path(path))
+    rows: Sequence[Any]
+    if str(path).endswith(".csv"):
+        rows = list(csv.DictReader(io.StringIO(text)))
+    else:
+        try:
+            rows = json.loads(text)
+        except ValueError as error:
+            raise StoreError(f"{path} is no complete JSON ({error}); evaluate again") from error
+    scores = []
+    for number, row in enumerate(rows, start=1):
+        try:
+            scores.append(_score(row))
+        except (KeyError, ValueError, TypeError, AttributeError) as error:
+            raise StoreError(
+                f"{path}, entry {number} is no score ({error!r}); expected {', '.join(COLUMNS)}"
+            ) from error
+    return scores
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing; make it with 'sgp evaluate ... --json {path}'") from error
+
+
+def _score(row: dict[str, Any]) -> Score:
+    def number(name: str, kind: type) -> Any:
+        value = row.get(name)
+        return None if value in (None, "") else kind(value)
+
+    return Score(
+        **{name: str(row[name]) for name in ("method", "variant", "domain", "suite", "split", "metric")},
+        value=float(row["value"]),
+        count=int(row["count"]),
+        size=number("size", int),
+        seed=number("seed", int),
+        spread=number("spread", float),
+        **{name: str(row.get(name) or "") for name in ("paper", "table", "note")},
+    )

@@ -1,0 +1,53 @@
+"""Listings of what there is, as tables for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rich.table import Table
+
+from sgp.datasets.runs import list_runs
+from sgp.datasets.suite import load_suite, suite_names
+from sgp.domains import all_domains
+from sgp.methods import all_methods
+
+
+def suites() -> Table:
+    """Suites with the number of problems of each split."""
+    table = Table("suite", "domain", "served by", "problems", title="suites")
+    for name in suite_names():
+        suite = load_suite(name)
+        for domain in suite.domains.values():
+            counts = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
+            table.add_row(name, domain.name, domain.house, counts)
+    return table
+
+
+def domains() -> Table:
+    """Domains of the house with their generators' arguments."""
+    table = Table("domain", "also called", "generator's arguments", title="domains")
+    for domain in all_domains():
+        table.add_row(domain.name, ", ".join(domain.aliases), ", ".join(domain.sizes.bounds))
+    return table
+
+
+def methods() -> Table:
+    """Methods with their variants, the default first."""
+    table = Table("method", "variants", "paper", title="methods")
+    for method in all_methods():
+        table.add_row(method.key, ", ".join(method.variants), method.paper)
+    return table
+
+
+def runs() -> Table:
+    """Trained runs with their folders."""
+    table = Table("method", "variant", "suite", "domain", "seed", "trained", "folder", title="runs")
+    for run in list_runs():
+        key = run.key
+        table.add_row(
+            key.method, key.variant, key.suite, key.domain, str(key.seed), run.record["trained"], str(run.folder)
+        )
+    return table
+
+
+LISTINGS: dict[str, Callable[[], Table]] = {"suites": suites, "domains": domains, "methods": methods, "runs": runs}
