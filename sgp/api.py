@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
@@ -115,7 +116,8 @@ def evaluate(
         for split in (source.split(domain.name, split) for split in splits):
             works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit))
             key = run.key
-            note = "" if key.suite == source.name else f"trained on {key.suite}"
+            elsewhere = "" if key.suite == source.name else f"; trained on {key.suite}"
+            note = f"{date.today()}, {cores()} cores, {_versions(run)}{elsewhere}"
             subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
             plans = kept_plans(source, domain.name, split).values()
             lengths.append({plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None})
@@ -129,6 +131,10 @@ def evaluate(
         (work.planner, subject.split): tried for work, subject, tried in zip(works, subjects, attempts, strict=True)
     }
     return Evaluation(tuple(found), named)
+
+
+def _versions(run: Run) -> str:
+    return ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
 
 
 def _domain_for(run: Run, suite: Suite) -> SuiteDomain:

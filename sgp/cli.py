@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import os
 import sys
@@ -46,6 +47,11 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
             except SgpError as error:
                 typer.echo(f"sgp: {error}", err=True)
                 raise typer.Exit(FAILED) from error
+            except OSError as error:
+                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                    raise
+                typer.echo("sgp: no space left on the disk; free some and run the command again", err=True)
+                raise typer.Exit(FAILED) from error
             except KeyboardInterrupt as error:
                 typer.echo("sgp: interrupted; the same command goes on where it stopped", err=True)
                 raise typer.Exit(INTERRUPTED) from error
@@ -84,7 +90,7 @@ def _write(scores: Any, *files: Path | None) -> None:
 @verb("demo", "sgp demo --no-serve")
 def demo(
     jobs: Jobs = 0,
-    no_serve: Annotated[bool, typer.Option("--no-serve", help="Do not open the dashboard at the end.")] = False,
+    no_serve: Annotated[bool, typer.Option("--no-serve", help="Never serve a dashboard at the end.")] = False,
 ) -> None:
     """Train on the bundled small problems of four domains, plan on the larger ones, compare with the paper."""
     from sgp.demo import run_demo
@@ -109,7 +115,7 @@ def list_(
 @verb("generate", "sgp generate --domain blocksworld --size 20 --count 5 --out problems")
 def generate(
     domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
-    size: Annotated[int, typer.Option(min=1, help="Number of objects.")] = 0,
+    size: Annotated[int | None, typer.Option(min=1, help="Number of objects.")] = None,
     count: Annotated[int, typer.Option(min=1, help="Number of problems.")] = 1,
     suite: Annotated[str, typer.Option(help="Generate this bundled suite anew instead.")] = "",
     seed: Annotated[int | None, typer.Option(help="Random seed; the same seed gives the same files.")] = None,

@@ -33,7 +33,7 @@ def whole_file(path: Path | str) -> Iterator[Path]:
     except OSError as error:
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StoreError(f"no space left while writing {target}; free some and run the command again") from error
-        if error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EISDIR):
+        if error.errno in (errno.EACCES, errno.EROFS, errno.ENOTDIR, errno.EISDIR, errno.EEXIST):
             raise StoreError(f"{target} cannot be written ({error.strerror}); choose another folder") from error
         raise
     finally:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.kernels.wl_histogram import UNSEEN, GraphLayout
-from sgp.encoders.wl_vocabulary import PLAIN_OBJECT, Vocabulary, predicate_colour
+from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, Vocabulary, predicate_colour
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Task
 
@@ -23,9 +23,7 @@ class InstanceGraph:
         names = sorted(task.domain_text.predicates.items(), key=lambda item: f"{item[0]}/{item[1]}")
         self._predicates = {name: place for place, (name, _) in enumerate(names)}
         self.max_arity = max(task.domain_text.predicates.values(), default=0)
-        constants = sorted(constant.name for constant in task.domain_text.constants)
-        codes = {name: -place for place, name in enumerate(constants, start=1)}
-        self._object_colour = [vocabulary.initial(codes.get(thing.name, PLAIN_OBJECT)) for thing in task.objects]
+        self._object_colour = [vocabulary.initial(OBJECT_COLOUR)] * task.size
         self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
         self._goal_sign = {literal.atom: literal.positive for literal in task.goal}
         self._numbers: dict[Atom, int] = {}
@@ -85,7 +83,8 @@ class InstanceGraph:
             true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
             self._true.append(true)
             self._false.append(UNSEEN if sign is None else false)
-            self._arguments += [self._objects[name] for name in atom.objects]
+            if sign is not False:  # wlplan gives negated goals no edges
+                self._arguments += [self._objects[name] for name in atom.objects]
             self._first.append(len(self._arguments))
             self._layout = None
         return number

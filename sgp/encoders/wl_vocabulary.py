@@ -15,11 +15,11 @@ from sgp.errors import StoreError
 
 WLPLAN_VERSION = "2.1.0"  # the meaning of the JSON belongs to the version
 
-# wlplan's initial colours on the instance learning graph: the i-th domain constant by name (from 1) has -i, any other
-# object 0; then five for each predicate in the order of their printed names.
-PLAIN_OBJECT = 0
+# wlplan's initial colours on the instance learning graph: 0 for every object (its features give domain constants no
+# colour of their own), then five for each predicate in the order of their printed names.
+OBJECT_COLOUR = 0
 _COLOURS_A_PREDICATE = 5
-_GOAL_TRUE, _GOAL_FALSE, _NEGATED_GOAL_FALSE, _NEGATED_GOAL_TRUE, _NO_GOAL = range(1, 6)
+_GOAL_TRUE, _GOAL_FALSE, _NEGATED_GOAL_TRUE, _NEGATED_GOAL_FALSE, _NO_GOAL = range(1, 6)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from sgp.evaluation.tables import Cell, columns_of, domains_and_splits, row
 
 # Told apart by shape as well as by colour (Okabe and Ito's palette, safe for the colour-blind).
 _STYLES = (("#0072b2", "circle"), ("#7f7f7f", "square"), ("#d55e00", "diamond"), ("#009e73", "triangle"))
-_LEFT, _WIDTH, _RIGHT, _TOP, _ROW, _GAP = 190, 420, 60, 34, 13, 12
+_LEFT, _WIDTH, _RIGHT, _TOP, _ROW, _GAP = 220, 420, 30, 20, 13, 12
 
 
 def coverage_figure(ours: Sequence[Score], theirs: Sequence[Score]) -> str:

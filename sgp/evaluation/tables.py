@@ -39,7 +39,7 @@ class Column:
     @property
     def heading(self) -> str:
         """What stands above the column."""
-        return "\n".join(filter(None, (self.method, self.variant, f"({self.paper})" if self.paper else "measured")))
+        return "\n".join((self.method, self.variant, "published" if self.paper else "measured"))
 
 
 @dataclass(frozen=True)

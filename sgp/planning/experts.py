@@ -17,7 +17,7 @@ from sgp.planning.pddl import Action, Problem, normalise, parse_plan
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}
 _UNSOLVABLE = {10, 11}
-_GAVE_UP = {12, 20, 21, 22, 23, 24}
+_GAVE_UP = {12, 13, 20, 21, 22, 23, 24}
 _GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
 
 
@@ -124,7 +124,7 @@ def _attempt(problem: Problem, stage: Stage, memory_mb: int, driver: Path) -> tu
         raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
     if run.returncode in _GAVE_UP:
         return None
-    said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip()]
+    said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]
     raise ToolError(
         f"Fast Downward ({stage.name}) failed on {problem.name} with exit code {run.returncode}: "
         f"{said[0].strip() if said else 'it printed nothing'}; check the PDDL and the installation of up-fast-downward"

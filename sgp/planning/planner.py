@@ -57,7 +57,8 @@ class Planner:
     At each decision all candidates of the beam's nodes are pooled. States that were in the beam before are masked
     (one visited set for the whole beam, the initial state in it); of several candidates with one key the cheapest,
     or first among tied, stays. Costs within `TIE_RELATIVE` are tied and go to the first: nodes in the beam's order,
-    candidates in the order of the PDDL. The first goal state generated ends the search.
+    candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
+    search.
     """
 
     policy: Policy
@@ -144,11 +145,12 @@ class _Search:
         self.choices: list[Sequence[Successor]] = []
 
     def begin(self, policy: Policy) -> None:
+        if self.task.is_goal(self.task.init):
+            self.outcome = Outcome.SOLVED
+            return
         refusal = policy.refuses(self.task)
         if refusal is not None:
             self.outcome, self.reason = Outcome.REFUSED, refusal
-        elif self.task.is_goal(self.task.init):
-            self.outcome = Outcome.SOLVED
 
     def expand(self, successors: Successors) -> None:
         started = time.perf_counter()
@@ -170,12 +172,12 @@ class _Search:
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
         pool = _Pool(self.paths, self.choices, rankings, planner.policy.additive)
+        unvisited, within = pool.close(self.visited, self.horizon)
         goal = pool.find_goal(self.task)
         if goal is not None:
             self.beam = [pool.child(goal)]
             self.outcome = Outcome.SOLVED
             return
-        unvisited, within = pool.close(self.visited, self.horizon)
         kept = pool.cheapest(planner.width)
         if not kept:
             if not unvisited:
@@ -223,16 +225,14 @@ class _Pool:
         for which, index in (self.origin[place] for place in np.flatnonzero(self.closed)):
             self.marks[which][index] |= _REJECTED
 
-    def candidate(self, place: int) -> Successor:
-        which, index = self.origin[place]
-        return self.choices[which][index]
-
     def find_goal(self, task: Task) -> int | None:
-        goal = next((place for place in range(len(self.origin)) if task.is_goal(self.candidate(place).state)), None)
-        if goal is not None:
-            which, index = self.origin[goal]
-            self.marks[which][index] |= _GOAL
-        return goal
+        """The first open candidate that satisfies the goal."""
+        for place in np.flatnonzero(~self.closed).tolist():
+            which, index = self.origin[place]
+            if task.is_goal(self.choices[which][index].state):
+                self.marks[which][index] |= _GOAL
+                return int(place)
+        return None
 
     def close(self, visited: set[State], horizon: int) -> tuple[int, int]:
         """Closes visited states and jumps beyond the horizon.

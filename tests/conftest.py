@@ -1,0 +1,95 @@
+"""Problems and runs that many tests share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import sgp
+from sgp.planning.pddl import Problem
+from sgp.planning.task import Task
+
+BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
+
+# Types with a hierarchy, a constant, a negative precondition and an inequality.
+COURIER = """\
+(define (domain courier)
+  (:requirements :strips :typing :negative-preconditions :equality)
+  (:types vehicle parcel - thing place - object van bike - vehicle)
+  (:constants depot - place)
+  (:predicates (at ?x - thing ?p - place) (in ?q - parcel ?v - vehicle) (closed ?p - place) (road ?a ?b - place))
+  (:action drive
+    :parameters (?v - vehicle ?a ?b - place)
+    :precondition (and (at ?v ?a) (road ?a ?b) (not (closed ?b)) (not (= ?b depot)))
+    :effect (and (at ?v ?b) (not (at ?v ?a))))
+  (:action load
+    :parameters (?q - parcel ?v - van ?p - place)
+    :precondition (and (at ?q ?p) (at ?v ?p))
+    :effect (and (in ?q ?v) (not (at ?q ?p))))
+  (:action unload
+    :parameters (?q - parcel ?v - vehicle ?p - place)
+    :precondition (and (in ?q ?v) (at ?v ?p))
+    :effect (and (at ?q ?p) (not (in ?q ?v)))))
+"""
+COURIER_PROBLEM = """\
+(define (problem courier-1) (:domain courier)
+  (:objects v1 - van b1 - bike q1 - parcel shop mill - place)
+  (:init (at v1 depot) (at b1 shop) (at q1 depot) (closed mill)
+         (road depot shop) (road shop depot) (road depot mill) (road shop mill))
+  (:goal (and (at q1 shop) (not (in q1 v1)))))
+"""
+
+
+def blocks_problem(blocks: str, init: str, goal: str) -> Problem:
+    text = (
+        f"(define (problem p) (:domain blocksworld)\n (:objects {blocks})\n"
+        f" (:init (handempty) {init})\n (:goal (and {goal})))"
+    )
+    return Problem("p", BLOCKS, text)
+
+
+@pytest.fixture
+def two_blocks() -> Task:
+    """a and b on the table, a wanted on b: two actions, pick-up a and stack a b."""
+    return Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
+
+
+@pytest.fixture
+def three_blocks() -> Task:
+    """c on a, b on the table; a wanted on b, b on c: Sussman's anomaly, six actions."""
+    return Task(blocks_problem("a b c", "(ontable a) (on c a) (clear c) (ontable b) (clear b)", "(on a b) (on b c)"))
+
+
+@pytest.fixture
+def courier() -> Task:
+    return Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty store."""
+    monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture(scope="session")
+def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store that keeps its runs for the whole session."""
+    return tmp_path_factory.mktemp("shared-home")
+
+
+QUICK = {"boosting.rounds": "12", "boosting.depth": "4"}  # small enough for a second of training
+
+
+@pytest.fixture(scope="session")
+def quick_run(shared_home: Path):
+    """Trains a method on a bundled domain with few rounds; each run once a session."""
+
+    def train(method: str, domain: str, variant: str | None = None) -> sgp.Run:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SGP_HOME", str(shared_home))
+            overrides = QUICK if method == "state-centric" else {}
+            return sgp.train(method, domain, "state-centric", variant, device="cpu", overrides=overrides)
+
+    return train

@@ -1,0 +1,126 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import sgp
+from sgp.datasets import experts as store
+from sgp.datasets.experts import expert_plans, experts_file, kept_plans
+from sgp.datasets.importing import import_folder
+from sgp.datasets.training_data import load_training_data
+from sgp.errors import StoreError, SuiteError, UnsolvableProblem
+from sgp.planning.experts import Stage, find_plan
+from tests.conftest import BLOCKS, blocks_problem
+
+TABLE = "(ontable a) (ontable b) (clear a) (clear b)"
+PROBLEMS = {
+    "p1": blocks_problem("a b", TABLE, "(on a b)"),
+    "p2": blocks_problem("a b", TABLE, "(on b a)"),
+    "p3": blocks_problem("a b c", f"{TABLE} (ontable c) (clear c)", "(on a b) (on b c)"),
+}
+
+
+def make_suite(folder, problems, split="train"):
+    (folder / "blocks" / split).mkdir(parents=True)
+    (folder / "blocks" / "domain.pddl").write_text(BLOCKS)
+    for name, problem in problems.items():
+        (folder / "blocks" / split / f"{name}.pddl").write_text(problem.problem_pddl)
+    return import_folder(folder, "small")
+
+
+def test_plans_are_made_kept_and_not_made_again(home, tmp_path, monkeypatch):
+    suite = make_suite(tmp_path / "in", PROBLEMS)
+    plans = expert_plans(suite, "blocks", "train", jobs=2)
+    assert sorted(len(plan.plan) for plan in plans.values()) == [2, 2, 4]
+    records = [json.loads(line) for line in experts_file(suite, "blocks", "train").read_text().splitlines()]
+    assert [record["problem"] for record in records] == ["p1", "p2", "p3"]
+    assert records[0].keys() == {"problem", "sha256", "planner", "configuration", "seconds", "plan"}
+    monkeypatch.setattr(store, "find_plan", lambda *_, **__: pytest.fail("planned again"))
+    assert expert_plans(suite, "blocks", "train") == plans
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(home, tmp_path, monkeypatch):
+    suite = make_suite(tmp_path / "in", PROBLEMS)
+    asked = []
+
+    def interrupted(problem, *args, **kwargs):
+        asked.append(problem.name)
+        if problem.name == "p3":
+            raise KeyboardInterrupt
+        return find_plan(problem, *args, **kwargs)
+
+    monkeypatch.setattr(store, "find_plan", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        expert_plans(suite, "blocks", "train")
+    assert not experts_file(suite, "blocks", "train").exists()
+    again = []
+    monkeypatch.setattr(
+        store, "find_plan", lambda problem, *a, **k: again.append(problem.name) or find_plan(problem, *a, **k)
+    )
+    assert len(expert_plans(suite, "blocks", "train")) == 3
+    assert set(asked[:2]) == {"p1", "p2"}
+    assert again == ["p3"]
+
+
+def test_an_unsolvable_problem_is_an_error_and_the_other_plans_are_kept(home, tmp_path):
+    broken = {**PROBLEMS, "p0": blocks_problem("a b", TABLE, "(on a b) (on b a)")}
+    suite = make_suite(tmp_path / "in", broken)
+    with pytest.raises(UnsolvableProblem, match="p0 has no plan"):
+        expert_plans(suite, "blocks", "train")
+    assert sorted(plan.problem for plan in kept_plans(suite, "blocks", "train").values()) == ["p1", "p2", "p3"]
+
+
+def test_what_no_stage_solved_is_kept_as_such_and_tried_again_on_request(home, tmp_path):
+    suite = make_suite(tmp_path / "in", PROBLEMS)
+    short = [Stage("two-actions", 30, search="astar(lmcut(), bound=3)")]
+    plans = expert_plans(suite, "blocks", "train", short)
+    assert [plan.plan is None for plan in plans.values()].count(True) == 1
+    assert expert_plans(suite, "blocks", "train") == plans
+    retried = expert_plans(suite, "blocks", "train", retry=True)
+    assert all(plan.plan is not None for plan in retried.values())
+
+
+def test_a_cut_file_of_plans_is_refused_with_its_line(home, tmp_path):
+    suite = make_suite(tmp_path / "in", PROBLEMS)
+    expert_plans(suite, "blocks", "train")
+    file = experts_file(suite, "blocks", "train")
+    file.write_text(file.read_text()[:-30])
+    with pytest.raises(StoreError, match=r"train\.jsonl, line 3: no complete expert plan"):
+        kept_plans(suite, "blocks", "train")
+
+
+def test_trajectories_are_replayed_from_plans(home):
+    data = load_training_data(sgp.load_suite("state-centric"), "gripper")
+    assert [len(trajectory) for trajectory in data.train] == [5, 11, 17, 23]
+    assert [len(trajectory) for trajectory in data.validation] == [27, 29]
+    for trajectory in data.train:
+        assert len(trajectory.states) == len(trajectory) + 1
+        assert trajectory.task.is_goal(trajectory.states[-1])
+        assert not any(trajectory.task.is_goal(state) for state in trajectory.states[:-1])
+
+
+def test_without_a_validation_split_every_fifth_problem_is_held_out(home, tmp_path):
+    names = {f"p{number}": PROBLEMS["p3"] for number in range(1, 11)}
+    data = load_training_data(make_suite(tmp_path / "in", names), "blocks")
+    assert (len(data.train), len(data.validation)) == (8, 2)
+    assert [trajectory.task.name for trajectory in data.validation] == ["p5", "p10"]
+
+
+def test_one_problem_serves_for_training_and_validation(home, tmp_path):
+    data = load_training_data(make_suite(tmp_path / "in", {"p3": PROBLEMS["p3"]}, split="few"), "blocks")
+    assert (len(data.train), len(data.validation)) == (1, 1)
+
+
+def test_nothing_to_train_on_is_an_error(home, tmp_path):
+    solved = blocks_problem("a b", TABLE, "(clear a)")
+    with pytest.raises(SuiteError, match="has no train problem with an expert plan of at least one action"):
+        load_training_data(make_suite(tmp_path / "in", {"p1": solved}), "blocks")
+
+
+def test_the_hash_of_training_data_follows_the_data(home, tmp_path):
+    one = load_training_data(make_suite(tmp_path / "one", PROBLEMS), "blocks").sha256
+    import_folder(tmp_path / "one", "same")
+    assert load_training_data(sgp.load_suite("same"), "blocks").sha256 == one
+    (tmp_path / "one" / "blocks" / "train" / "p1.pddl").write_text(PROBLEMS["p2"].problem_pddl)
+    assert load_training_data(import_folder(tmp_path / "one", "other"), "blocks").sha256 != one

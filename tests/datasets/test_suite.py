@@ -1,0 +1,136 @@
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+
+import pytest
+
+import sgp
+from sgp.datasets.experts import kept_plans
+from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
+from sgp.datasets.renaming import canonical_form
+from sgp.datasets.suite import read_suite
+from sgp.domains import all_domains, get_domain
+from sgp.errors import SuiteError
+from sgp.planning.pddl import Problem
+from sgp.planning.task import Task
+from sgp.planning.validation import validate
+from tests.conftest import blocks_problem
+
+SUITE = sgp.load_suite("state-centric")
+DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
+
+# state-centric, Table 5, and the least, middle and greatest number of objects behind it.
+COUNTS = {
+    "blocksworld": {"train": 9, "validation": 3, "interpolation": 3, "extrapolation": 20},
+    "gripper": {"train": 4, "validation": 2, "interpolation": 3, "extrapolation": 16},
+    "logistics": {"train": 12, "validation": 4, "interpolation": 9, "extrapolation": 18},
+    "visitall": {"train": 207, "validation": 24, "interpolation": 37, "extrapolation": 219},
+}
+SIZES = {
+    ("blocksworld", "train"): (4, 6, 7),
+    ("blocksworld", "extrapolation"): (9, 12, 17),
+    ("gripper", "train"): (6, 10, 12),
+    ("gripper", "extrapolation"): (16, 32, 46),
+    ("logistics", "train"): (13, 15, 15),
+    ("logistics", "extrapolation"): (22, 29, 37),
+    ("visitall", "train"): (1, 11, 16),
+    ("visitall", "extrapolation"): (21, 48, 121),
+}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_bundled_suite_has_the_counts_and_sizes_of_the_paper(domain):
+    found = SUITE.domain(domain)
+    assert {split: len(entries) for split, entries in found.splits.items()} == COUNTS[domain]
+    for split, entries in found.splits.items():
+        sizes = sorted(entry.size for entry in entries)
+        if (domain, split) in SIZES:
+            assert (sizes[0], sizes[len(sizes) // 2], sizes[-1]) == SIZES[domain, split]
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_no_two_bundled_problems_are_equal_up_to_renaming(domain):
+    splits: dict[object, list[str]] = {}
+    for split in SUITE.domain(domain).splits:
+        for problem in SUITE.problems(domain, split):
+            splits.setdefault(canonical_form(Task(problem)), []).append(split)
+    twins = [found for found in splits.values() if len(found) > 1]
+    assert all(len(set(found)) == 1 for found in twins), "never across splits"
+    if domain != "visitall":  # which has too few grids for its counts
+        assert not twins
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("split", ["train", "validation", "interpolation"])
+def test_bundled_expert_plans_are_complete_and_val_accepts_them(domain, split):
+    plans = kept_plans(SUITE, domain, split)
+    problems = SUITE.problems(domain, split)
+    assert set(plans) == {problem.sha256 for problem in problems}
+    for problem in problems[:: max(1, len(problems) // 12)]:
+        plan = plans[problem.sha256]
+        assert plan.plan is not None
+        assert plan.configuration == "astar-lmcut 60s"
+        assert validate(problem, plan.plan).valid
+
+
+def test_the_bundled_suite_is_what_its_seed_generates(tmp_path):
+    assert SUITE.seed == SUITE_SEED
+    again = generate_suite("state-centric", tmp_path / "state-centric")
+    assert again.domains == SUITE.domains  # names, sizes and hashes of all 606 problems
+    assert (tmp_path / "state-centric" / "suite.toml").read_text() == (SUITE.folder / "suite.toml").read_text()
+
+
+def test_canonical_forms_see_through_renaming_and_nothing_else():
+    init = "(ontable a) (ontable b) (on c b) (clear a) (clear c)"
+    original = canonical_form(Task(blocks_problem("a b c", init, "(on a b)")))
+    renamed = canonical_form(
+        Task(blocks_problem("z y x", "(clear y) (ontable x) (clear z) (on z x) (ontable y)", "(on y x)"))
+    )
+    assert original == renamed
+    assert hash(original) == hash(renamed)
+    for other in (
+        blocks_problem("a b c", init, "(on b a)"),
+        blocks_problem("a b c", init, "(on a b) (on b c)"),
+        blocks_problem("a b c", "(ontable a) (ontable b) (on c a) (clear b) (clear c)", "(on a b)"),
+        blocks_problem("a b c d", init, "(on a b)"),
+    ):
+        assert canonical_form(Task(other)) != original
+
+
+def test_generated_problems_have_their_size_and_seed(tmp_path):
+    paths = generate_problems(get_domain("logistics"), 17, 3, 5, tmp_path / "one")
+    again = generate_problems(get_domain("logistics"), 17, 3, 5, tmp_path / "two")
+    assert [path.read_text() for path in paths] == [path.read_text() for path in again]
+    assert len({path.read_text() for path in paths}) == 3
+    for path in paths:
+        assert Task(Problem.from_files(path.parent / "domain.pddl", path)).size == 17
+
+
+def test_every_domain_of_a_suite_stands_in_its_domain_file():
+    assert {domain.name for domain in all_domains() if "state-centric" in domain.splits} == set(SUITE.domains)
+    with pytest.raises(SuiteError, match="no domain describes a suite 'unheard-of'"):
+        generate_suite("unheard-of", SUITE.folder / "nowhere")
+
+
+def test_names_that_do_not_exist_are_answered_with_those_that_do():
+    with pytest.raises(SuiteError, match="unknown suite 'nope'; expected one of state-centric"):
+        sgp.load_suite("nope")
+    with pytest.raises(SuiteError, match="no domain 'sokoban'; it has blocksworld, gripper, logistics, visitall"):
+        SUITE.domain("sokoban")
+    with pytest.raises(SuiteError, match="has no split 'hard'; it has train, validation, interpolation, extrapolation"):
+        SUITE.problems("gripper", "hard")
+    assert SUITE.domain("blocks").name == "blocksworld"
+
+
+def test_a_changed_or_broken_suite_is_refused(tmp_path):
+    shutil.copytree(SUITE.folder, tmp_path / "copy")
+    copy = read_suite(tmp_path / "copy", tmp_path / "experts")
+    assert Counter(len(entries) for entries in copy.domain("gripper").splits.values()) == {4: 1, 2: 1, 3: 1, 16: 1}
+    file = tmp_path / "copy" / "gripper" / "train" / "p1.pddl"
+    file.write_text(file.read_text().replace("rooma", "room-a"))
+    with pytest.raises(SuiteError, match=r"p1\.pddl is not the file that .* lists; restore it"):
+        copy.problems("gripper", "train")
+    (tmp_path / "copy" / "suite.toml").write_text("origin = 3\n[domains")
+    with pytest.raises(SuiteError, match="cannot be read"):
+        read_suite(tmp_path / "copy", tmp_path / "experts")

@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import sgp
+from sgp.errors import StoreError
+from sgp.evaluation.scores import COLUMNS, Score, read_scores, wilson, write_scores
+
+SCORE = Score(
+    method="state-centric",
+    variant="wl-xgboost-delta",
+    domain="gripper",
+    suite="state-centric",
+    split="validation",
+    metric="coverage",
+    value=0.1 + 0.2,
+    count=3,
+    seed=13,
+)
+
+
+def test_a_score_has_the_fields_of_the_house():
+    assert COLUMNS == (
+        "paper", "table", "method", "variant", "domain", "suite", "split", "size", "seed", "metric", "value", "spread",
+        "count", "note",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("value", "count", "low", "high"),
+    [  # facts known from the literature: 3/3 and 0/18, and 50/100 by the formula
+        (1.0, 3, 0.4385, 1.0),
+        (0.0, 18, 0.0, 0.1759),
+        (0.5, 100, 0.4038, 0.5962),
+        (0.5, 20, 0.2993, 0.7007),
+    ],
+)
+def test_wilson_intervals(value, count, low, high):
+    assert wilson(value, count) == pytest.approx((low, high), abs=1e-4)
+
+
+def test_nothing_measured_says_nothing():
+    assert wilson(0.5, 0) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["scores.csv", "scores.json"])
+def test_scores_read_back_equal(name, tmp_path):
+    scores = [SCORE, Score(**{**SCORE.__dict__, "size": 13, "spread": 0.25, "note": 'a, "b"\nc', "paper": "p"})]
+    write_scores(tmp_path / name, scores)
+    assert read_scores(tmp_path / name) == scores
+
+
+def test_json_scores_of_a_whole_split_have_an_empty_size(tmp_path):
+    write_scores(tmp_path / "s.json", [SCORE])
+    (record,) = json.loads((tmp_path / "s.json").read_text())
+    assert record["size"] is None
+    assert list(record) == list(COLUMNS)
+
+
+def test_files_that_hold_no_scores_are_refused(tmp_path):
+    (tmp_path / "cut.json").write_text('[{"method": "x"')
+    (tmp_path / "other.json").write_text('[{"method": "x"}]')
+    write_scores(tmp_path / "s.csv", [SCORE])
+    (tmp_path / "bad.csv").write_text((tmp_path / "s.csv").read_text().replace("gripper,", "gripper,,,,"))
+    for name, words in (
+        ("cut.json", r"cut\.json is no complete JSON"),
+        ("other.json", r"other\.json, entry 1 is no score"),
+        ("bad.csv", r"bad\.csv, entry 1 is no score"),
+        ("none.json", r"none\.json is missing; make it with 'sgp evaluate"),
+    ):
+        with pytest.raises(StoreError, match=words):
+            read_scores(tmp_path / name)
+
+
+def test_the_papers_table_is_complete():
+    table = [score for score in sgp.published("state-centric") if score.table == "1"]
+    assert len(table) == 4 * 3 * 17  # domains, splits, columns
+    assert all(score.paper == "state-centric" and 0 <= score.value <= 1 for score in table)
+    cells = {(score.method, score.variant, score.domain, score.split): score for score in table}
+    assert cells["state-centric", "wl-xgboost-delta", "blocksworld", "extrapolation"].value == 0.50
+    assert cells["state-centric", "wl-xgboost-delta", "visitall", "extrapolation"].value == 1.00
+    assert cells["symt-ed", "regrounding", "gripper", "extrapolation"].value == 0.79
+    assert cells["symt-ed", "regrounding", "gripper", "extrapolation"].spread == 0.16
+    assert cells["fast-downward", "astar-lmcut", "logistics", "extrapolation"].value == 0.26
+    assert cells["state-centric", "wl-lstm-state", "logistics", "interpolation"].value == 0.85
+    assert cells["plangpt", "applicable", "visitall", "interpolation"].value == 0.67
+    assert cells["state-centric", "fsf-xgboost-delta", "visitall", "extrapolation"].value == 0.16

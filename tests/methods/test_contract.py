@@ -1,0 +1,220 @@
+"""What every method of the house must keep."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.api import load_planner
+from sgp.datasets.runs import open_run
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
+from sgp.methods import all_methods, configure, get_method
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.task import Task
+from tests.conftest import QUICK
+
+SUITE = sgp.load_suite("state-centric")
+EVERY = [(method, variant) for method in all_methods() for variant in method.variants]
+every_variant = pytest.mark.parametrize(
+    ("method", "variant"), EVERY, ids=[f"{method.key}-{variant}" for method, variant in EVERY]
+)
+INVARIANT = {"state-centric", "zero-change"}
+
+
+def rollouts(planner, domain):
+    return planner.solve_many(map(Task, SUITE.problems(domain, "validation")[:3]), Limit(actions=25))
+
+
+@every_variant
+@pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
+def test_a_run_saved_and_loaded_gives_identical_rollouts(method, variant, domain, quick_run):
+    run = quick_run(method.key, domain, variant)
+    first, second = (method.load(open_run(run.folder)) for _ in range(2))
+    found = rollouts(first, domain)
+    assert found == rollouts(second, domain)
+    assert any(rollout.steps for rollout in found)
+
+
+@every_variant
+def test_a_trained_planner_is_the_one_that_is_saved(method, variant, home):
+    trained = {}
+
+    class Watched:
+        def __getattr__(self, name):
+            return getattr(method, name)
+
+        def train(self, config, data, draft):
+            trained["planner"] = method.train(config, data, draft)
+            return trained["planner"]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sgp.api.get_method", lambda key: Watched())
+        overrides = QUICK if method.key == "state-centric" else {}
+        run = sgp.train(method.key, "gripper", "state-centric", variant, overrides=overrides)
+    assert rollouts(trained["planner"], "gripper") == rollouts(method.load(run), "gripper")
+
+
+@every_variant
+def test_rollouts_do_not_depend_on_what_is_solved_beside_them(method, variant, quick_run):
+    planner = method.load(quick_run(method.key, "blocksworld", variant))
+    alone = [planner.solve(Task(problem), Limit(actions=25)) for problem in SUITE.problems("blocksworld", "validation")]
+    small = Planner(planner.policy, planner.successors, planner.width, batch=2)
+    assert alone == rollouts(planner, "blocksworld") == rollouts(small, "blocksworld")
+
+
+@every_variant
+def test_renaming_objects_changes_no_multiset_of_costs(method, variant, quick_run):
+    if method.key not in INVARIANT:
+        assert method.key == "random-successor"
+        return
+    planner = method.load(quick_run(method.key, "logistics", variant))
+    problem = SUITE.problems("logistics", "interpolation")[0]
+    renamed = Problem("renamed", problem.domain_pddl, problem.problem_pddl.replace("p1", "q9").replace("l1-", "z-"))
+    one, two = (planner.solve(Task(each), Limit(actions=1)).steps[0] for each in (problem, renamed))
+    assert np.allclose(sorted(one.costs), sorted(two.costs), rtol=1e-6)
+    assert len(one.candidates) == len(two.candidates)
+
+
+@every_variant
+def test_a_run_records_what_it_is(method, variant, quick_run):
+    run = quick_run(method.key, "gripper", variant)
+    record = json.loads((run.folder / "run.json").read_text())
+    assert (record["method"], record["suite"], record["domain"], record["seed"]) == (
+        method.key,
+        "state-centric",
+        "gripper",
+        13,
+    )
+    assert record["variant"].split("+")[0] == variant
+    assert record["data"]["train"] == 4
+    assert record["data"]["transitions"] == 5 + 11 + 17 + 23
+    assert {"wlplan", "xgboost", "python", "sgp"} <= record["versions"].keys()
+    parts = (record["method"], record["variant"], "state-centric", "gripper", "seed13")
+    assert run.folder.parts[-5:] == parts
+    assert not [path for path in run.folder.rglob("*") if path.suffix in {".pkl", ".pickle", ".pt", ".joblib"}]
+
+
+def copy_run(run, target):
+    shutil.copytree(run.folder, target)
+    return target
+
+
+def test_a_cut_or_incomplete_run_is_refused(quick_run, tmp_path):
+    run = quick_run("state-centric", "gripper")
+    for damage, words in (
+        (lambda folder: (folder / "model.ubj").unlink(), r"incomplete: model\.ubj is missing; train the run again"),
+        (lambda folder: (folder / "model.ubj").write_bytes(b""), r"model\.ubj was cut or changed"),
+        (lambda folder: (folder / "run.json").write_text('{"format": 1'), r"run\.json is no complete JSON"),
+        (lambda folder: (folder / "run.json").unlink(), r"holds no run\.json"),
+        (lambda folder: (folder / "run.json").write_text('{"format": 99}'), "not of format 1"),
+    ):
+        folder = copy_run(run, tmp_path / "copy")
+        damage(folder)
+        with pytest.raises(StoreError, match=words):
+            open_run(folder)
+        shutil.rmtree(folder)
+
+
+def rewritten(folder, change):
+    record = json.loads((folder / "run.json").read_text())
+    change(record)
+    (folder / "run.json").write_text(json.dumps(record))
+    return folder
+
+
+@pytest.mark.parametrize("key", ["state-centric", "zero-change"])
+def test_a_run_of_another_wlplan_is_refused(key, quick_run, tmp_path):
+    folder = rewritten(
+        copy_run(quick_run(key, "gripper"), tmp_path / "copy"), lambda r: r["versions"].update(wlplan="1.0")
+    )
+    with pytest.raises(
+        StoreError, match=r"saved with wlplan 1\.0, here is wlplan 2\.1\.0.*install wlplan==1\.0 or train"
+    ):
+        load_planner(str(folder))
+
+
+@pytest.mark.parametrize("vector", ["embedding", "goal", "prediction"])
+def test_a_run_that_gives_other_vectors_is_refused(vector, quick_run, tmp_path):
+    def change(record):
+        record["check"]["vectors"][vector][0] += 0.5
+
+    folder = rewritten(copy_run(quick_run("state-centric", "gripper"), tmp_path / "copy"), change)
+    with pytest.raises(StoreError, match=f"gives another {vector} than when it was trained"):
+        load_planner(str(folder))
+
+
+def test_an_interrupted_training_leaves_the_old_run(home, monkeypatch):
+    run = sgp.train("zero-change", "gripper", "state-centric")
+    before = {path.name: path.read_bytes() for path in run.folder.iterdir()}
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("sgp.encoders.wl.WLEncoder.save", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sgp.train("zero-change", "gripper", "state-centric", again=True)
+    assert {path.name: path.read_bytes() for path in run.folder.iterdir()} == before
+    assert [path.name for path in run.folder.parent.iterdir()] == ["seed13"]
+
+
+def test_the_same_run_is_not_trained_twice(home, monkeypatch):
+    run = sgp.train("zero-change", "gripper", "state-centric")
+    again = sgp.train("zero-change", "gripper", "state-centric")
+    assert again.record["trained"] == run.record["trained"]
+    assert again.sha256 == run.sha256
+    other = sgp.train("zero-change", "gripper", "state-centric", overrides={"beam": "1"})
+    assert other.folder != run.folder
+    assert other.config["beam"] == 1
+    assert {each.folder for each in sgp.list_runs()} == {run.folder, other.folder}
+
+
+def test_a_problem_of_another_domain_is_refused_with_the_difference(quick_run):
+    for key in ("state-centric", "random-successor"):
+        run = quick_run(key, "gripper")
+        with pytest.raises(DomainMismatch, match=r"was trained on gripper; .*lacks the predicates at/2, at-robby/1"):
+            sgp.solve(SUITE.problems("visitall", "validation")[0], run.folder)
+
+
+def test_variants_and_settings_are_checked():
+    method = get_method("state-centric")
+    name, config = configure(method, None, {"boosting.rounds": "7", "wl.iterations": "1", "mode": "state"})
+    assert (config.boosting.rounds, config.wl.iterations, config.mode) == (7, 1, "state")
+    assert name == "wl-xgboost-delta+boosting.rounds=7+mode=state+wl.iterations=1"
+    assert configure(method, "wl-xgboost-state")[1].mode == "state"
+    for overrides, words in (
+        ({"boosting.rounds": "many"}, "setting boosting.rounds is 'many'|expected int|is 'many'; expected int"),
+        ({"boosting.trees": "7"}, "unknown setting 'trees'; expected one of depth, learning_rate, patience, rounds"),
+        ({"colour": "red"}, "unknown setting 'colour'; expected one of beam, boosting, mode, wl"),
+        ({"mode": "sideways"}, "mode is 'sideways'; expected one of state, delta"),
+        ({"beam": "0"}, "beam is 0; expected at least 1"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            configure(method, None, overrides)
+    with pytest.raises(ConfigurationError, match="no variant 'wl-quantum'; expected one of wl-xgboost-delta"):
+        configure(method, "wl-quantum")
+    with pytest.raises(InputError, match="unknown method 'magic'; expected one of random-successor, state-centric"):
+        get_method("magic")
+
+
+def test_the_defaults_are_those_of_the_paper():
+    config = configure(get_method("state-centric"), None)[1]
+    assert config.beam == 3
+    assert (config.wl.iterations, config.wl.hash, config.wl.pruning) == (2, "multiset", "none")
+    assert (config.boosting.depth, config.boosting.learning_rate, config.boosting.rounds) == (8, 0.1, 1000)
+
+
+def test_seeds_matter_only_to_methods_that_say_so(home):
+    for method in all_methods():
+        variant = next(iter(method.variants))
+        overrides = QUICK if method.key == "state-centric" else {}
+        runs = [
+            sgp.train(method.key, "gripper", "state-centric", variant, seed=seed, overrides=overrides)
+            for seed in (1, 2)
+        ]
+        one, two = (rollouts(method.load(run), "gripper") for run in runs)
+        assert (one == two) is method.deterministic(method.variants[variant])

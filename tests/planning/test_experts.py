@@ -1,0 +1,96 @@
+from __future__ import annotations
+
+import dataclasses
+import textwrap
+
+import pytest
+
+from sgp.errors import ConfigurationError, ToolError, UnsolvableProblem
+from sgp.planning import experts
+from sgp.planning.experts import OPTIMAL, SATISFICING, STAGES, Stage, find_plan
+from sgp.planning.task import Task, replay
+from tests.conftest import blocks_problem
+
+
+def test_the_stages_are_those_of_the_paper():
+    assert [(stage.search, stage.seconds) for stage in STAGES] == [
+        ("astar(lmcut())", 60.0),
+        ("eager_greedy([ff()])", 300.0),
+    ]
+
+
+def test_the_first_stage_finds_an_optimal_plan(three_blocks):
+    found = find_plan(three_blocks.problem)
+    assert len(found.plan) == 6
+    assert three_blocks.is_goal(replay(three_blocks, found.plan)[-1])
+    assert (found.planner, found.configuration) == ("fast-downward", "astar-lmcut 60s")
+    assert found.sha256 == three_blocks.problem.sha256
+
+
+def test_the_second_stage_is_tried_when_the_first_gives_up(three_blocks):
+    hopeless = Stage("depth-one", 30, search="astar(lmcut(), bound=2)")
+    found = find_plan(three_blocks.problem, [hopeless, SATISFICING])
+    assert found.configuration == "gbfs-ff 300s"
+    assert three_blocks.is_goal(replay(three_blocks, found.plan)[-1])
+    nothing = find_plan(three_blocks.problem, [hopeless])
+    assert nothing.plan is None
+    assert nothing.configuration == "depth-one 30s"
+
+
+def test_aliases_are_stages_too(three_blocks):
+    found = find_plan(three_blocks.problem, [Stage("lama-first", 30, alias="lama-first")])
+    assert three_blocks.is_goal(replay(three_blocks, found.plan)[-1])
+
+
+def test_typed_problems_with_negative_preconditions_are_planned(courier):
+    found = find_plan(courier.problem)
+    assert len(found.plan) == 3
+    assert courier.is_goal(replay(courier, found.plan)[-1])
+
+
+def test_an_unsolvable_problem_is_named():
+    problem = blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b) (on b a)")
+    with pytest.raises(UnsolvableProblem, match=r"p has no plan \(Fast Downward, astar-lmcut\); remove or mend"):
+        find_plan(problem)
+
+
+def test_a_missing_fast_downward_is_named_with_its_remedy(three_blocks, monkeypatch):
+    monkeypatch.setattr(experts.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolError, match="Fast Downward is missing; install it with 'pip install up-fast-downward"):
+        find_plan(three_blocks.problem)
+
+
+def driver(folder, body):
+    path = folder / "driver.py"
+    path.write_text(textwrap.dedent(body))
+    return path
+
+
+def test_a_failing_fast_downward_is_an_error_and_no_plan(three_blocks, tmp_path):
+    broken = driver(tmp_path, "import sys; sys.exit('search: cannot open shared object')")
+    with pytest.raises(ToolError, match=r"failed on p with exit code 1: search: cannot open|exit code 1"):
+        find_plan(three_blocks.problem, driver=broken)
+    crashing = driver(tmp_path, "import sys; print('Segmentation fault', file=sys.stderr); sys.exit(247)")
+    with pytest.raises(ToolError, match="failed on p with exit code 247: Segmentation fault"):
+        find_plan(three_blocks.problem, driver=crashing)
+
+
+def test_out_of_time_or_memory_is_no_error(three_blocks, tmp_path, monkeypatch):
+    for code in (21, 22, 23):
+        gave_up = driver(tmp_path, f"import sys; sys.exit({code})")
+        assert find_plan(three_blocks.problem, driver=gave_up).plan is None
+    monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.2)
+    endless = driver(tmp_path, "import time; time.sleep(60)")
+    assert find_plan(three_blocks.problem, [Stage("quick", 0.2, search="x")], driver=endless).plan is None
+
+
+def test_stages_check_themselves():
+    with pytest.raises(ConfigurationError, match="0 seconds; expected a positive"):
+        dataclasses.replace(OPTIMAL, seconds=0)
+    with pytest.raises(ConfigurationError, match="either a search or an alias"):
+        Stage("both", 1.0, search="astar(lmcut())", alias="lama")
+
+
+def test_expert_plans_are_valid_for_the_task(two_blocks):
+    assert [str(action) for action in find_plan(two_blocks.problem).plan] == ["(pick-up a)", "(stack a b)"]
+    assert Task(two_blocks.problem).size == 2

@@ -1,0 +1,100 @@
+import re
+
+import pytest
+
+from sgp.errors import PddlError, PlanError, UnsupportedPddl
+from sgp.planning.pddl import Action, Atom, Problem, format_plan, parse_plan, read_domain, read_problem
+from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
+
+
+def test_a_domain_is_read_with_types_constants_and_signature():
+    text = read_domain(COURIER)
+    assert text.types["van"] == ("vehicle",)
+    assert text.supertypes("van") == {"van", "vehicle", "thing", "object"}
+    assert [constant.name for constant in text.constants] == ["depot"]
+    assert text.predicates == {"at": 2, "in": 2, "closed": 1, "road": 2}
+    assert text.fluent_predicates == {"at", "in"}
+    assert text.signature[1] == (("drive", 3), ("load", 3), ("unload", 3))
+
+
+def test_a_problem_is_read_with_negative_goals_and_case_is_ignored():
+    text = read_problem(COURIER_PROBLEM.upper())
+    assert [(literal.atom.predicate, literal.positive) for literal in text.goal] == [("at", True), ("in", False)]
+    assert Atom("road", ("depot", "mill")) in text.init
+    assert [thing.types for thing in text.objects][:2] == [("van",), ("bike",)]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "words"),
+    [
+        ("(define (domain d)\n (:predicates (p))\n (:action a :effect (p))", 1, "never closed"),
+        ("(define (domain d))\n)", 2, "')' without a '('"),
+        ("hello (define (domain d))", 1, "stands outside"),
+        ("(define (domain d)\n\n (:durative-action a))", 3, ":durative-action"),
+        ("(define (domain d)\n (:requirements :strips\n  :adl))", 3, ":adl"),
+        ("(define (domain d)\n (:action a :parameters (?x)\n  :effect (when (p) (q))))", 3, "conditional effects"),
+        ("(define (domain d)\n (:action a :precondition\n  (forall (?x) (p ?x)) :effect (q)))", 3, "quantifiers"),
+        ("(define (domain d)\n (:action a :precondition (p)))", 2, "no ':effect'"),
+        ("(define (domain d) (:predicates (p)))", 1, "no '(:action ...)'"),
+        ("", 1, "expected '(define"),
+        ("(define (problem p))", 1, "expected '(domain NAME)'"),
+    ],
+)
+def test_a_wrong_domain_is_refused_with_its_line(text, line, words):
+    with pytest.raises(PddlError) as caught:
+        read_domain(text, "my.pddl")
+    assert caught.value.line == line
+    assert words in str(caught.value)
+    assert str(caught.value).startswith(f"my.pddl, line {line}: ")
+
+
+def test_comments_do_not_shift_lines():
+    with pytest.raises(UnsupportedPddl, match="line 4"):
+        read_domain("; first\n(define (domain d) ; (open\n ; more\n (:requirements :fluents))")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("(:goal", "(:gaol", "no '(:goal ...)' section"),
+        ("(:init", "(:init (not (at q1 mill))", "lists what is true"),
+        ("(:domain courier)", "(:domain)", "expected '(:domain NAME)'"),
+        ("(:init (at v1 depot)", "(:init at", "found 'at'"),
+        ("shop mill - place", "shop mill -", "'-' is followed by no type"),
+        ("(:goal (and (at q1 shop)", "(:goal (or (at q1 shop)", "disjunctions (or) are not supported"),
+    ],
+)
+def test_a_wrong_problem_is_refused(old, new, words):
+    assert old in COURIER_PROBLEM
+    with pytest.raises(PddlError, match=re.escape(words)):
+        read_problem(COURIER_PROBLEM.replace(old, new))
+
+
+def test_plans_are_read_in_the_usual_spellings_and_written_back():
+    plan = parse_plan("; found by hand\n(pick-up A)\n0: (STACK a b)\n0.003: (unstack a b) [1.000]\n\n")
+    assert plan == (
+        Action("pick-up", ("a",)),
+        Action("stack", ("a", "b")),
+        Action("unstack", ("a", "b")),
+    )
+    assert parse_plan(format_plan(plan)) == plan
+    assert format_plan(plan).endswith("; cost = 3 (unit cost)\n")
+
+
+def test_a_wrong_plan_is_refused_with_its_line():
+    with pytest.raises(PlanError, match=r"my\.plan, line 2: expected '\(action object \.\.\.\)', found 'stack a b'"):
+        parse_plan("(pick-up a)\nstack a b\n", "my.plan")
+
+
+def test_the_hash_of_a_problem_covers_domain_and_problem():
+    one = Problem("p", BLOCKS, "x")
+    assert one.sha256 == Problem("q", BLOCKS, "x").sha256
+    assert len({one.sha256, Problem("p", BLOCKS, "y").sha256, Problem("p", BLOCKS + " ", "x").sha256}) == 3
+
+
+def test_a_binary_file_is_no_pddl(tmp_path):
+    (tmp_path / "d.pddl").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(PddlError, match="not UTF-8"):
+        Problem.from_files(tmp_path / "d.pddl", tmp_path / "d.pddl")
+    with pytest.raises(PddlError, match=r"No such file.*check the path"):
+        Problem.from_files(tmp_path / "none.pddl", tmp_path / "d.pddl")

@@ -1,0 +1,235 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.errors import ConfigurationError
+from sgp.planning import planner as planner_module
+from sgp.planning.planner import Limit, Planner, horizon
+from sgp.planning.policy import Ranking
+from sgp.planning.rollout import Mark, Outcome
+from sgp.planning.task import Task
+from tests.conftest import blocks_problem
+
+
+class Costs:
+    """A policy from a function of (task, action, successor state) to a cost, and one to a key."""
+
+    def __init__(self, cost, key=None, additive=False, refusal=None):
+        self.cost, self.key, self.additive, self.refusal = cost, key, additive, refusal
+        self.calls = []
+
+    def refuses(self, task):
+        return self.refusal
+
+    def rank(self, nodes, choices):
+        self.calls.append((len(nodes), sum(map(len, choices))))
+        assert all(choices), "a policy is never asked about no candidates"
+        found = []
+        for node, choice in zip(nodes, choices, strict=True):
+            costs = np.array([self.cost(node.task, str(each.actions[-1]), each.state) for each in choice], float)
+            keys = None if self.key is None else [self.key(node.task, each.state) for each in choice]
+            found.append(Ranking(costs, keys))
+        return found
+
+
+def by_name(**costs):
+    """Costs by action name with '_' for '-', 9 for the others."""
+    return Costs(lambda task, action, state: costs.get(action.strip("()").split()[0].replace("-", "_"), 9.0))
+
+
+def atoms(task, state):
+    return frozenset(map(str, task.atoms(state)))
+
+
+def marks(step):
+    return {str(each.actions[0]): Mark(int(mark)) for each, mark in zip(step.candidates, step.marks, strict=True)}
+
+
+def test_a_goal_that_holds_at_the_start_is_solved_by_the_empty_plan():
+    task = Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(clear a)"))
+    policy = Costs(lambda *_: 0.0, refusal="cannot represent this")
+    rollout = Planner(policy).solve(task)
+    assert (rollout.outcome, rollout.plan, rollout.steps, policy.calls) == (Outcome.SOLVED, (), (), [])
+
+
+def test_the_first_goal_state_generated_wins_whatever_it_costs(two_blocks):
+    rollout = Planner(by_name(pick_up=0.0, stack=5.0, put_down=1.0)).solve(two_blocks)
+    assert [str(action) for action in rollout.plan] == ["(pick-up a)", "(stack a b)"]
+    assert marks(rollout.steps[-1])["(stack a b)"] == Mark.CHOSEN | Mark.GOAL | Mark.TIED
+
+
+def test_visited_states_are_masked_the_initial_one_among_them(two_blocks):
+    planner = Planner(Costs(lambda task, action, state: {"(pick-up b)": 0.0}.get(action, 1.0)))
+    rollout = planner.solve(two_blocks)
+    second = marks(rollout.steps[1])
+    assert second["(put-down b)"] == Mark.VISITED
+    assert Mark.CHOSEN in second["(stack b a)"]
+
+
+def test_a_state_without_unvisited_successors_is_stuck(two_blocks):
+    task = Task(blocks_problem("a", "(ontable a) (clear a)", "(on a a)"))
+    rollout = Planner(by_name(pick_up=0.0)).solve(task)
+    assert rollout.outcome is Outcome.STUCK
+    assert [str(action) for action in rollout.plan] == ["(pick-up a)"]
+
+
+def test_a_state_without_any_successor_is_stuck(courier):
+    # To the shop without the parcel: the van cannot return and nothing can be loaded.
+    rollout = Planner(by_name(drive=0.0, load=1.0)).solve(courier)
+    assert rollout.outcome is Outcome.STUCK
+    assert [str(action) for action in rollout.plan] == ["(drive v1 depot shop)"]
+
+
+def test_a_dead_beam_node_does_not_end_the_search(courier):
+    rollout = Planner(by_name(drive=0.0, load=1.0), width=2).solve(courier)
+    assert rollout.outcome is Outcome.SOLVED
+    assert [str(action) for action in rollout.plan] == [
+        "(load q1 v1 depot)",
+        "(drive v1 depot shop)",
+        "(unload q1 v1 shop)",
+    ]
+
+
+def test_the_horizon_is_that_of_the_paper():
+    assert [horizon(size) for size in (1, 10, 11, 121)] == [100, 100, 110, 1210]
+
+
+def test_the_horizon_counts_actions(three_blocks):
+    assert Planner(by_name(unstack=0.0, put_down=1.0)).solve(three_blocks, Limit(actions=2)).outcome is Outcome.HORIZON
+    rollout = Planner(by_name()).solve(three_blocks, Limit(actions=3))
+    assert len(rollout.plan) <= 3
+
+
+def test_jumps_beyond_the_horizon_are_not_taken(two_blocks):
+    def jump(task, state):
+        first = task.successors(state)[0]
+        return [second._replace(actions=first.actions + second.actions) for second in task.successors(first.state)]
+
+    assert Planner(by_name(), successors=jump).solve(two_blocks, Limit(actions=2)).solved
+    rollout = Planner(by_name(), successors=jump).solve(two_blocks, Limit(actions=1))
+    assert (rollout.outcome, rollout.plan) == (Outcome.HORIZON, ())
+
+
+def test_rejected_candidates_are_never_taken_and_all_rejected_is_refused(two_blocks):
+    rollout = Planner(Costs(lambda *_: np.inf)).solve(two_blocks)
+    assert rollout.outcome is Outcome.REFUSED
+    assert "rejects every" in rollout.reason
+    dear = {"(stack a b)": np.inf, "(pick-up a)": 0.0}
+    picky = Planner(Costs(lambda task, action, state: dear.get(action, 1.0))).solve(two_blocks)
+    assert not picky.solved, "not even where the rejected candidate is a goal"
+    assert picky.outcome is Outcome.REFUSED
+    assert [str(action) for action in picky.plan] == ["(pick-up a)"]
+
+
+def test_a_policy_that_cannot_represent_the_problem_refuses(two_blocks):
+    rollout = Planner(Costs(lambda *_: 0.0, refusal="more than 3 objects")).solve(two_blocks)
+    assert (rollout.outcome, rollout.reason, rollout.steps) == (Outcome.REFUSED, "more than 3 objects", ())
+
+
+def test_ties_within_the_tolerance_go_to_the_first_in_the_pddl(three_blocks):
+    rollout = Planner(Costs(lambda task, action, state: 1.0 - 5e-7 * (" b" in action))).solve(three_blocks)
+    first = rollout.steps[0]
+    assert [str(each.actions[0]) for each in first.candidates] == ["(pick-up b)", "(unstack c a)"]
+    assert str(first.successor.actions[0]) == "(pick-up b)"
+    late = Planner(Costs(lambda task, action, state: 1.0 - 5e-7 * (" c" in action))).solve(three_blocks).steps[0]
+    assert str(late.successor.actions[0]) == "(pick-up b)", "a tie is not won by the last bits"
+    assert all(Mark.TIED in mark for mark in marks(late).values())
+    clear = Planner(Costs(lambda task, action, state: 1.0 - 5e-6 * (" c" in action))).solve(three_blocks).steps[0]
+    assert str(clear.successor.actions[0]) == "(unstack c a)"
+    assert Mark.TIED not in marks(clear)["(pick-up b)"]
+
+
+def test_candidates_of_equal_key_are_collapsed_to_the_first(three_blocks):
+    every = Costs(lambda *_: 1.0, key=lambda task, state: "same")
+    step = Planner(every, width=2).solve(three_blocks, Limit(actions=1)).steps[0]
+    assert marks(step) == {
+        "(pick-up b)": Mark.CHOSEN | Mark.BEAM | Mark.TIED,
+        "(unstack c a)": Mark.COLLAPSED | Mark.TIED,
+    }
+    apart = Costs(lambda *_: 1.0, key=atoms)
+    step = Planner(apart, width=2).solve(three_blocks, Limit(actions=1)).steps[0]
+    assert Mark.BEAM in marks(step)["(unstack c a)"]
+
+
+def test_the_beam_holds_no_state_twice():
+    task = Task(blocks_problem("a b c d", " ".join(f"(ontable {x}) (clear {x})" for x in "abcd"), "(on a b) (on b c)"))
+    seen = []
+
+    class Watching(Costs):
+        def rank(self, nodes, choices):
+            states = [node.state for node in nodes]
+            seen.extend(states)
+            assert len(set(states)) == len(states)
+            return super().rank(nodes, choices)
+
+    Planner(Watching(lambda *_: 1.0), width=5).solve(task, Limit(actions=6))
+    assert len(set(seen)) == len(seen), "one visited set serves the whole beam over all steps"
+
+
+def test_costs_add_up_or_replace(three_blocks):
+    # The cheap first action leads to dear ones; only the sum sees that the other start is better by the third step.
+    costs = {"(pick-up b)": 1.0, "(unstack c a)": 2.0, "(stack b c)": 5.0, "(put-down c)": 1.0, "(stack c b)": 9.0}
+    cost = lambda task, action, state: costs.get(action, 7.0)  # noqa: E731
+    summed = Planner(Costs(cost, additive=True), width=2).solve(three_blocks, Limit(actions=2))
+    assert [str(action) for action in summed.plan] == ["(unstack c a)", "(put-down c)"]
+    replaced = Planner(Costs(lambda task, action, state: -costs.get(action, 7.0)), width=1).solve(
+        three_blocks, Limit(actions=2)
+    )
+    assert str(replaced.plan[0]) == "(unstack c a)"
+
+
+def test_a_policy_with_wrong_costs_is_an_error_not_an_outcome(two_blocks):
+    for wrong in (np.nan, -np.inf):
+        with pytest.raises(ConfigurationError, match="no number"):
+            Planner(Costs(lambda *_, wrong=wrong: wrong)).solve(two_blocks)
+
+
+def test_a_crash_in_the_policy_is_raised(two_blocks):
+    def broken(*_):
+        raise ZeroDivisionError("broken model")
+
+    with pytest.raises(ZeroDivisionError):
+        Planner(Costs(broken)).solve(two_blocks)
+
+
+def test_seconds_and_memory_are_outcomes(two_blocks, three_blocks, monkeypatch):
+    endless = Costs(lambda task, action, state: 1.0)
+    assert Planner(endless).solve(three_blocks, Limit(seconds=1e-9)).outcome is Outcome.TIMEOUT
+    monkeypatch.setattr(planner_module, "resident_memory", lambda: 2 * 10**9)
+    outcomes = {each.outcome for each in Planner(endless).solve_many([two_blocks, three_blocks], Limit(memory=10**9))}
+    assert outcomes == {Outcome.MEMORY}
+    assert Planner(endless).solve(two_blocks, Limit(memory=3 * 10**9)).outcome is not Outcome.MEMORY
+
+
+def test_resident_memory_is_that_of_this_process():
+    assert 10**7 < planner_module.resident_memory() < 10**11
+
+
+@pytest.mark.parametrize("limit", [{"actions": 0}, {"seconds": -1.0}, {"memory": 0}])
+def test_limits_check_themselves(limit):
+    with pytest.raises(ConfigurationError, match="expected a positive number"):
+        Limit(**limit)
+
+
+@pytest.mark.parametrize("setting", [{"width": 0}, {"batch": 0}])
+def test_planners_check_themselves(setting):
+    with pytest.raises(ConfigurationError, match="expected at least 1"):
+        Planner(by_name(), **setting)
+
+
+def test_lockstep_calls_the_policy_on_all_problems_and_changes_no_rollout():
+    problems = sgp.load_suite("state-centric").problems("blocksworld", "train")
+
+    def cost(task, action, state):
+        return float(len(atoms(task, state) - set(map(str, task.goal_atoms))))
+
+    together = Costs(cost, additive=True)
+    batched = Planner(together, width=3, batch=4).solve_many(map(Task, problems), Limit(actions=15))
+    alone = [
+        Planner(Costs(cost, additive=True), width=3).solve(Task(problem), Limit(actions=15)) for problem in problems
+    ]
+    assert batched == alone
+    assert max(nodes for nodes, _ in together.calls) > 3, "several problems stood in one call"
+    assert [rollout.task.name for rollout in batched] == [problem.name for problem in problems]

@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from sgp.errors import StoreError
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import Ranking
+from sgp.planning.recording import read_rollouts, write_rollouts
+from sgp.planning.rollout import Outcome
+from tests.planning.test_planner import Costs, atoms, by_name
+from tests.planning.test_policy import PairRanker, two_steps
+
+
+@pytest.fixture
+def rollouts(two_blocks, three_blocks, courier):
+    picky = Costs(
+        lambda task, action, state: np.inf if "b" in action else 1 / 3, key=lambda task, state: hash(atoms(task, state))
+    )
+    return [
+        Planner(by_name(pick_up=0.1, stack=0.2)).solve(two_blocks),
+        Planner(picky, width=2).solve(three_blocks, Limit(actions=7)),
+        Planner(PairRanker(), successors=two_steps, width=8).solve(three_blocks),
+        Planner(by_name(drive=0.0)).solve(courier),
+        Planner(Costs(lambda *_: 0.0, refusal="no slots")).solve(two_blocks),
+    ]
+
+
+def test_rollouts_read_back_are_equal(rollouts, tmp_path):
+    file = tmp_path / "rollouts.jsonl"
+    write_rollouts(file, rollouts)
+    back = read_rollouts(file)
+    assert back == rollouts
+    assert [each.outcome for each in back[2:]] == [Outcome.SOLVED, Outcome.STUCK, Outcome.REFUSED]
+    assert [each.plan for each in back] == [each.plan for each in rollouts]
+    assert back[4].reason == "no slots"
+    assert [each.seconds for each in back] == [each.seconds for each in rollouts]
+
+
+def test_different_rollouts_are_not_equal(rollouts, two_blocks):
+    assert rollouts[0] != rollouts[1]
+    assert rollouts[0] != Planner(by_name(pick_up=0.1, stack=0.3)).solve(two_blocks)
+    assert rollouts[0] == Planner(by_name(pick_up=0.1, stack=0.2)).solve(two_blocks)
+    assert rollouts[0] != "rollout"
+
+
+def test_a_record_tells_everything_that_a_viewer_needs(rollouts, tmp_path):
+    file = tmp_path / "rollouts.jsonl"
+    write_rollouts(file, rollouts[:1])
+    head, first, second = map(json.loads, file.read_text().splitlines())
+    assert head["outcome"] == "solved"
+    assert head["initial"] == ["(clear a)", "(clear b)", "(handempty)", "(ontable a)", "(ontable b)"]
+    assert first["chosen"] == 0
+    assert first["candidates"][0] == {
+        "actions": ["(pick-up a)"],
+        "parent": None,
+        "add": ["(holding a)"],
+        "delete": ["(clear a)", "(handempty)", "(ontable a)"],
+        "cost": 0.1,
+        "key": None,
+        "marks": ["chosen", "beam", "tied"],
+    }
+    assert second["candidates"][second["chosen"]]["marks"] == ["chosen", "goal", "tied"]
+
+
+def test_notes_with_arrays_are_kept(two_blocks, tmp_path):
+    class Noting(Costs):
+        def rank(self, nodes, choices):
+            return [
+                Ranking(each.costs, note={"predicted": np.array([0.5, 1.0], np.float32)})
+                for each in super().rank(nodes, choices)
+            ]
+
+    write_rollouts(tmp_path / "r.jsonl", [Planner(Noting(lambda *_: 1.0)).solve(two_blocks)])
+    assert read_rollouts(tmp_path / "r.jsonl")[0].steps[0].note == {"predicted": [0.5, 1.0]}
+
+
+def lines_of(file):
+    return file.read_text().splitlines(keepends=True)
+
+
+@pytest.mark.parametrize(
+    ("damage", "words"),
+    [
+        (lambda lines: lines[:-1], "ends after 1 of 2 steps"),
+        (lambda lines: [*lines[:-1], lines[-1][:40]], "line 3: cut or changed"),
+        (lambda lines: lines[1:], "expected a rollout of format 1"),
+        (lambda lines: [lines[0].replace('"format": 1', '"format": 99'), *lines[1:]], "expected a rollout of format 1"),
+        (
+            lambda lines: [lines[0], lines[1].replace('"add": ["(holding a)"]', '"add": []'), lines[2]],
+            "not what its actions lead to",
+        ),
+        (lambda lines: [lines[0], lines[1].replace("(pick-up a)", "(pick-up z)"), lines[2]], "not applicable"),
+        (lambda lines: [lines[0].replace('"(clear a)", ', "", 1), *lines[1:]], "initial atoms"),
+        (lambda lines: [lines[0], '{"record": "step"}\n', lines[2]], "not a record of a rollout"),
+    ],
+)
+def test_damaged_records_are_refused_in_one_sentence(rollouts, tmp_path, damage, words):
+    file = tmp_path / "rollouts.jsonl"
+    write_rollouts(file, rollouts[:1])
+    file.write_text("".join(damage(lines_of(file))))
+    with pytest.raises(StoreError, match=words) as caught:
+        read_rollouts(file)
+    assert "rollouts.jsonl" in str(caught.value)
+
+
+def test_a_missing_record_is_named(tmp_path):
+    with pytest.raises(StoreError, match=r"none\.jsonl is missing"):
+        read_rollouts(tmp_path / "none.jsonl")

@@ -1,0 +1,176 @@
+import random
+import warnings
+
+import pytest
+from pyperplan import grounding
+from pyperplan.pddl.parser import Parser
+
+import sgp
+from sgp.errors import PddlError, PlanError
+from sgp.planning import task as task_module
+from sgp.planning.pddl import Action, Atom, Problem
+from sgp.planning.task import Task, check, missing_goal_atoms, replay
+from tests.conftest import BLOCKS, blocks_problem
+
+
+def texts(task, state):
+    return sorted(map(str, task.atoms(state)))
+
+
+def test_types_constants_negative_preconditions_and_equality(courier):
+    assert courier.size == 6  # five objects and the constant
+    assert [thing.name for thing in courier.objects] == ["depot", "v1", "b1", "q1", "shop", "mill"]
+    found = [str(successor.actions[0]) for successor in courier.successors(courier.init)]
+    # The mill is closed, the depot may not be driven to, and a bike cannot be loaded.
+    assert found == ["(drive v1 depot shop)", "(load q1 v1 depot)"]
+    states = replay(courier, [Action("load", ("q1", "v1", "depot")), Action("drive", ("v1", "depot", "shop"))])
+    assert not courier.is_goal(states[-1])
+    assert [str(literal.atom) for literal in missing_goal_atoms(courier, states[-1])] == ["(at q1 shop)", "(in q1 v1)"]
+    assert courier.is_goal(courier.apply(states[-1], Action("unload", ("q1", "v1", "shop"))))
+
+
+def test_atoms_hold_static_facts_first_and_no_types(courier):
+    atoms = courier.atoms(courier.init)
+    assert atoms[:5] == (
+        Atom("closed", ("mill",)),
+        Atom("road", ("depot", "shop")),
+        Atom("road", ("shop", "depot")),
+        Atom("road", ("depot", "mill")),
+        Atom("road", ("shop", "mill")),
+    )
+    assert {atom.predicate for atom in atoms} == {"closed", "road", "at"}
+    assert len(atoms) == 8
+
+
+def test_successors_stand_in_the_order_of_the_pddl():
+    problem = blocks_problem("c a b", "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (clear c)", "(on a b)")
+    task = Task(problem)
+    assert [str(successor.actions[0]) for successor in task.successors(task.init)] == [
+        "(pick-up c)",
+        "(pick-up a)",
+        "(pick-up b)",
+    ]
+    held = task.apply(task.init, Action("pick-up", ("a",)))
+    assert [str(successor.actions[0]) for successor in task.successors(held)] == [
+        "(put-down a)",
+        "(stack a c)",
+        "(stack a b)",
+    ]
+
+
+def test_grounded_and_lifted_agree_on_every_reachable_state(courier, three_blocks):
+    for problem, count in ((courier.problem, 5), (three_blocks.problem, 22)):
+        spaces = []
+        for mode in ("grounded", "lifted"):
+            task = Task(problem, mode)
+            assert task.mode == mode
+            space, frontier = {task.init: []}, [task.init]
+            for state in frontier:
+                space[state] = task.successors(state)
+                for successor in space[state]:
+                    if successor.state not in space:
+                        space[successor.state] = []
+                        frontier.append(successor.state)
+            spaces.append({str(texts(task, state)): [each.actions for each in found] for state, found in space.items()})
+        assert spaces[0] == spaces[1]
+        assert len(spaces[0]) == count
+
+
+def _pyperplan(problem, folder):
+    (folder / "d.pddl").write_text(problem.domain_pddl)
+    (folder / "p.pddl").write_text(problem.problem_pddl)
+    parser = Parser(str(folder / "d.pddl"), str(folder / "p.pddl"))
+    parsed = parser.parse_problem(parser.parse_domain())
+    return grounding.ground(parsed, remove_statics_from_initial_state=False, remove_irrelevant_operators=False)
+
+
+BUNDLED = [
+    (domain, split)
+    for domain in ("blocksworld", "gripper", "logistics", "visitall")
+    for split in ("train", "validation", "interpolation", "extrapolation")
+]
+
+
+@pytest.mark.parametrize(("domain", "split"), BUNDLED)
+def test_successors_and_goals_agree_with_pyperplan_on_the_bundled_problems(domain, split, tmp_path):
+    """pyperplan, static facts kept, is the oracle: a random walk of three steps on every problem."""
+    walk = random.Random(7)
+    for problem in sgp.load_suite("state-centric").problems(domain, split):
+        task, oracle = Task(problem), _pyperplan(problem, tmp_path)
+        state, facts = task.init, oracle.initial_state
+        for _ in range(3):
+            assert texts(task, state) == sorted(facts)
+            assert task.is_goal(state) == oracle.goal_reached(facts)
+            found = {str(each.actions[0]): each.state for each in task.successors(state)}
+            expected = {operator.name: after for operator, after in oracle.get_successor_states(facts)}
+            assert found.keys() == expected.keys()
+            if not found:
+                break
+            name = walk.choice(sorted(found))
+            state, facts = found[name], expected[name]
+        assert texts(task, state) == sorted(facts)
+
+
+def test_an_action_that_is_not_applicable_is_named_with_its_step(two_blocks):
+    with pytest.raises(PlanError, match=r"step 2 of 2: action \(pick-up b\) is not applicable in p"):
+        replay(two_blocks, [Action("pick-up", ("a",)), Action("pick-up", ("b",))])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "words"),
+    [
+        ("(clear a)", "(clean a)", 3, 'predicate with name "clean" is undefined'),
+        ("(clear a)", "(clear z)", 3, 'object with name "z" is undefined'),
+        ("(clear a)", "(clear a b)", 3, "arity"),
+        ("(:domain blocksworld)", "(:domain other)", 1, "domain names"),
+        ("a b)", "a b a)", 2, "already been defined"),
+        ("a b)", "a - block b)", 2, ":typing is used and not declared"),
+    ],
+)
+def test_malformed_problems_are_refused_with_file_and_line(old, new, line, words):
+    problem = blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)")
+    broken = Problem("p", BLOCKS, problem.problem_pddl.replace(old, new, 1), problem_source="mine.pddl")
+    for attempt in (Task, check):
+        with pytest.raises(PddlError) as caught:
+            attempt(broken)
+        assert words in str(caught.value)
+        assert str(caught.value).startswith(f"mine.pddl, line {line}: ")
+
+
+def test_action_costs_are_ignored_with_a_warning():
+    costly = BLOCKS.replace(":strips", ":strips :action-costs").replace(
+        "(:action pick-up", "(:functions (total-cost) - number)\n  (:action pick-up"
+    )
+    costly = costly.replace("(holding ?x) (not (ontable", "(increase (total-cost) 3) (holding ?x) (not (ontable", 1)
+    init = "(ontable a) (ontable b) (clear a) (clear b)"
+    with pytest.warns(UserWarning, match="action costs are ignored"):
+        task = Task(Problem("p", costly, blocks_problem("a b", f"{init} (= (total-cost) 0)", "(on a b)").problem_pddl))
+    plain = Task(blocks_problem("a b", init, "(on a b)"))
+    assert texts(task, task.init) == texts(plain, plain.init)
+    assert [each.actions for each in task.successors(task.init)] == [
+        each.actions for each in plain.successors(plain.init)
+    ]
+
+
+def test_large_problems_stay_lifted_when_grounding_takes_too_long(monkeypatch):
+    blocks = [f"b{number}" for number in range(60)]
+    problem = blocks_problem(
+        " ".join(blocks), " ".join(f"(ontable {name}) (clear {name})" for name in blocks), "(on b0 b1)"
+    )
+    monkeypatch.setattr(task_module, "_SURELY_GROUNDS", 100)
+    assert Task(problem).mode == "grounded"  # the trial process ends in time
+    monkeypatch.setattr(task_module, "GROUNDING_SECONDS", 0.01)
+    lifted = Task(problem)
+    assert lifted.mode == "lifted"
+    assert len(lifted.successors(lifted.init)) == 60
+
+
+def test_grounding_prints_nothing(capfd, two_blocks):
+    Task(two_blocks.problem, "grounded")
+    assert capfd.readouterr().out == ""
+
+
+def test_no_warning_without_action_costs(courier):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Task(courier.problem)

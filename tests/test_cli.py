@@ -1,0 +1,263 @@
+"""The command line as a user meets it: words, exit codes, one sentence for each error."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from typer.testing import CliRunner
+
+import sgp
+from sgp.cli import app
+from sgp.planning.recording import read_rollouts
+from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
+
+VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table"]
+runner = CliRunner()
+
+
+def call(*words):
+    result = runner.invoke(app, [str(word) for word in words], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Domain and problem files: two blocks, a broken one, an unsolvable one, another domain's."""
+    table = "(ontable a) (ontable b) (clear a) (clear b)"
+    contents = {
+        "domain.pddl": BLOCKS,
+        "two.pddl": blocks_problem("a b", table, "(on a b)").problem_pddl,
+        "never.pddl": blocks_problem("a b", table, "(on a b) (on b a)").problem_pddl,
+        "broken.pddl": blocks_problem("a b", table, "(on a").problem_pddl,
+        "courier.pddl": COURIER,
+        "courier-1.pddl": COURIER_PROBLEM,
+        "good.plan": "(pick-up a)\n(stack a b)\n",
+        "bad.plan": "(pick-up a)\n",
+        "unreadable.plan": "pick up a\n",
+        "adl.pddl": BLOCKS.replace(":strips", ":strips :conditional-effects"),
+    }
+    for name, text in contents.items():
+        (tmp_path / name).write_text(text)
+    return tmp_path
+
+
+@pytest.fixture
+def blocks_run(quick_run, shared_home, monkeypatch):
+    monkeypatch.setenv("SGP_HOME", str(shared_home))
+    return quick_run("state-centric", "blocksworld").folder
+
+
+def test_help_names_every_verb_and_each_has_an_example():
+    code, out, _ = call("--help")
+    assert code == 0
+    assert all(f"\n  {verb} " in out or f" {verb} " in out for verb in VERBS)
+    for verb in VERBS:
+        code, out, _ = call(verb, "--help")
+        assert code == 0
+        assert f"Example: sgp {verb}" in out
+
+
+def test_help_imports_nothing_heavy():
+    code = (
+        "import sys; sys.argv = ['sgp', '--help']\nfrom sgp.cli import main\n"
+        "try: main()\nexcept SystemExit: pass\n"
+        "print([m for m in ('torch', 'pandas', 'numpy', 'pymimir', 'xgboost', 'wlplan', 'numba') if m in sys.modules])"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip().splitlines()[-1] == "[]"
+
+
+def test_train_prints_the_runs_folder_last_and_solve_uses_it(home, files):
+    code, out, _ = call("train", "--method", "zero-change", "--domain", "blocks", "--suite", "state-centric")
+    assert code == 0
+    folder = out.strip().splitlines()[-1]
+    assert folder == str(home / "zero-change" / "wl" / "state-centric" / "blocksworld" / "seed13")
+    code, out, err = call(
+        "solve", files / "domain.pddl", files / "two.pddl", "--run", folder, "--plan", files / "out.plan"
+    )
+    assert code == 0
+    assert (
+        sgp.parse_plan(out)
+        == sgp.parse_plan((files / "out.plan").read_text())
+        == sgp.parse_plan("(pick-up a)(stack a b)".replace(")(", ")\n("))
+    )
+    assert "VAL accepts the plan" in err
+
+
+def test_solve_says_by_its_exit_code_whether_it_solved(blocks_run, files):
+    solve = ["solve", files / "domain.pddl"]
+    assert call(*solve, files / "two.pddl", "--run", blocks_run)[0] == 0
+    code, out, err = call(
+        *solve, files / "never.pddl", "--run", blocks_run, "--rollout", files / "r.jsonl", "--plan", files / "x"
+    )
+    assert (code, out) == (1, "")
+    assert err.startswith("not solved: ")
+    assert not (files / "x").exists()
+    assert not read_rollouts(files / "r.jsonl")[0].solved
+
+
+@pytest.mark.parametrize(
+    ("domain", "problem", "words"),
+    [
+        ("domain.pddl", "broken.pddl", "broken.pddl, line 1: the '(' of this line is never closed; 1 ')' are missing"),
+        ("domain.pddl", "absent.pddl", "absent.pddl: cannot be read (No such file or directory); check the path"),
+        ("adl.pddl", "two.pddl", "requirement :conditional-effects is not supported"),
+        ("courier.pddl", "courier-1.pddl", "lacks the predicates clear/1"),
+        ("two.pddl", "two.pddl", "expected '(domain NAME)' after 'define', found '(problem ...)'"),
+    ],
+)
+def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, problem, words):
+    code, out, err = call("solve", files / domain, files / problem, "--run", blocks_run)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.startswith("sgp: ")
+    assert len(err.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["train", "--domain", "gripper", "--suite", "nope"], "unknown suite 'nope'; expected one of state-centric"),
+        (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; it has blocksworld"),
+        (["train", "--method", "nope", "--domain", "gripper", "--suite", "state-centric"], "unknown method 'nope'"),
+        (["train", "--domain", "gripper", "--suite", "state-centric", "--variant", "x"], "no variant 'x'"),
+        (["train", "--domain", "gripper", "--suite", "state-centric", "--set", "beam"], "has no '='"),
+        (["train", "--domain", "gripper", "--suite", "state-centric", "--device", "tpu"], "device is 'tpu'"),
+        (["evaluate", "/nowhere", "--suite", "state-centric"], "/nowhere holds no run.json"),
+        (["generate", "--domain", "gripper", "--size", "3"], "gripper has no problem of exactly 3 objects"),
+        (["generate"], "nothing to generate; give --domain and --size"),
+        (["import", "/nowhere", "--suite", "mine"], "/nowhere is no folder"),
+        (["list", "nothing"], "unknown listing 'nothing'; expected one of suites, domains, methods, runs"),
+        (["table", "9"], "there is no table 9 here; expected 1"),
+        (["table", "--scores", "/nowhere.json"], "/nowhere.json is missing"),
+    ],
+)
+def test_wrong_words_are_answered_in_one_sentence(home, words, expected):
+    code, out, err = call(*words)
+    assert (code, out) == (2, "")
+    assert expected in err
+    assert err.startswith("sgp: ")
+
+
+def test_validate_gives_vals_verdict(files):
+    validate = ["validate", files / "domain.pddl", files / "two.pddl"]
+    code, out, _ = call(*validate, files / "good.plan")
+    assert code == 0
+    assert "Plan valid" in out
+    code, out, _ = call(*validate, files / "bad.plan")
+    assert code == 1
+    assert "Goal not satisfied" in out
+    code, _, err = call(*validate, files / "unreadable.plan")
+    assert code == 2
+    assert "unreadable.plan, line 1: expected '(action object ...)'" in err
+
+
+def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
+    code, out, _ = call(
+        "evaluate", blocks_run, "--suite", "state-centric", "--splits", "validation,interpolation", "--jobs", 1,
+        "--json", files / "s.json", "--csv", files / "s.csv",
+    )  # fmt: skip
+    assert code == 0
+    assert "other instances of the same sizes" in out
+    records = json.loads((files / "s.json").read_text())
+    whole = [each for each in records if each["metric"] == "coverage" and not each["size"]]
+    assert [(each["split"], each["count"]) for each in whole] == [("validation", 3), ("interpolation", 3)]
+    assert sgp.read_scores(files / "s.csv") == sgp.read_scores(files / "s.json")
+    code, out, _ = call(
+        "table", "1", "--scores", files / "s.json", "--json", files / "t.json", "--svg", files / "t.svg"
+    )
+    assert code == 0
+    assert "blocksworld" in out
+    papers = {each["paper"] for each in json.loads((files / "t.json").read_text())}
+    assert papers == {"", "state-centric"}
+    assert (files / "t.svg").read_text().startswith("<svg")
+
+
+def test_table_shows_the_committed_measurements():
+    code, out, _ = call("table", "1")
+    assert code == 0
+    for domain in ("blocksworld", "gripper", "logistics", "visitall"):
+        assert domain in out
+
+
+def test_generate_import_experts_and_list(home, tmp_path):
+    code, out, _ = call(
+        "generate", "--domain", "visitall", "--size", 4, "--count", 3, "--seed", 1, "--out", tmp_path / "v"
+    )
+    assert code == 0
+    assert len(out.split()) == 3
+    code, out, _ = call("import", tmp_path / "v", "--suite", "grids")
+    assert (code, out.strip()) == (0, "grids/v: problems 3 (served by visitall)")
+    code, out, _ = call("experts", "--suite", "grids", "--jobs", 2)
+    assert (code, out.strip()) == (0, "grids/v/problems: 3 of 3 with a plan")
+    code, out, _ = call("train", "--method", "zero-change", "--domain", "v", "--suite", "grids")
+    assert code == 0
+    code, out, _ = call("list")
+    assert code == 0
+    for word in ("grids", "state-centric", "zero-change", "blocksworld"):
+        assert word in out
+
+
+def test_a_full_disk_is_one_sentence_and_loses_nothing(home, files, monkeypatch):
+    import errno
+
+    call("train", "--method", "zero-change", "--domain", "gripper", "--suite", "state-centric")
+    (folder,) = [run.folder for run in sgp.list_runs()]
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+
+    def full(self, text, **_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("pathlib.Path.write_text", full)
+    code, _, err = call(
+        "train", "--method", "zero-change", "--domain", "gripper", "--suite", "state-centric", "--again"
+    )
+    monkeypatch.undo()
+    assert code == 2
+    assert "no space left while writing" in err
+    assert "free some and run the command again" in err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_folder_that_cannot_be_written_is_one_sentence(files, blocks_run):
+    (files / "file").write_text("")
+    code, _, err = call(
+        "solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, "--plan", files / "file" / "p"
+    )
+    assert code == 2
+    assert "cannot be written" in err
+
+
+def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
+    """A real interrupt of a real process while expert plans are made."""
+    folder = tmp_path / "in" / "blocks" / "train"
+    folder.mkdir(parents=True)
+    (tmp_path / "in" / "blocks" / "domain.pddl").write_text(BLOCKS)
+    for problem in sgp.load_suite("state-centric").problems("blocksworld", "extrapolation")[:6]:
+        (folder / f"{problem.name}.pddl").write_text(problem.problem_pddl)
+    environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
+    subprocess.run(
+        ["sgp", "import", str(tmp_path / "in"), "--suite", "mine"], env=environment, check=True, capture_output=True
+    )
+    command = ["sgp", "experts", "--suite", "mine", "--jobs", "1", "--optimal-seconds", "2"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    cache = tmp_path / "home" / "cache" / "experts"
+    deadline = time.monotonic() + 60
+    while not list(cache.rglob("*.json")) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert err.strip().splitlines()[-1] == "sgp: interrupted; the same command goes on where it stopped"
+    kept = {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.json")}
+    assert 1 <= len(kept) < 6
+    finished = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert finished.stdout.strip() == "mine/blocks/train: 6 of 6 with a plan"
+    after = {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.json")}
+    assert kept.items() <= after.items(), "what was kept is not made again"

@@ -1,0 +1,107 @@
+"""The rooms import downward only, and a domain's name stands in its own file alone."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import sgp
+
+ROOT = Path(sgp.__file__).parent
+
+# From the ground up; rooms of one floor do not import each other.
+FLOORS = [
+    {"errors", "drawing", "files", "progress"},
+    {"planning"},
+    {"encoders", "models", "domains"},
+    {"training", "datasets"},
+    {"methods", "evaluation"},
+    {"api"},
+    {"demo", "listing"},
+    {"cli"},
+]
+FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
+SAME_FLOOR = {"files": {"errors"}, "progress": set()}  # the ground floor's own order
+NO_TORCH_OR_LEARNING = {"planning", "domains"}
+
+
+def modules():
+    for path in sorted(ROOT.rglob("*.py")):
+        parts = path.relative_to(ROOT).with_suffix("").parts
+        yield path, parts[0], ast.parse(path.read_text())
+
+
+def imported(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+def test_every_room_has_a_floor():
+    rooms = {room for _, room, _ in modules()} - {"__init__"}
+    assert rooms == set(FLOOR_OF)
+
+
+def test_imports_run_downward_only():
+    wrong = []
+    for path, room, tree in modules():
+        if room == "__init__":
+            continue
+        for name in imported(tree):
+            parts = name.split(".")
+            if parts[0] != "sgp" or len(parts) < 2 or parts[1] not in FLOOR_OF or parts[1] == room:
+                continue
+            below = FLOOR_OF[parts[1]] < FLOOR_OF[room] or parts[1] in SAME_FLOOR.get(room, ())
+            if not below:
+                wrong.append(f"{path.relative_to(ROOT)} imports {name}")
+    assert not wrong
+
+
+def test_one_method_does_not_import_another():
+    methods = {path.stem for path in (ROOT / "methods").glob("*.py")} - {"__init__", "policies"}
+    for path, room, tree in modules():
+        if room == "methods":
+            others = {f"sgp.methods.{name}" for name in methods - {path.stem}}
+            assert not others & set(imported(tree)), path
+
+
+def test_planning_and_domains_need_no_learning_library():
+    for path, room, tree in modules():
+        if room in NO_TORCH_OR_LEARNING:
+            found = {name.split(".")[0] for name in imported(tree)}
+            assert not found & {"torch", "xgboost", "wlplan", "pandas", "umap"}, path
+
+
+def test_a_domains_name_stands_in_its_own_file_alone():
+    names = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
+    for path, room, tree in modules():
+        if room == "domains":
+            continue
+        help_texts = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Call) for node in node.args[1:]}
+        constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+        for node in constants:
+            assert node.value not in names or id(node) in help_texts, f"{path}:{node.lineno}"
+
+
+def test_no_pickle_anywhere():
+    for path, _, tree in modules():
+        assert not {"pickle", "dill", "shelve", "marshal"} & {name.split(".")[0] for name in imported(tree)}, path
+        text = path.read_text()
+        assert "torch.load(" not in text
+        assert "joblib.dump" not in text
+
+
+def test_the_facade_is_lazy_and_complete():
+    import subprocess
+    import sys
+
+    code = (
+        "import sgp, sys; print([m for m in ('torch', 'pandas', 'pymimir', 'wlplan', 'xgboost') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+    for name in sgp.__all__:
+        assert getattr(sgp, name).__doc__, f"sgp.{name} has no docstring"
+    assert set(sgp.__all__) <= set(dir(sgp))

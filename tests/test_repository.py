@@ -1,0 +1,91 @@
+"""The files around the package say what is true."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import tomllib
+from pathlib import Path
+
+import sgp
+from sgp.evaluation.tables import coverage_markdown, measured
+
+ROOT = Path(sgp.__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+NAMED = ["jupyterlab", "streamlit", "plotly", "wlplan", "pyperplan", "xgboost", "torch", "umap-learn", "pandas"]
+
+
+def names(requirements):
+    return {re.match(r"[A-Za-z0-9._-]+", requirement).group().lower() for requirement in requirements}
+
+
+def test_environment_yml_installs_what_pyproject_lists():
+    lines = (ROOT / "environment.yml").read_text().splitlines()
+    (install,) = [line.strip() for line in lines if "-e ." in line]
+    extras = re.search(r"\[(.*)\]", install).group(1).split(",")
+    declared = PYPROJECT["project"]["optional-dependencies"]
+    assert set(extras) <= set(declared)
+    installed = names(PYPROJECT["project"]["dependencies"]).union(*(names(declared[extra]) for extra in extras))
+    assert set(NAMED) <= installed
+    (python,) = [re.search(r"python=(\S+)", line).group(1) for line in lines if "python=" in line]
+    assert python in ("3.11", "3.12")
+    assert PYPROJECT["project"]["requires-python"] == ">=3.11,<3.13"
+    others = [
+        line.strip("- ") for line in lines if line.startswith("  - ") and "python" not in line and "pip" not in line
+    ]
+    assert others == ["conda-forge"], "nothing is installed beside pip, so nothing can drift"
+
+
+def test_versions_and_licence_agree():
+    assert PYPROJECT["project"]["license"] == "GPL-3.0-or-later"
+    assert "GNU GENERAL PUBLIC LICENSE" in (ROOT / "LICENSE").read_text()
+    citation = (ROOT / "CITATION.cff").read_text()
+    assert f"version: {PYPROJECT['project']['version']}" in citation
+    assert "license: GPL-3.0-or-later" in citation
+    assert any(
+        requirement.startswith("torch") and "<2.14" in requirement
+        for requirement in PYPROJECT["project"]["dependencies"]
+    )
+
+
+def test_the_readme_marks_its_two_command_lines():
+    for what in ("demo", "test"):
+        block = re.search(rf"<!-- newcomer: {what} -->\n```sh\n(.*?)```", README, re.DOTALL)
+        assert block, what
+        assert len(block.group(1).strip().splitlines()) == 1
+
+
+def test_the_map_of_the_rooms_is_true():
+    (block,) = re.findall(r"## The rooms\n.*?```\n(.*?)```", README, re.DOTALL)
+    listed = []
+    stack: list[tuple[int, str]] = []
+    for line in block.splitlines():
+        match = re.match(r"( *)(\S+)", line)
+        if not match:
+            continue
+        indent, name = len(match.group(1)), match.group(2)
+        while stack and stack[-1][0] >= indent:
+            stack.pop()
+        path = Path(*(part for _, part in stack), name)
+        listed.append(str(path).rstrip("/"))
+        if name.endswith("/"):
+            stack.append((indent, name))
+    missing = [name for name in listed if not (ROOT / name).exists() and name != "runs"]
+    assert not missing
+    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
+    tops = {name.split("/")[0] for name in tracked} - {".gitignore", "LICENSE", "CITATION.cff"}
+    assert tops <= {name.split("/")[0] for name in listed}, "every file and folder at the top is on the map"
+    rooms = {f"sgp/{name.split('/')[1]}" for name in tracked if name.startswith("sgp/")} - {"sgp/py.typed"}
+    assert rooms == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
+
+
+def test_the_readme_shows_the_committed_measurements():
+    ours = [score for score in measured() if score.suite == "state-centric"]
+    table = coverage_markdown(ours, sgp.published("state-centric"))
+    assert table.strip() in README, "print it with 'sgp table 1 --markdown'"
+
+
+def test_pictures_in_the_readme_exist():
+    for path in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
+        assert (ROOT / path).is_file(), path
