@@ -101,10 +101,15 @@ class Domain:
 
     def generate_size(self, rng: np.random.Generator, size: int) -> str:
         """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation."""
+        solutions = self.solutions(size)
+        return self.generate(rng, **solutions[int(rng.integers(len(solutions)))])
+
+    def solutions(self, size: int) -> list[dict[str, int]]:
+        """The generator's arguments for exactly `size` objects. Raises ConfigurationError where there are none."""
         solutions = self.sizes.solutions(size)
         if not solutions:
             raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try another size")
-        return self.generate(rng, **solutions[int(rng.integers(len(solutions)))])
+        return solutions
 
     def serves(self, text: DomainText) -> bool:
         """Whether a domain's text has the predicates and actions of one of this domain's models."""

@@ -11,7 +11,7 @@ from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suit
 from sgp.datasets.renaming import canonical_form
 from sgp.datasets.suite import read_suite
 from sgp.domains import all_domains, get_domain
-from sgp.errors import SuiteError
+from sgp.errors import ConfigurationError, SuiteError
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.planning.validation import validate
@@ -105,6 +105,12 @@ def test_generated_problems_have_their_size_and_seed(tmp_path):
     assert len({path.read_text() for path in paths}) == 3
     for path in paths:
         assert Task(Problem.from_files(path.parent / "domain.pddl", path)).size == 17
+
+
+def test_nothing_is_written_for_a_size_without_problems(tmp_path):
+    with pytest.raises(ConfigurationError, match="gripper has no problem of exactly 3 objects"):
+        generate_problems(get_domain("gripper"), 3, 1, 0, tmp_path / "none")
+    assert not (tmp_path / "none").exists()
 
 
 def test_every_domain_of_a_suite_stands_in_its_domain_file():
