@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import functools
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -32,6 +31,7 @@ Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Processes at a time; 0
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
+Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
 DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
 
@@ -73,10 +73,10 @@ def _console() -> Any:
     return Console() if sys.stdout.isatty() else Console(width=140)
 
 
-def _limit(seconds: float | None, horizon: int | None = None) -> Any:
+def _limit(seconds: float | None, memory: float | None, horizon: int | None = None) -> Any:
     from sgp.planning.planner import Limit
 
-    return Limit(actions=horizon, seconds=seconds)
+    return Limit(actions=horizon, seconds=seconds, memory=None if memory is None else int(memory * 1e9))
 
 
 def _write(scores: Any, *files: Path | None) -> None:
@@ -213,6 +213,7 @@ def solve(
     plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
     rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
     seconds: Seconds = None,
+    memory: Memory = None,
     horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) where left out.")] = None,
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
@@ -222,7 +223,7 @@ def solve(
     from sgp.planning.recording import write_rollouts
     from sgp.planning.validation import confirm
 
-    found = api.solve(Problem.from_files(domain, problem), run, _limit(seconds, horizon))
+    found = api.solve(Problem.from_files(domain, problem), run, _limit(seconds, memory, horizon))
     if rollout is not None:
         write_rollouts(rollout, [found])
     if not confirm(found):
@@ -256,15 +257,18 @@ def evaluate(
     json: JsonFile = None,
     csv: CsvFile = None,
     seconds: Seconds = None,
+    memory: Memory = None,
     jobs: Jobs = 0,
 ) -> None:
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
-    from sgp.evaluation.tables import coverage_table, published
+    from sgp.evaluation.tables import coverage_table, details_table, published
 
-    found = api.evaluate(runs, suite, splits.split(","), _jobs(jobs), _limit(seconds))
+    found = api.evaluate(runs, suite, splits.split(","), _jobs(jobs), _limit(seconds, memory))
     _write(found.scores, json, csv)
-    _console().print(coverage_table(found.scores, published("state-centric"), f"coverage on {suite}"))
+    console = _console()
+    console.print(details_table(found.scores, f"attempts on {suite}"))
+    console.print(coverage_table(found.scores, published("state-centric"), f"coverage on {suite}"))
 
 
 @verb("table", "sgp table 1 --scores scores.json")
@@ -300,7 +304,6 @@ def table(
 
 def main() -> None:
     """The entry point of the command `sgp`."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # idle worker threads must not take cores from other processes
     app()
 
 

@@ -49,7 +49,7 @@ class Bar:
 
 
 @contextmanager
-def progress(description: str, total: int) -> Iterator[Bar]:
-    """A bar for work that reports itself, `total` units of it."""
+def progress(description: str, total: int | None = None) -> Iterator[Bar]:
+    """A bar for work that reports itself, `total` units of it; without one it counts and promises no end."""
     with _bar(None, description, total) as bar:
         yield Bar(bar)

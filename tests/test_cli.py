@@ -165,6 +165,7 @@ def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
     )  # fmt: skip
     assert code == 0
     assert "other instances of the same sizes" in out
+    assert "how the others ended" in out
     records = json.loads((files / "s.json").read_text())
     whole = [each for each in records if each["metric"] == "coverage" and not each["size"]]
     assert [(each["split"], each["count"]) for each in whole] == [("validation", 3), ("interpolation", 3)]
@@ -232,6 +233,34 @@ def test_a_folder_that_cannot_be_written_is_one_sentence(files, blocks_run):
     )
     assert code == 2
     assert "cannot be written" in err
+
+
+def test_limits_are_outcomes_of_the_command_line(blocks_run, files):
+    for limit, outcome in (
+        (("--horizon", 1), "horizon"),
+        (("--seconds", 1e-9), "timeout"),
+        (("--memory", 1e-3), "memory"),
+    ):
+        code, _, err = call("solve", files / "domain.pddl", files / "never.pddl", "--run", blocks_run, *limit)
+        assert code == 1
+        assert err.startswith(f"not solved: {outcome}")
+
+
+def test_a_killed_training_leaves_no_half_run(tmp_path):
+    """A real kill of a real process while trees are fitted; afterwards the same command trains."""
+    environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
+    command = ["sgp", "train", "--domain", "visitall", "--suite", "state-centric", "--set", "boosting.rounds=12"]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob("home/*/*/*/*/.seed13.*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.kill()
+    process.wait(timeout=60)
+    listed = subprocess.run(["sgp", "list", "runs"], env=environment, capture_output=True, text=True)
+    assert "visitall" not in listed.stdout
+    trained = subprocess.run(command, env=environment, capture_output=True, text=True)
+    assert trained.returncode == 0
+    assert sgp.open_run(trained.stdout.strip().splitlines()[-1]).key.domain == "visitall"
 
 
 def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):

@@ -131,6 +131,38 @@ def coverage_table(ours: Sequence[Score], theirs: Sequence[Score], title: str) -
     return table
 
 
+def details_table(scores: Sequence[Score], title: str) -> Table:
+    """What stands behind the coverage of whole splits.
+
+    Mean plan length of solved problems, and its quotient by the expert's; mean decisions and seconds of all problems;
+    how many problems ended otherwise than solved.
+    """
+    table = Table("planner", "domain", "split", title=title)
+    for heading in ("solved", "length", "x expert's", "decisions", "seconds"):
+        table.add_column(heading, justify="right")
+    table.add_column("how the others ended")
+    groups: dict[tuple[str, str, str], dict[str, Score]] = {}
+    for score in scores:
+        if score.size is None:
+            planner = f"{score.method} {score.variant} seed {score.seed}"
+            groups.setdefault((planner, score.domain, score.split), {})[score.metric] = score
+    for place, found in groups.items():
+        coverage = found["coverage"]
+        others = {name.removeprefix("outcome_"): each for name, each in found.items() if name.startswith("outcome_")}
+        others.pop("solved", None)
+        table.add_row(
+            *place,
+            f"{coverage.value * coverage.count:.0f} of {coverage.count}",
+            *(_number(found.get(metric)) for metric in ("plan_length", "plan_length_ratio", "decisions", "seconds")),
+            ", ".join(f"{name} {each.value:.0f}" for name, each in sorted(others.items())),
+        )
+    return table
+
+
+def _number(score: Score | None) -> str:
+    return "" if score is None else f"{score.value:.2f}"
+
+
 def coverage_markdown(ours: Sequence[Score], theirs: Sequence[Score]) -> str:
     """The same table in Markdown."""
     columns, rows = _rows(ours, theirs)

@@ -69,7 +69,7 @@ def fit_boosted_trees(
         "nthread": threads,
         "verbosity": 0,
     }
-    with progress(title, config.rounds) as bar:
+    with progress(f"{title}, rounds") as bar:  # early stopping decides how many, so that none can be promised
         booster = xgboost.train(
             parameters,
             data[0],
