@@ -9,7 +9,7 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import expert_lengths
 from sgp.datasets.runs import Run, RunKey, find_run, new_run, open_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import load_training_data
@@ -110,7 +110,7 @@ def evaluate(
     """
     source = load_suite(suite)
     opened = [open_run(folder) for folder in runs]
-    works, subjects, lengths = [], [], []
+    works, subjects = [], []
     for run in opened:
         domain = _domain_for(run, source)
         for split in (source.split(domain.name, split) for split in splits):
@@ -119,18 +119,19 @@ def evaluate(
             elsewhere = "" if key.suite == source.name else f"; trained on {key.suite}"
             note = f"{date.today()}, {cores()} cores, {_versions(run)}{elsewhere}"
             subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
-            plans = kept_plans(source, domain.name, split).values()
-            lengths.append({plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None})
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
     found = [
-        score
-        for subject, tried, expert in zip(subjects, attempts, lengths, strict=True)
-        for score in scores(subject, tried, expert)
+        score for subject, tried in zip(subjects, attempts, strict=True) for score in scores_of(source, subject, tried)
     ]
     named = {
         (work.planner, subject.split): tried for work, subject, tried in zip(works, subjects, attempts, strict=True)
     }
     return Evaluation(tuple(found), named)
+
+
+def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> list[Score]:
+    """The scores of attempts at a split of a suite, plan lengths compared with its kept expert plans."""
+    return scores(subject, attempts, expert_lengths(suite, subject.domain, subject.split))
 
 
 def _versions(run: Run) -> str:

@@ -145,7 +145,7 @@ def import_(
     """Register a folder of PDDL problems as a suite, expert plans beside them included."""
     from sgp.datasets.importing import import_folder
 
-    imported = import_folder(folder, suite, replace)
+    imported = import_folder(folder, suite, overwrite=replace)
     for name, domain in imported.domains.items():
         splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
         typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.house})" if domain.house else ""))

@@ -17,7 +17,7 @@ FLOORS = [
     {"training", "datasets"},
     {"methods", "evaluation"},
     {"api"},
-    {"demo", "listing"},
+    {"demo", "grid", "listing"},
     {"cli"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -18,15 +18,22 @@ from sgp.planning.pddl import Problem, parse_plan
 from sgp.progress import progress
 
 
-def experts_file(suite: Suite, domain: str, split: str) -> Path:
-    """Where the expert plans of a split are kept."""
-    return suite.experts / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
+def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:
+    """Where the expert plans of a split are kept, or those of a baseline planner."""
+    folder = suite.baselines / baseline if baseline else suite.experts
+    return folder / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
 
 
-def kept_plans(suite: Suite, domain: str, split: str) -> dict[str, ExpertPlan]:
+def kept_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
     """The kept plans of a split by SHA-256 of the PDDL; empty where none were made."""
-    file = experts_file(suite, domain, split)
+    file = experts_file(suite, domain, split, baseline)
     return {plan.sha256: plan for plan in read_plans(file)} if file.is_file() else {}
+
+
+def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
+    """Lengths of the kept expert plans of a split, by SHA-256 of the PDDL."""
+    plans = kept_plans(suite, domain, split).values()
+    return {plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None}
 
 
 def read_plans(file: Path) -> list[ExpertPlan]:
@@ -48,15 +55,21 @@ def write_plans(file: Path, plans: Iterable[ExpertPlan]) -> None:
 
 
 def expert_plans(
-    suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1, retry: bool = False
+    suite: Suite,
+    domain: str,
+    split: str,
+    stages: Sequence[Stage] = STAGES,
+    jobs: int = 1,
+    retry: bool = False,
+    baseline: str = "",
 ) -> dict[str, ExpertPlan]:
     """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
 
     Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
     stage solved are kept as such and tried again with `retry`. An error on one problem (UnsolvableProblem, ToolError)
-    is raised after the others are done and kept.
+    is raised after the others are done and kept. Plans of a `baseline` are kept apart.
     """
-    kept = kept_plans(suite, domain, split)
+    kept = kept_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
     missing = [
         problem for problem in problems if problem.sha256 not in kept or (retry and kept[problem.sha256].plan is None)
@@ -65,7 +78,10 @@ def expert_plans(
         return kept
     driver = fast_downward_driver()
     errors: list[SgpError] = []
-    with ThreadPoolExecutor(max_workers=jobs) as pool, progress(f"expert plans {domain} {split}", len(missing)) as bar:
+    with (
+        ThreadPoolExecutor(max_workers=jobs) as pool,
+        progress(f"{baseline or 'expert plans'} {domain} {split}", len(missing)) as bar,
+    ):
         futures = {pool.submit(_cached_plan, problem, stages, driver): problem for problem in missing}
         try:
             for future in as_completed(futures):
@@ -77,7 +93,7 @@ def expert_plans(
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    write_plans(experts_file(suite, domain, split), (kept[p.sha256] for p in problems if p.sha256 in kept))
+    write_plans(experts_file(suite, domain, split, baseline), (kept[p.sha256] for p in problems if p.sha256 in kept))
     if errors:
         raise errors[0]
     return kept

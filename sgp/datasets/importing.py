@@ -7,7 +7,7 @@ import shutil
 import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sgp.datasets.experts import write_plans
@@ -45,7 +45,7 @@ class _Found:
     folders: tuple[str, ...]
 
 
-def import_folder(folder: Path, name: str, replace: bool = False) -> Suite:
+def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
     """Copies a folder of PDDL into the store as suite `name`.
 
     Known layouts: `<domain>/domain.pddl` with `<domain>/<split>/*.pddl` and plans in `plans/<domain>/<split>/`; the
@@ -59,15 +59,15 @@ def import_folder(folder: Path, name: str, replace: bool = False) -> Suite:
         raise SuiteError(f"suite name '{name}' is not usable; expected lower-case letters, digits, '.', '_' and '-'")
     if not folder.is_dir():
         raise SuiteError(f"{folder} is no folder; give the folder that holds the PDDL files")
-    if name in suite_names() and not (replace and target.exists()):
+    if name in suite_names() and not (overwrite and target.exists()):
         raise SuiteError(f"a suite '{name}' exists; choose another name, or --replace one that was imported")
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=target.parent))
     try:
-        suite = Suite(name, draft, draft / "experts", f"imported from {folder}", {})
+        suite = Suite(name, draft, draft / "experts", draft / "baselines", f"imported from {folder}", {})
         domains = {path.parent.name: path for path in _domain_files(folder)}
         copied = {domain: _copy_domain(folder, path, suite) for domain, path in domains.items()}
-        write_manifest(Suite(name, draft, suite.experts, suite.origin, copied))
+        write_manifest(replace(suite, domains=copied))
         experts = home() / "experts" / name
         shutil.rmtree(target, ignore_errors=True)
         shutil.rmtree(experts, ignore_errors=True)

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from sgp.datasets.store import home
 from sgp.errors import StoreError
 from sgp.files import read_json, write_json
+from sgp.models.device import Device
 from sgp.planning.pddl import DomainText, Problem, read_domain
 
 Vector = NDArray[np.floating[Any]]
@@ -55,7 +56,7 @@ class RunDraft:
 
     key: RunKey
     folder: Path
-    device: str = "cpu"
+    device: Device = "cpu"
     facts: dict[str, Any] = field(default_factory=dict)
     check: dict[str, Any] = field(default_factory=dict)
 
@@ -136,7 +137,7 @@ def library_versions() -> dict[str, str]:
 
 @contextmanager
 def new_run(
-    key: RunKey, config: Mapping[str, Any], device: str, domain_pddl: str, data: Mapping[str, Any]
+    key: RunKey, config: Mapping[str, Any], device: Device, domain_pddl: str, data: Mapping[str, Any]
 ) -> Iterator[RunDraft]:
     """A draft whose folder takes the run's place when the block ends without an error; else nothing is changed."""
     target = key.folder

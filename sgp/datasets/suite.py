@@ -42,11 +42,15 @@ class SuiteDomain:
 
 @dataclass(frozen=True)
 class Suite:
-    """Problems by domain and split, in one folder, with the hashes of all files in its manifest."""
+    """Problems by domain and split, in one folder, with the hashes of all files in its manifest.
+
+    Expert plans and those of baseline planners are kept under `experts` and `baselines`.
+    """
 
     name: str
     folder: Path
     experts: Path
+    baselines: Path
     origin: str
     domains: Mapping[str, SuiteDomain]
     seed: int | None = None
@@ -101,6 +105,11 @@ class Suite:
         return get_domain(house) if house else None
 
     @cached_property
+    def manifest_sha256(self) -> str:
+        """Hash of the manifest, which holds the hashes of all files."""
+        return sha256_of(read_text(self.folder / MANIFEST))
+
+    @cached_property
     def largest(self) -> dict[str, int]:
         """The largest number of objects of each domain."""
         return {
@@ -133,22 +142,23 @@ def load_suite(name: str) -> Suite:
     """A bundled or imported suite. Raises SuiteError for an unknown name or a manifest that cannot be read."""
     bundled = data_folder() / "benchmarks" / name
     if (bundled / MANIFEST).is_file():
-        return read_suite(bundled, data_folder() / "experts" / name)
+        return read_suite(bundled, data_folder())
     imported = home() / "suites" / name
     if (imported / MANIFEST).is_file():
-        return read_suite(imported, home() / "experts" / name)
+        return read_suite(imported, home())
     raise SuiteError(
         f"unknown suite '{name}'; expected one of {', '.join(suite_names())}, or import one with 'sgp import FOLDER'"
     )
 
 
-def read_suite(folder: Path, experts: Path) -> Suite:
-    """The suite in a folder, with its expert plans kept under `experts`."""
+def read_suite(folder: Path, plans: Path) -> Suite:
+    """The suite in a folder, with plans kept in the folders `experts` and `baselines` of `plans`."""
+    name = folder.name
     try:
         manifest = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
         domains = {
-            name: SuiteDomain(
-                name,
+            known: SuiteDomain(
+                known,
                 domain["house"],
                 domain["sha256"],
                 {
@@ -156,9 +166,10 @@ def read_suite(folder: Path, experts: Path) -> Suite:
                     for split, entries in domain["splits"].items()
                 },
             )
-            for name, domain in manifest["domains"].items()
+            for known, domain in manifest["domains"].items()
         }
-        return Suite(folder.name, folder, experts, manifest["origin"], domains, manifest.get("seed"))
+        experts, baselines = (plans / kind / name for kind in ("experts", "baselines"))
+        return Suite(name, folder, experts, baselines, manifest["origin"], domains, manifest.get("seed"))
     except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
         raise SuiteError(f"{folder / MANIFEST} cannot be read ({error!r}); import the suite again") from error
 

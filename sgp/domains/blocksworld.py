@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, problem_pddl
+from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp.planning.pddl import Atom
 
 UNTYPED = """\
 (define (domain blocksworld)
@@ -79,6 +80,17 @@ def _arrangements(floating: int, grounded: int) -> int:
     return counts[grounded]
 
 
+def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
+    """A block is 0 on the table, -1 in the hand, j on block j (state-centric, Table 6)."""
+    found = {}
+    for predicate, names in atoms:
+        if predicate == "on":
+            found[number[names[0]]] = number[names[1]]
+        elif predicate in ("ontable", "holding"):
+            found[number[names[0]]] = 0 if predicate == "ontable" else -1
+    return found
+
+
 DOMAIN = Domain(
     name="blocksworld",
     title="Blocksworld",
@@ -86,6 +98,7 @@ DOMAIN = Domain(
     models={"untyped": UNTYPED},
     sizes=Sizes(bounds={"blocks": (2, None)}, count=lambda blocks: blocks),
     generator=generate,
+    slots=Slots(slot_values),
     splits={
         # Counts and sizes: state-centric, Table 5.
         "state-centric": {

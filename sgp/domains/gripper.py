@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, problem_pddl
+from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp.planning.pddl import Atom
 
 UNTYPED = """\
 (define (domain gripper)
@@ -35,12 +38,29 @@ def generate(rng: np.random.Generator, balls: int) -> str:
     return problem_pddl(f"gripper-{balls}", "gripper", ["rooma", "roomb", "left", "right", *names], init, goal)
 
 
+def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
+    """The robot's room; a ball's room, or -j in gripper j; a gripper is 0 or holds ball j (state-centric, Table 6)."""
+    found = {}
+    for predicate, names in atoms:
+        if predicate == "at-robby":
+            found[0] = number[names[0]]
+        elif predicate == "at":
+            found[number[names[0]]] = number[names[1]]
+        elif predicate == "carry":
+            ball, gripper = (number[name] for name in names)
+            found[ball], found[gripper] = -gripper, ball
+        elif predicate == "free":
+            found[number[names[0]]] = 0
+    return found
+
+
 DOMAIN = Domain(
     name="gripper",
     title="Gripper",
     models={"untyped": UNTYPED},
     sizes=Sizes(bounds={"balls": (1, None)}, count=lambda balls: balls + 4),
     generator=generate,
+    slots=Slots(slot_values, has_global=True),
     splits={
         # Counts and sizes: state-centric, Table 5.
         "state-centric": {

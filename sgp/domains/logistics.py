@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, problem_pddl
+from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp.planning.pddl import Atom
 
 UNTYPED = """\
 (define (domain logistics)
@@ -84,6 +87,15 @@ def _split(*groups: tuple[int, int, int, int]) -> list[dict[str, int]]:
     ]
 
 
+def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
+    """A package or vehicle is at location j, or -j inside vehicle j (state-centric, Table 6)."""
+    return {
+        number[names[0]]: number[names[1]] if predicate == "at" else -number[names[1]]
+        for predicate, names in atoms
+        if predicate in ("at", "in")
+    }
+
+
 DOMAIN = Domain(
     name="logistics",
     title="Logistics",
@@ -104,6 +116,7 @@ DOMAIN = Domain(
         free=frozenset({"goals"}),
     ),
     generator=generate,
+    slots=Slots(slot_values),
     splits={
         # Counts and sizes: state-centric, Table 5, with the object counts of its published problems.
         "state-centric": {

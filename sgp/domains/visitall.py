@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import product
 
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, problem_pddl
+from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp.planning.pddl import Atom
 
 UNTYPED = """\
 (define (domain visitall)
@@ -57,6 +58,15 @@ def _grids(sizes: Iterable[int], count: int) -> list[dict[str, int]]:
     ]
 
 
+def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
+    """The robot's cell; a cell is 1 once visited (state-centric, Table 6)."""
+    return {
+        0 if predicate == "at-robot" else number[names[0]]: number[names[0]] if predicate == "at-robot" else 1
+        for predicate, names in atoms
+        if predicate in ("at-robot", "visited")
+    }
+
+
 DOMAIN = Domain(
     name="visitall",
     title="VisitAll",
@@ -69,6 +79,7 @@ DOMAIN = Domain(
         free=frozenset({"start"}),
     ),
     generator=generate,
+    slots=Slots(slot_values, has_global=True),
     splits={
         # Counts and sizes: state-centric, Table 5, with the cell counts of its published problems.
         "state-centric": {

@@ -51,8 +51,9 @@ class WLEncoder:
     that of the goal atoms taken as a state, without static atoms.
     """
 
-    def __init__(self, vocabulary: Vocabulary, domain_text: pddl.DomainText):
+    def __init__(self, vocabulary: Vocabulary, domain_text: pddl.DomainText, static: bool = True):
         self.vocabulary, self.domain_text = vocabulary, domain_text
+        self.static = static  # whether states have their static atoms
         # The graphs of the tasks met; a memo, not a state: dropping it changes nothing but time.
         self._graphs: weakref.WeakKeyDictionary[Task, InstanceGraph] = weakref.WeakKeyDictionary()
 
@@ -63,6 +64,10 @@ class WLEncoder:
         if not gathered:
             raise ConfigurationError("a WL vocabulary needs at least one training task; there is none")
         return cls(Vocabulary(_collect(config, gathered)), gathered[0][0].domain_text)
+
+    def without_static(self) -> WLEncoder:
+        """The same features of states that lack their static atoms, as the published implementation decodes."""
+        return WLEncoder(self.vocabulary, self.domain_text, static=False)
 
     @property
     def dimension(self) -> int:
@@ -81,7 +86,7 @@ class WLEncoder:
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
         """Histograms [n, D] of the states of one task."""
         graph = self._graph(task)
-        return self._histograms(graph, *graph.fluent_atoms(states), with_static=True)
+        return self._histograms(graph, *graph.fluent_atoms(states), with_static=self.static)
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
         """The goal's histogram [D]."""

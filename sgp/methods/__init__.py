@@ -29,6 +29,9 @@ class Method(Protocol):
     def deterministic(self, config: Any) -> bool:
         """Whether every seed gives the same planner, so that one run is enough."""
 
+    def invariant(self, config: Any) -> bool:
+        """Whether renaming the objects of a problem changes no embedding and no multiset of costs."""
+
     def train(self, config: Any, data: TrainingData, draft: RunDraft) -> Planner:
         """Learns a planner and writes into the draft's folder what `load` needs."""
 

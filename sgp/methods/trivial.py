@@ -45,6 +45,10 @@ class ZeroChange:
         """Nothing is drawn."""
         return True
 
+    def invariant(self, config: ZeroChangeConfig) -> bool:
+        """WL colours know no names."""
+        return True
+
     def train(self, config: ZeroChangeConfig, data: TrainingData, draft: RunDraft) -> Planner:
         """Collects the WL vocabulary; there is nothing else to learn."""
         encoder = WLEncoder.fit(config.wl, ((each.task, each.states) for each in data.train))
@@ -78,6 +82,10 @@ class RandomWalk:
 
     def deterministic(self, config: RandomSuccessorConfig) -> bool:
         """Every seed walks another way."""
+        return False
+
+    def invariant(self, config: RandomSuccessorConfig) -> bool:
+        """The costs are drawn in the order of the candidates."""
         return False
 
     def train(self, config: RandomSuccessorConfig, data: TrainingData, draft: RunDraft) -> Planner:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgp.errors import ConfigurationError
-from sgp.planning.pddl import DomainText, read_domain
+from sgp.planning.pddl import Atom, DomainText, read_domain
 
 Arguments = Mapping[str, int]
 
@@ -71,12 +71,24 @@ class Sizes:
 
 
 @dataclass(frozen=True)
+class Slots:
+    """The state variables of a fixed-size factored encoding (state-centric, Table 6).
+
+    `values` maps a numbering of the objects (from 1) and atoms to what the atoms say: slot 0 is the global variable
+    (where `has_global`; else it is always 0), slot i that of object i.
+    """
+
+    values: Callable[[Mapping[str, int], Iterable[Atom]], dict[int, int]]
+    has_global: bool = False
+
+
+@dataclass(frozen=True)
 class Domain:
     """One planning domain. A domain without extras still plans.
 
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL from a
     random generator and checked arguments; `splits` maps a bundled suite's name to its splits and, for each split, to
-    the generator's arguments, one entry per problem.
+    the generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding.
     """
 
     name: str
@@ -86,6 +98,7 @@ class Domain:
     generator: Callable[..., str]
     aliases: tuple[str, ...] = ()
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
+    slots: Slots | None = None
 
     @cached_property
     def texts(self) -> dict[str, DomainText]:

@@ -142,9 +142,9 @@ def test_names_are_checked_and_nothing_is_overwritten_unasked(home, tmp_path):
     with pytest.raises(SuiteError, match="is no folder"):
         import_folder(tmp_path / "absent", "mine")
     with pytest.raises(SuiteError, match="a suite 'state-centric' exists"):
-        import_folder(folder, "state-centric", replace=True)
+        import_folder(folder, "state-centric", overwrite=True)
     import_folder(folder, "mine")
     with pytest.raises(SuiteError, match="a suite 'mine' exists"):
         import_folder(folder, "mine")
     write(folder, {"q.pddl": PROBLEM})
-    assert len(import_folder(folder, "mine", replace=True).problems("mine", "problems")) == 2
+    assert len(import_folder(folder, "mine", overwrite=True).problems("mine", "problems")) == 2

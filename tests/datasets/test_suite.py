@@ -131,7 +131,7 @@ def test_names_that_do_not_exist_are_answered_with_those_that_do():
 
 def test_a_changed_or_broken_suite_is_refused(tmp_path):
     shutil.copytree(SUITE.folder, tmp_path / "copy")
-    copy = read_suite(tmp_path / "copy", tmp_path / "experts")
+    copy = read_suite(tmp_path / "copy", tmp_path)
     assert Counter(len(entries) for entries in copy.domain("gripper").splits.values()) == {4: 1, 2: 1, 3: 1, 16: 1}
     file = tmp_path / "copy" / "gripper" / "train" / "p1.pddl"
     file.write_text(file.read_text().replace("rooma", "room-a"))
@@ -139,4 +139,4 @@ def test_a_changed_or_broken_suite_is_refused(tmp_path):
         copy.problems("gripper", "train")
     (tmp_path / "copy" / "suite.toml").write_text("origin = 3\n[domains")
     with pytest.raises(SuiteError, match="cannot be read"):
-        read_suite(tmp_path / "copy", tmp_path / "experts")
+        read_suite(tmp_path / "copy", tmp_path)

@@ -23,7 +23,6 @@ EVERY = [(method, variant) for method in all_methods() for variant in method.var
 every_variant = pytest.mark.parametrize(
     ("method", "variant"), EVERY, ids=[f"{method.key}-{variant}" for method, variant in EVERY]
 )
-INVARIANT = {"state-centric", "zero-change"}
 
 
 def rollouts(planner, domain):
@@ -64,14 +63,18 @@ def test_rollouts_do_not_depend_on_what_is_solved_beside_them(method, variant, q
     planner = method.load(quick_run(method.key, "blocksworld", variant))
     alone = [planner.solve(Task(problem), Limit(actions=25)) for problem in SUITE.problems("blocksworld", "validation")]
     small = Planner(planner.policy, planner.successors, planner.width, batch=2)
-    assert alone == rollouts(planner, "blocksworld") == rollouts(small, "blocksworld")
+    for together in (rollouts(planner, "blocksworld"), rollouts(small, "blocksworld")):
+        for one, two in zip(alone, together, strict=True):
+            assert (one.plan, one.outcome) == (two.plan, two.outcome)
+            for step, other in zip(one.steps, two.steps, strict=True):
+                # A network's results depend on the batch in their last bits.
+                assert np.allclose(step.costs, other.costs, rtol=1e-5, atol=1e-6)
 
 
 @every_variant
 def test_renaming_objects_changes_no_multiset_of_costs(method, variant, quick_run):
-    if method.key not in INVARIANT:
-        assert method.key == "random-successor"
-        return
+    if not method.invariant(method.variants[variant]):
+        pytest.skip("claims no invariance")
     planner = method.load(quick_run(method.key, "logistics", variant))
     problem = SUITE.problems("logistics", "interpolation")[0]
     renamed = Problem("renamed", problem.domain_pddl, problem.problem_pddl.replace("p1", "q9").replace("l1-", "z-"))
@@ -189,7 +192,7 @@ def test_variants_and_settings_are_checked():
     for overrides, words in (
         ({"boosting.rounds": "many"}, "setting boosting.rounds is 'many'|expected int|is 'many'; expected int"),
         ({"boosting.trees": "7"}, "unknown setting 'trees'; expected one of depth, learning_rate, patience, rounds"),
-        ({"colour": "red"}, "unknown setting 'colour'; expected one of beam, boosting, mode, wl"),
+        ({"colour": "red"}, "unknown setting 'colour'; expected one of beam, boosting, encoder, lstm, mode, model, strip_static, wl"),
         ({"mode": "sideways"}, "mode is 'sideways'; expected one of state, delta"),
         ({"beam": "0"}, "beam is 0; expected at least 1"),
     ):

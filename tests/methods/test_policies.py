@@ -5,7 +5,7 @@ import pytest
 
 import sgp
 from sgp.methods.policies import NearestEmbedding, RandomSuccessor, distances
-from sgp.methods.state_centric import METRICS, TreePredictor, transition_rows
+from sgp.methods.state_centric import METRICS, TreePredictor, transitions
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.task import Task
 
@@ -88,13 +88,13 @@ def test_predictions_of_a_tree_model_are_added_in_delta_mode():
     assert TreePredictor(Model(), "state")(states, goals, [None, None])[0].tolist() == [[10, 20], [30, 40]]
 
 
-def test_transition_rows_hold_state_goal_and_target(home):
+def test_transitions_hold_state_goal_and_target(home):
     from sgp.datasets.training_data import load_training_data
 
     trajectory = load_training_data(sgp.load_suite("state-centric"), "blocksworld").train[0]
     encoder = CountEncoder()
-    rows, delta = transition_rows(encoder, [trajectory], "delta")
-    _, state = transition_rows(encoder, [trajectory], "state")
+    ((rows, delta),) = transitions(encoder, [trajectory], "delta")
+    ((_, state),) = transitions(encoder, [trajectory], "state")
     assert rows.shape == (len(trajectory), 4)
     assert np.array_equal(rows[:, :2] + delta, state)
     assert np.array_equal(rows[1:, :2], state[:-1])

@@ -1,0 +1,70 @@
+"""Fixed-size factored encodings: a slot for each object, in the order of the PDDL (state-centric, appendix F).
+
+The paper's control: it is not invariant to the order of objects and cannot hold more objects than it has slots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.errors import ConfigurationError, DomainMismatch
+from sgp.planning.domain import Domain
+from sgp.planning.pddl import Atom
+from sgp.planning.task import State, Task
+
+PADDING = -99.0  # a slot beyond the problem's objects (state-centric, appendix F.1)
+DONT_CARE = -10.0  # a variable that the goal leaves open (state-centric, appendix F.1)
+
+
+class FSFEncoder:
+    """Vectors [N + 1] of slot values: slot 0 for the global variable, slot i for object i of at most N.
+
+    Objects that carry no variable (rooms, locations) keep 0. The paper's text has N + 1 slots, its Table 3 counts N.
+    """
+
+    def __init__(self, domain: Domain, objects: int):
+        if domain.slots is None:
+            raise ConfigurationError(f"domain {domain.name} defines no slots for the encoding 'fsf'; use 'wl' instead")
+        self.domain, self.objects = domain, objects
+        self._slots = domain.slots
+
+    @property
+    def dimension(self) -> int:
+        """N + 1."""
+        return self.objects + 1
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the problem has no vector: more objects than slots. Raises DomainMismatch for another domain's task."""
+        if not self.domain.serves(task.domain_text):
+            raise DomainMismatch(
+                f"{task.name} is of domain '{task.domain_text.name}', whose predicates and actions are not those of "
+                f"{self.domain.name}; use a model trained on this domain"
+            )
+        if task.size > self.objects:
+            return f"the problem has {task.size} objects, the encoding 'fsf' was made for at most {self.objects}"
+        return None
+
+    def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
+        """Slot values [n, N + 1] of the states of one task."""
+        rows = np.full((len(states), self.dimension), PADDING, np.float32)
+        rows[:, : task.size + 1] = 0.0
+        for row, state in zip(rows, states, strict=True):
+            self._fill(task, row, map(task.fluent, task.fluents(state)))
+        return rows
+
+    def embed_goal(self, task: Task) -> NDArray[np.float32]:
+        """Slot values [N + 1] of the goal."""
+        row = np.full(self.dimension, PADDING, np.float32)
+        row[: task.size + 1] = DONT_CARE
+        if not self._slots.has_global:
+            row[0] = 0.0
+        self._fill(task, row, task.goal_atoms)
+        return row
+
+    def _fill(self, task: Task, row: NDArray[np.float32], atoms: Iterable[Atom]) -> None:
+        number = {thing.name: place for place, thing in enumerate(task.objects, start=1)}
+        for slot, value in self._slots.values(number, atoms).items():
+            row[slot] = value

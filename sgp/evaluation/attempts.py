@@ -1,0 +1,108 @@
+"""Attempts as rows of a table, a row for each problem tried."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+
+from sgp.errors import StoreError
+from sgp.evaluation.coverage import Attempt, Subject
+from sgp.files import write_text
+from sgp.planning.rollout import Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class AttemptRow:
+    """One problem tried by one planner. Lengths are numbers of actions, None where there is no plan."""
+
+    method: str
+    variant: str
+    domain: str
+    suite: str
+    split: str
+    seed: int | None
+    problem: str
+    size: int
+    outcome: Outcome
+    length: int | None
+    expert_length: int | None
+    decisions: int
+    seconds: float
+
+    @classmethod
+    def of(cls, subject: Subject, attempts: Iterable[Attempt], expert_lengths: Mapping[str, int]) -> list[AttemptRow]:
+        """The rows of one evaluation; `expert_lengths` by SHA-256 of the PDDL."""
+        return [
+            cls(
+                method=subject.method,
+                variant=subject.variant,
+                domain=subject.domain,
+                suite=subject.suite,
+                split=subject.split,
+                seed=subject.seed,
+                problem=each.problem,
+                size=each.size,
+                outcome=each.outcome,
+                length=len(each.plan) if each.solved else None,
+                expert_length=expert_lengths.get(each.sha256),
+                decisions=each.decisions,
+                seconds=each.seconds,
+            )
+            for each in attempts
+        ]
+
+    @property
+    def solved(self) -> bool:
+        """Whether a valid plan was found."""
+        return self.outcome is Outcome.SOLVED
+
+
+_COLUMNS = tuple(entry.name for entry in fields(AttemptRow))
+
+
+def write_attempts(path: Path | str, rows: Sequence[AttemptRow]) -> None:
+    """Writes rows as CSV."""
+    text = io.StringIO()
+    writer = csv.DictWriter(text, _COLUMNS, lineterminator="\n")
+    writer.writeheader()
+    for row in rows:
+        record = {**asdict(row), "outcome": row.outcome.value}
+        writer.writerow({name: "" if value is None else value for name, value in record.items()})
+    write_text(path, text.getvalue())
+
+
+def read_attempts(path: Path | str) -> list[AttemptRow]:
+    """Rows of a CSV file. Raises StoreError naming the line that is no attempt."""
+    try:
+        text = Path(path).read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing; make it with 'sgp grid'") from error
+    rows = []
+    for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
+        try:
+            rows.append(_row(row))
+        except (KeyError, ValueError, TypeError) as error:
+            raise StoreError(f"{path}, line {number} is no attempt ({error!r}); run the grid again") from error
+    return rows
+
+
+def _row(row: Mapping[str, str]) -> AttemptRow:
+    seed, length, expert = (int(row[name]) if row[name] else None for name in ("seed", "length", "expert_length"))
+    return AttemptRow(
+        method=row["method"],
+        variant=row["variant"],
+        domain=row["domain"],
+        suite=row["suite"],
+        split=row["split"],
+        seed=seed,
+        problem=row["problem"],
+        size=int(row["size"]),
+        outcome=Outcome(row["outcome"]),
+        length=length,
+        expert_length=expert,
+        decisions=int(row["decisions"]),
+        seconds=float(row["seconds"]),
+    )

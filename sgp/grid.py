@@ -1,0 +1,200 @@
+"""The grid of an experiment: every variant on every domain with every seed, resumable and parallel."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from sgp.api import TEST_SPLITS, evaluate, scores_of, train
+from sgp.datasets.experts import expert_lengths
+from sgp.datasets.runs import Run
+from sgp.datasets.store import home
+from sgp.datasets.suite import load_suite
+from sgp.errors import StoreError
+from sgp.evaluation.attempts import AttemptRow, write_attempts
+from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
+from sgp.evaluation.coverage import Attempt, Subject
+from sgp.evaluation.scores import Score, write_scores
+from sgp.files import read_json, write_json
+from sgp.methods import configure, get_method
+from sgp.progress import progress
+
+SEEDS = (13, 14, 15)  # the seeds of the published grid
+DEFAULT_METHODS = ("state-centric", "zero-change", "random-successor")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run of the grid and where it is tried."""
+
+    method: str
+    variant: str
+    domain: str
+    seed: int
+    suite: str
+    splits: tuple[str, ...]
+    overrides: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def file(self) -> Path:
+        """Where the cell's results are kept once it is done; other problems under the same names have another file."""
+        identity = json.dumps([asdict(self), load_suite(self.suite).manifest_sha256], sort_keys=True)
+        key = hashlib.sha256(identity.encode()).hexdigest()[:12]
+        return home() / "grid" / self.suite / self.domain / f"{self.method}-{self.variant}-seed{self.seed}-{key}.json"
+
+
+@dataclass(frozen=True)
+class Results:
+    """Scores, and the attempts behind them."""
+
+    scores: tuple[Score, ...]
+    attempts: tuple[AttemptRow, ...]
+
+    def write(self, folder: Path) -> list[Path]:
+        """Writes `scores-SUITE.csv` and `attempts-SUITE.csv` for each suite; their paths."""
+        paths = []
+        for suite in dict.fromkeys(score.suite for score in self.scores):
+            paths += [folder / f"scores-{suite}.csv", folder / f"attempts-{suite}.csv"]
+            write_scores(paths[-2], [score for score in self.scores if score.suite == suite])
+            write_attempts(paths[-1], [row for row in self.attempts if row.suite == suite])
+        return paths
+
+
+def grid_cells(
+    suite: str,
+    domains: Sequence[str] = (),
+    methods: Mapping[str, Sequence[str]] | None = None,
+    seeds: Sequence[int] = SEEDS,
+    splits: Sequence[str] = TEST_SPLITS,
+    overrides: Mapping[str, str] | None = None,
+) -> list[Cell]:
+    """The cells of a grid; deterministic methods have one, with the first seed.
+
+    `methods` maps a method to its variants (none: all). Raises InputError for what does not exist.
+    """
+    source = load_suite(suite)
+    chosen: Mapping[str, Sequence[str]] = dict.fromkeys(DEFAULT_METHODS, ()) if methods is None else methods
+    cells = []
+    for domain in [source.domain(name).name for name in domains or source.domains]:
+        for key, variants in chosen.items():
+            method = get_method(key)
+            for variant in variants or method.variants:
+                _, config = configure(method, variant)
+                own = () if method.deterministic(config) else seeds[1:]
+                for seed in (seeds[0], *own):
+                    named = tuple(sorted((overrides or {}).items())) if key == "state-centric" else ()
+                    cells.append(Cell(key, variant, domain, seed, source.name, tuple(splits), named))
+    return cells
+
+
+def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False) -> Results:
+    """The results of all cells, made where they are not kept. Each cell is kept as soon as it is done.
+
+    A run that was trained is not trained again, a chunk of problems that was tried is not tried again: killed at any
+    point, the grid goes on from there and ends with the same scores.
+    """
+    waiting = [cell for cell in cells if again or _read(cell) is None]
+    # The longest first, so that no process is left alone with one at the end.
+    waiting.sort(key=_expected_work, reverse=True)
+    with progress(f"grid on {', '.join(dict.fromkeys(cell.suite for cell in cells))}", len(cells)) as bar:
+        bar.advance(len(cells) - len(waiting))
+        if jobs == 1:
+            for cell in waiting:
+                bar.say(f"{cell.domain} {cell.variant} {cell.seed}")
+                _run(cell)
+                bar.advance()
+        else:
+            with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
+                for _ in joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
+                    joblib.delayed(_run)(cell) for cell in waiting
+                ):
+                    bar.advance()
+    scores: list[Score] = []
+    attempts: list[AttemptRow] = []
+    for cell in cells:
+        record = _read(cell)
+        if record is None:
+            raise StoreError(f"{cell.file} is gone; run the grid again")
+        tried = {split: [Attempt.from_record(each) for each in found] for split, found in record["attempts"].items()}
+        scores += _scores(cell, record, tried)
+        attempts += _rows(cell, record, tried)
+    return Results(tuple(scores), tuple(attempts))
+
+
+def baseline_results(
+    suite: str, domains: Sequence[str] = (), splits: Sequence[str] = TEST_SPLITS, jobs: int = 1
+) -> Results:
+    """The classical planners on the same problems, from kept results; what is missing is made."""
+    source = load_suite(suite)
+    scores: list[Score] = []
+    rows: list[AttemptRow] = []
+    for domain in [source.domain(name).name for name in domains or source.domains]:
+        for variant in BASELINES:
+            for split in splits:
+                tried = baseline_attempts(source, domain, split, variant, jobs)
+                subject = Subject(METHOD, variant, domain, source.name, split, None, "kept results of Fast Downward")
+                scores += scores_of(source, subject, tried)
+                rows += AttemptRow.of(subject, tried, expert_lengths(source, domain, split))
+    return Results(tuple(scores), tuple(rows))
+
+
+def _expected_work(cell: Cell) -> int:
+    """Problems to try, with recurrent models, which train longest, first."""
+    source = load_suite(cell.suite)
+    problems = sum(len(source.domain(cell.domain).splits[source.split(cell.domain, split)]) for split in cell.splits)
+    return problems + (10_000 if "lstm" in cell.variant else 0)
+
+
+def _run(cell: Cell) -> None:
+    run = train(cell.method, cell.domain, cell.suite, cell.variant, cell.seed, overrides=dict(cell.overrides))
+    found = evaluate([run.folder], cell.suite, cell.splits)
+    (note,) = {score.note for score in found.scores}
+    write_json(
+        cell.file,
+        {
+            "run": run.sha256,
+            "note": note,
+            "variant": run.key.variant,
+            "facts": _facts(run),
+            "attempts": {split: [each.to_record() for each in tried] for (_, split), tried in found.attempts.items()},
+        },
+    )
+
+
+def _facts(run: Run) -> dict[str, float]:
+    """What Table 3 of the paper lists, and how long training took."""
+    facts = run.record["facts"]
+    known = {"dimension": "dimension", "parameters": "parameters", "nodes": "nodes", "training_seconds": "seconds"}
+    return {metric: facts[name] for metric, name in known.items() if name in facts}
+
+
+def _read(cell: Cell) -> dict[str, Any] | None:
+    """The kept results of a cell, or None where it is still to be run."""
+    if not cell.file.is_file():
+        return None
+    record = read_json(cell.file)
+    return record if isinstance(record, dict) and "attempts" in record else None
+
+
+def _subject(cell: Cell, record: Mapping[str, Any], split: str) -> Subject:
+    return Subject(cell.method, record["variant"], cell.domain, cell.suite, split, cell.seed, record["note"])
+
+
+def _scores(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[Attempt]]) -> Iterator[Score]:
+    source = load_suite(cell.suite)
+    for metric, value in record["facts"].items():
+        yield Score(**_subject(cell, record, "").__dict__, metric=metric, value=float(value), count=0)
+    for split, found in tried.items():
+        yield from (score for score in scores_of(source, _subject(cell, record, split), found) if score.size is None)
+
+
+def _rows(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[Attempt]]) -> Iterable[AttemptRow]:
+    source = load_suite(cell.suite)
+    for split, found in tried.items():
+        yield from AttemptRow.of(_subject(cell, record, split), found, expert_lengths(source, cell.domain, split))

@@ -1,0 +1,95 @@
+"""An LSTM that maps sequences of rows to sequences of outputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from sgp.errors import ConfigurationError, StoreError
+from sgp.files import whole_file
+
+Head = Literal["linear", "two-layer"]
+Hidden = tuple[Tensor, Tensor]
+
+
+@dataclass(frozen=True)
+class LSTMShape:
+    """The layers of the network. Defaults: state-centric, Table 7."""
+
+    hidden: int = 256  # units a layer
+    layers: int = 2
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "layers"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"LSTM {name} is {getattr(self, name)}; expected at least 1")
+
+
+class RecurrentModel(nn.Module):
+    """Rows [B, T, F] to outputs [B, T, D], one at a time or a sequence at once.
+
+    The head is one linear layer, or two with layer normalisation and a rectifier between, which reproduces the
+    parameter counts of state-centric, Table 3.
+    """
+
+    def __init__(self, inputs: int, outputs: int, shape: LSTMShape, head: Head):
+        super().__init__()
+        if head not in get_args(Head):
+            raise ConfigurationError(f"LSTM head is '{head}'; expected one of {', '.join(get_args(Head))}")
+        self.lstm = nn.LSTM(inputs, shape.hidden, shape.layers, batch_first=True)
+        self.head = (
+            nn.Linear(shape.hidden, outputs)
+            if head == "linear"
+            else nn.Sequential(
+                nn.Linear(shape.hidden, shape.hidden),
+                nn.LayerNorm(shape.hidden),
+                nn.ReLU(),
+                nn.Linear(shape.hidden, outputs),
+            )
+        )
+        self.shape = shape
+
+    def forward(self, rows: Tensor, hidden: Hidden | None = None) -> tuple[Tensor, Hidden]:
+        """Outputs [B, T, D] and the hidden state after the last row, two tensors [layers, B, hidden]."""
+        states, after = self.lstm(rows, hidden)  # [B, T, H]
+        return self.head(states), after
+
+    def count_parameters(self) -> int:
+        """Number of trainable parameters."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    @torch.inference_mode()
+    def step(
+        self, rows: NDArray[np.floating[Any]], hidden: list[Hidden | None]
+    ) -> tuple[NDArray[np.float32], list[Hidden]]:
+        """Outputs [B, D] of one row each, and each one's hidden state after it; None before means at the start."""
+        device = next(self.parameters()).device
+        zero = torch.zeros(self.shape.layers, self.shape.hidden, device=device)
+        stacked = tuple(
+            torch.stack([zero if each is None else each[part] for each in hidden], dim=1) for part in (0, 1)
+        )
+        inputs = torch.as_tensor(np.ascontiguousarray(rows, np.float32), device=device)[:, None]  # [B, 1, F]
+        outputs, (short, long) = self(inputs, stacked)
+        # Clones: a view would keep the whole batch's hidden states alive along the path.
+        after = [(short[:, place].clone(), long[:, place].clone()) for place in range(len(hidden))]
+        return outputs[:, 0].cpu().numpy(), after
+
+    def save(self, path: Path) -> None:
+        """Writes the weights as safetensors."""
+        with whole_file(path) as temporary:
+            save_file({name: value.contiguous().cpu() for name, value in self.state_dict().items()}, temporary)
+
+    def read(self, path: Path) -> None:
+        """Takes the weights that `save` wrote. Raises StoreError for a file that is none or of another shape."""
+        try:
+            self.load_state_dict(load_file(path))
+        except (SafetensorError, RuntimeError, OSError) as error:
+            raise StoreError(f"{path} holds no weights of this network; train the run again") from error
