@@ -25,7 +25,7 @@ _HOMES = {
     "sgp.domains": ("all_domains", "get_domain"),
     "sgp.errors": ("SgpError",),
     "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
-    "sgp.evaluation.tables": ("coverage_table", "published"),
+    "sgp.evaluation.tables": ("coverage_sheet", "measured", "published"),
     "sgp.methods": ("all_methods", "get_method"),
     "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
     "sgp.planning.planner": ("Limit", "Planner"),

@@ -9,11 +9,16 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
+import joblib
+
+from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.runs import Run, RunKey, find_run, new_run, open_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
-from sgp.datasets.training_data import load_training_data
+from sgp.datasets.training_data import load_training_data, trajectories
 from sgp.errors import DomainMismatch
+from sgp.evaluation import diagnostics
+from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
@@ -24,6 +29,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
+from sgp.progress import progress
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
 TEST_SPLITS = ("validation", "interpolation", "extrapolation")
@@ -68,7 +74,9 @@ def train(
     }
     with new_run(key, asdict(config), chosen, data.domain_pddl, facts) as draft:
         learner.train(config, data, draft)
-    return open_run(key.folder)
+    run = open_run(key.folder)
+    write_card(run)
+    return run
 
 
 @lru_cache(maxsize=32)
@@ -115,18 +123,60 @@ def evaluate(
         domain = _domain_for(run, source)
         for split in (source.split(domain.name, split) for split in splits):
             works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit))
-            key = run.key
-            elsewhere = "" if key.suite == source.name else f"; trained on {key.suite}"
-            note = f"{date.today()}, {cores()} cores, {_versions(run)}{elsewhere}"
+            key, note = run.key, _note(run, source)
             subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
-    found = [
-        score for subject, tried in zip(subjects, attempts, strict=True) for score in scores_of(source, subject, tried)
-    ]
     named = {
         (work.planner, subject.split): tried for work, subject, tried in zip(works, subjects, attempts, strict=True)
     }
-    return Evaluation(tuple(found), named)
+    scored: dict[str, list[Score]] = {}
+    for work, subject, tried in zip(works, subjects, attempts, strict=True):
+        scored.setdefault(work.planner, []).extend(scores_of(source, subject, tried))
+    for run in opened:
+        keep_scores(run, scored[str(run.folder)])
+    return Evaluation(tuple(score for found in scored.values() for score in found), named)
+
+
+def export(run: Path | str, file: Path | str) -> None:
+    """Writes a run with its encoder, model, card and scores as one archive."""
+    export_run(open_run(run), Path(file))
+
+
+def import_run(file: Path | str, replace: bool = False) -> Run:
+    """Takes an exported run into the store, once it has loaded and reproduced its vectors.
+
+    Raises InputError for a file that is no such archive or where another run stands at its place, and StoreError
+    where the run does not load here.
+    """
+    with unpacked_run(Path(file)) as run:
+        get_method(run.key.method).load(run)
+        return place_run(run, replace)
+
+
+def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = TEST_SPLITS, jobs: int = 1) -> list[Score]:
+    """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`)."""
+    source = load_suite(suite)
+    works = []
+    for run in map(open_run, runs):
+        domain, key = _domain_for(run, source), run.key
+        for split in (source.split(domain.name, split) for split in splits):
+            subject = Subject(key.method, key.variant, domain.name, source.name, split, key.seed, _note(run, source))
+            works.append((str(run.folder), subject))
+    scored: list[Score] = []
+    with (
+        progress(f"diagnose on {source.name}", len(works)) as bar,
+        joblib.parallel_config("loky", inner_max_num_threads=1),
+    ):
+        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
+        for found in parallel(joblib.delayed(_diagnose)(folder, subject) for folder, subject in works):
+            scored += found
+            bar.advance()
+    return scored
+
+
+def _diagnose(folder: str, subject: Subject) -> list[Score]:
+    expert = trajectories(load_suite(subject.suite), subject.domain, subject.split)
+    return diagnostics.diagnose(load_planner(folder), subject, expert)
 
 
 def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> list[Score]:
@@ -134,8 +184,11 @@ def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> li
     return scores(subject, attempts, expert_lengths(suite, subject.domain, subject.split))
 
 
-def _versions(run: Run) -> str:
-    return ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
+def _note(run: Run, suite: Suite) -> str:
+    """When and where a score of a run is measured."""
+    versions = ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
+    elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
+    return f"{date.today()}, {cores()} cores, {versions}{elsewhere}"
 
 
 def _domain_for(run: Run, suite: Suite) -> SuiteDomain:

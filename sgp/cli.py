@@ -24,6 +24,7 @@ app = typer.Typer(
 )
 Parameters = ParamSpec("Parameters")
 
+ALL_SPLITS = "validation,interpolation,extrapolation"
 SOLVED, NOT_SOLVED, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 Suite = Annotated[str, typer.Option("--suite", help="Bundled or imported suite; see 'sgp list'.")]
@@ -32,6 +33,7 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores 
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
 Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
+Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas.")]
 DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
 
@@ -71,6 +73,18 @@ def _console() -> Any:
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def _overrides(settings: list[str] | None) -> dict[str, str]:
+    from sgp.errors import ConfigurationError
+
+    found = {}
+    for setting in settings or []:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigurationError(f"setting '{setting}' has no '='; expected NAME=VALUE")
+        found[name] = value
+    return found
 
 
 def _limit(seconds: float | None, memory: float | None, horizon: int | None = None) -> Any:
@@ -138,17 +152,38 @@ def generate(
 
 @verb("import", "sgp import ipc2023 --suite ipc")
 def import_(
-    folder: Annotated[Path, typer.Argument(help="Folder of PDDL files.")],
-    suite: Annotated[str, typer.Option(help="Name of the new suite.")],
-    replace: Annotated[bool, typer.Option("--replace", help="Replace an imported suite of this name.")] = False,
+    source: Annotated[Path, typer.Argument(help="Folder of PDDL files, or an archive that 'sgp export' wrote.")],
+    suite: Annotated[str, typer.Option(help="Name of the new suite of PDDL files.")] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an imported suite or run of this name.")] = False,
 ) -> None:
-    """Register a folder of PDDL problems as a suite, expert plans beside them included."""
+    """Register a folder of PDDL problems as a suite, expert plans beside them included; or take in an exported run."""
+    from sgp import api
     from sgp.datasets.importing import import_folder
+    from sgp.errors import ConfigurationError, InputError
 
-    imported = import_folder(folder, suite, overwrite=replace)
+    if not source.exists():
+        raise InputError(f"{source} does not exist; give a folder of PDDL files, or an archive that 'sgp export' wrote")
+    if not source.is_dir():
+        typer.echo(api.import_run(source, replace).folder)
+        return
+    if not suite:
+        raise ConfigurationError(f"{source} is a folder, and the suite to make of it has no name; give it with --suite")
+    imported = import_folder(source, suite, overwrite=replace)
     for name, domain in imported.domains.items():
         splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
         typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.house})" if domain.house else ""))
+
+
+@verb("export", "sgp export runs/state-centric/wl-xgboost-delta/state-centric/gripper/seed13 --out gripper.zip")
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of a trained run.")],
+    out: Annotated[Path, typer.Option(help="Archive to write.")],
+) -> None:
+    """Write a run with its encoder, model and card as one archive, which 'sgp import' takes in elsewhere."""
+    from sgp import api
+
+    api.export(run, out)
+    typer.echo(out)
 
 
 @verb("experts", "sgp experts --suite state-centric --domain logistics --splits extrapolation")
@@ -193,15 +228,9 @@ def train(
 ) -> None:
     """Train a method on a domain, making missing expert plans first. The last line is the run's folder."""
     from sgp.api import train
-    from sgp.errors import ConfigurationError
 
-    overrides = {}
-    for setting in settings or []:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise ConfigurationError(f"setting '{setting}' has no '='; expected NAME=VALUE")
-        overrides[name] = value
-    run = train(method, domain, suite, variant or None, seed, device, _jobs(jobs), overrides=overrides, again=again)
+    found = _overrides(settings)
+    run = train(method, domain, suite, variant or None, seed, device, _jobs(jobs), overrides=found, again=again)
     typer.echo(run.folder)
 
 
@@ -251,9 +280,7 @@ def validate(domain: DomainFile, problem: ProblemFile, plan: Annotated[Path, typ
 def evaluate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
     suite: Suite,
-    splits: Annotated[
-        str, typer.Option(help="Splits, separated by commas.")
-    ] = "validation,interpolation,extrapolation",
+    splits: Splits = ALL_SPLITS,
     json: JsonFile = None,
     csv: CsvFile = None,
     seconds: Seconds = None,
@@ -262,44 +289,141 @@ def evaluate(
 ) -> None:
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
-    from sgp.evaluation.tables import coverage_table, details_table, published
+    from sgp.evaluation.tables import coverage_sheet, details_sheet, published
 
     found = api.evaluate(runs, suite, splits.split(","), _jobs(jobs), _limit(seconds, memory))
     _write(found.scores, json, csv)
     console = _console()
-    console.print(details_table(found.scores, f"attempts on {suite}"))
-    console.print(coverage_table(found.scores, published("state-centric"), f"coverage on {suite}"))
+    console.print(details_sheet(found.scores, f"attempts on {suite}").terminal())
+    theirs = [score for score in published("state-centric") if score.table == "1"]
+    console.print(coverage_sheet(found.scores, theirs, f"coverage on {suite}").terminal())
 
 
-@verb("table", "sgp table 1 --scores scores.json")
-def table(
-    number: Annotated[int, typer.Argument(help="The paper's table.")] = 1,
-    scores: Annotated[
-        list[Path] | None, typer.Option(help="Files of 'sgp evaluate'; the committed measurements where left out.")
-    ] = None,
+@verb("diagnose", "sgp diagnose RUN1 RUN2 --suite state-centric --splits extrapolation")
+def diagnose(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
+    suite: Suite,
+    splits: Splits = ALL_SPLITS,
     json: JsonFile = None,
     csv: CsvFile = None,
-    svg: Annotated[Path | None, typer.Option("--svg", help="Draw the coverage with its intervals here.")] = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Show why runs work or fail: how they rank the expert's successors, and what their features cannot see."""
+    from sgp import api
+    from sgp.evaluation.diagnostics import diagnostics_sheet
+
+    scores = api.diagnose(runs, suite, splits.split(","), _jobs(jobs))
+    _write(scores, json, csv)
+    _console().print(diagnostics_sheet(scores).terminal())
+
+
+@verb("grid", "sgp grid --domains gripper --variants state-centric:wl-xgboost-delta,zero-change --out results")
+def grid(
+    suite: Suite = "state-centric",
+    domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Methods, or METHOD:VARIANT, separated by commas; every variant of the state-centric method and the "
+            "trivial ones where left out."
+        ),
+    ] = "",
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas; deterministic variants take the first.")] = "",
+    splits: Splits = ALL_SPLITS,
+    baselines: Annotated[
+        bool, typer.Option("--baselines", help="Also the classical planners, whose results are kept.")
+    ] = False,
+    diagnostics: Annotated[
+        bool, typer.Option("--diagnostics", help="Also how each run ranks the expert's successors.")
+    ] = False,
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Override a setting of every run, such as boosting.rounds=200.")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Try problems again where results are kept.")] = False,
+    out: Annotated[Path, typer.Option(help="Folder for the scores and attempts.")] = Path("results"),
+    jobs: Jobs = 0,
+) -> None:
+    """Train and evaluate every variant on every domain with every seed; goes on where it was interrupted."""
+    from sgp import grid
+
+    cells = grid.grid_cells(
+        suite,
+        [name for name in domains.split(",") if name],
+        grid.parse_variants(variants) if variants else None,
+        grid.parse_seeds(seeds) if seeds else grid.SEEDS,
+        splits.split(","),
+        _overrides(settings),
+    )
+    results = grid.run_grid(cells, _jobs(jobs), again, diagnostics)
+    if baselines:
+        results += grid.baseline_results(suite, sorted({cell.domain for cell in cells}), splits.split(","), _jobs(jobs))
+    for path in results.write(out):
+        typer.echo(path)
+
+
+@verb("report", "sgp report --scores results/scores-state-centric.csv --attempts results/attempts-state-centric.csv")
+def report(
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option(help="Files of 'sgp grid' or 'sgp evaluate'; the committed measurements where left out."),
+    ] = None,
+    attempts: Annotated[list[Path] | None, typer.Option(help="Attempts that 'sgp grid' wrote.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("report"),
+) -> None:
+    """Write one self-contained HTML page of tables and plots, with the numbers as CSV and Parquet beside it."""
+    from sgp.evaluation.attempts import read_attempts
+    from sgp.evaluation.report import write_report
+    from sgp.evaluation.scores import read_scores
+    from sgp.evaluation.tables import measured, measured_attempts, published
+
+    ours = [score for path in scores for score in read_scores(path)] if scores else measured()
+    rows = (
+        [row for path in attempts or () for row in read_attempts(path)] if scores or attempts else measured_attempts()
+    )
+    theirs = [score for score in published("state-centric") if score.table == "1"]
+    typer.echo(write_report(out, ours, rows, theirs))
+
+
+@verb("table", "sgp table 1 --splits extrapolation")
+def table(
+    number: Annotated[int, typer.Argument(help="The paper's table: 1, 3, 4 or 5.")] = 1,
+    scores: Annotated[
+        list[Path] | None,
+        typer.Option(help="Files of 'sgp evaluate' or 'sgp grid'; the committed measurements where left out."),
+    ] = None,
+    splits: Annotated[str, typer.Option(help="Only these splits of table 1, separated by commas.")] = "",
+    suite: Suite = "state-centric",
+    notes: Annotated[
+        bool, typer.Option("--notes", help="Also show where the paper disagrees with itself or with its code.")
+    ] = False,
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    svg: Annotated[Path | None, typer.Option("--svg", help="Draw table 1 with its intervals here.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
     """Show a table of the paper: our measurements beside the published numbers."""
-    from sgp.errors import InputError
+    from sgp.datasets.suite import load_suite
     from sgp.evaluation.figures import coverage_figure
+    from sgp.evaluation.paper_tables import notes_sheet, paper_sheet
     from sgp.evaluation.scores import read_scores
-    from sgp.evaluation.tables import coverage_markdown, coverage_table, measured, published
+    from sgp.evaluation.tables import measured, published
     from sgp.files import write_text
 
-    if number != 1:
-        raise InputError(f"there is no table {number} here; expected 1")
     ours = [score for path in scores for score in read_scores(path)] if scores else measured()
-    theirs = [score for score in published("state-centric") if score.table == str(number)]
-    _write([*ours, *theirs], json, csv)
+    ours = [score for score in ours if score.suite == suite]
+    theirs = published("state-centric")
+    sheets = [paper_sheet(number, ours, theirs, load_suite(suite), splits.split(",") if splits else ())]
+    if notes:
+        sheets.append(notes_sheet("state-centric"))
+    printed = [score for score in theirs if score.table == str(number)]
+    _write([*ours, *printed], json, csv)
     if svg is not None:
-        write_text(svg, coverage_figure(ours, theirs))
-    if markdown:
-        typer.echo(coverage_markdown(ours, theirs), nl=False)
-    else:
-        _console().print(coverage_table(ours, theirs, f"Table {number}: coverage"))
+        write_text(svg, coverage_figure(ours, printed, splits.split(",") if splits else ()))
+    for sheet in sheets:
+        if markdown:
+            typer.echo(sheet.markdown(), nl=False)
+        else:
+            _console().print(sheet.terminal())
 
 
 def main() -> None:

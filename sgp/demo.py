@@ -10,7 +10,7 @@ from sgp.api import TEST_SPLITS, Evaluation, evaluate, train
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.evaluation.scores import write_scores
-from sgp.evaluation.tables import coverage_table, published
+from sgp.evaluation.tables import coverage_sheet, published
 from sgp.progress import track
 
 SUITE = "state-centric"
@@ -32,7 +32,8 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     solved = sum(each.solved for tried in found.attempts.values() for each in tried)
     file = home() / "demo" / "scores.json"
     write_scores(file, found.scores)
-    console.print(coverage_table(found.scores, published("state-centric"), f"Coverage on suite {SUITE}"))
+    theirs = [score for score in published("state-centric") if score.table == "1"]
+    console.print(coverage_sheet(found.scores, theirs, f"Coverage on suite {SUITE}").terminal())
     console.print(
         f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"

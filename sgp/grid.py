@@ -11,18 +11,18 @@ from typing import Any
 
 import joblib
 
-from sgp.api import TEST_SPLITS, evaluate, scores_of, train
+from sgp.api import TEST_SPLITS, diagnose, evaluate, scores_of, train
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
-from sgp.errors import StoreError
+from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
 from sgp.evaluation.coverage import Attempt, Subject
 from sgp.evaluation.scores import Score, write_scores
 from sgp.files import read_json, write_json
-from sgp.methods import configure, get_method
+from sgp.methods import configure, get_method, has_setting
 from sgp.progress import progress
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
@@ -56,6 +56,9 @@ class Results:
     scores: tuple[Score, ...]
     attempts: tuple[AttemptRow, ...]
 
+    def __add__(self, other: Results) -> Results:
+        return Results(self.scores + other.scores, self.attempts + other.attempts)
+
     def write(self, folder: Path) -> list[Path]:
         """Writes `scores-SUITE.csv` and `attempts-SUITE.csv` for each suite; their paths."""
         paths = []
@@ -64,6 +67,26 @@ class Results:
             write_scores(paths[-2], [score for score in self.scores if score.suite == suite])
             write_attempts(paths[-1], [row for row in self.attempts if row.suite == suite])
         return paths
+
+
+def parse_variants(text: str) -> dict[str, list[str]]:
+    """`METHOD` or `METHOD:VARIANT`, separated by commas, as `grid_cells` takes them. Raises InputError."""
+    found: dict[str, list[str]] = {}
+    for word in filter(None, text.split(",")):
+        method, _, variant = word.partition(":")
+        names = get_method(method).variants
+        if variant and variant not in names:
+            raise InputError(f"method {method} has no variant '{variant}'; expected one of {', '.join(names)}")
+        found.setdefault(method, []).extend([variant] if variant else names)
+    return found
+
+
+def parse_seeds(text: str) -> tuple[int, ...]:
+    """Seeds, separated by commas. Raises InputError for what is no number."""
+    try:
+        return tuple(dict.fromkeys(int(word) for word in text.split(",")))
+    except ValueError as error:
+        raise InputError(f"seeds are '{text}'; expected whole numbers separated by commas, such as 13,14,15") from error
 
 
 def grid_cells(
@@ -76,30 +99,39 @@ def grid_cells(
 ) -> list[Cell]:
     """The cells of a grid; deterministic methods have one, with the first seed.
 
-    `methods` maps a method to its variants (none: all). Raises InputError for what does not exist.
+    `methods` maps a method to its variants (none: all). `overrides` go to the methods that have such a setting.
+    Raises InputError or ConfigurationError for what does not exist.
     """
     source = load_suite(suite)
     chosen: Mapping[str, Sequence[str]] = dict.fromkeys(DEFAULT_METHODS, ()) if methods is None else methods
+    settings = overrides or {}
     cells = []
     for domain in [source.domain(name).name for name in domains or source.domains]:
+        named = tuple(dict.fromkeys(source.split(domain, split) for split in splits))
         for key, variants in chosen.items():
             method = get_method(key)
             for variant in variants or method.variants:
-                _, config = configure(method, variant)
-                own = () if method.deterministic(config) else seeds[1:]
-                for seed in (seeds[0], *own):
-                    named = tuple(sorted((overrides or {}).items())) if key == "state-centric" else ()
-                    cells.append(Cell(key, variant, domain, seed, source.name, tuple(splits), named))
+                config = configure(method, variant)[1]
+                own = {name: value for name, value in settings.items() if has_setting(config, name)}
+                config = configure(method, variant, own)[1]
+                for seed in (seeds[0], *(() if method.deterministic(config) else seeds[1:])):
+                    cells.append(Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items()))))
+    used = {name for cell in cells for name, _ in cell.overrides}
+    if set(settings) - used:
+        raise ConfigurationError(f"no method of the grid has the setting '{min(set(settings) - used)}'")
     return cells
 
 
-def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False) -> Results:
+def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False, diagnostics: bool = False) -> Results:
     """The results of all cells, made where they are not kept. Each cell is kept as soon as it is done.
 
     A run that was trained is not trained again, a chunk of problems that was tried is not tried again: killed at any
-    point, the grid goes on from there and ends with the same scores.
+    point, the grid goes on from there and ends with the same scores. With `diagnostics` the first seed of each variant
+    is diagnosed too.
     """
-    waiting = [cell for cell in cells if again or _read(cell) is None]
+    first = {(cell.method, cell.variant, cell.domain): cell for cell in reversed(cells)}
+    diagnosed = set(first.values()) if diagnostics else set()
+    waiting = [cell for cell in cells if again or not _is_done(_read(cell), cell in diagnosed)]
     # The longest first, so that no process is left alone with one at the end.
     waiting.sort(key=_expected_work, reverse=True)
     with progress(f"grid on {', '.join(dict.fromkeys(cell.suite for cell in cells))}", len(cells)) as bar:
@@ -107,12 +139,12 @@ def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False) -> Resul
         if jobs == 1:
             for cell in waiting:
                 bar.say(f"{cell.domain} {cell.variant} {cell.seed}")
-                _run(cell)
+                _run(cell, again, cell in diagnosed)
                 bar.advance()
         else:
             with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
                 for _ in joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
-                    joblib.delayed(_run)(cell) for cell in waiting
+                    joblib.delayed(_run)(cell, again, cell in diagnosed) for cell in waiting
                 ):
                     bar.advance()
     scores: list[Score] = []
@@ -151,20 +183,29 @@ def _expected_work(cell: Cell) -> int:
     return problems + (10_000 if "lstm" in cell.variant else 0)
 
 
-def _run(cell: Cell) -> None:
+def _run(cell: Cell, again: bool, diagnosed: bool) -> None:
+    record = None if again else _read(cell)
+    if _is_done(record, diagnosed):
+        return  # meanwhile, by another process on the same store
     run = train(cell.method, cell.domain, cell.suite, cell.variant, cell.seed, overrides=dict(cell.overrides))
-    found = evaluate([run.folder], cell.suite, cell.splits)
-    (note,) = {score.note for score in found.scores}
-    write_json(
-        cell.file,
-        {
+    if record is None:
+        found = evaluate([run.folder], cell.suite, cell.splits)
+        (note,) = {score.note for score in found.scores}
+        record = {
             "run": run.sha256,
             "note": note,
             "variant": run.key.variant,
             "facts": _facts(run),
             "attempts": {split: [each.to_record() for each in tried] for (_, split), tried in found.attempts.items()},
-        },
-    )
+        }
+        write_json(cell.file, record)
+    if diagnosed:
+        record["diagnostics"] = [asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits)]
+        write_json(cell.file, record)
+
+
+def _is_done(record: Mapping[str, Any] | None, diagnosed: bool) -> bool:
+    return record is not None and (not diagnosed or "diagnostics" in record)
 
 
 def _facts(run: Run) -> dict[str, float]:
@@ -192,6 +233,7 @@ def _scores(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[
         yield Score(**_subject(cell, record, "").__dict__, metric=metric, value=float(value), count=0)
     for split, found in tried.items():
         yield from (score for score in scores_of(source, _subject(cell, record, split), found) if score.size is None)
+    yield from (Score(**found) for found in record.get("diagnostics", ()))
 
 
 def _rows(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[Attempt]]) -> Iterable[AttemptRow]:

@@ -79,7 +79,8 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shared-home")
 
 
-QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs": "3", "lstm.shape.hidden": "32"}  # small enough for a second of training
+# Small enough for a second of training.
+QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs": "3", "lstm.shape.hidden": "32"}
 
 
 @pytest.fixture(scope="session")

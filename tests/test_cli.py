@@ -17,7 +17,8 @@ from sgp.cli import app
 from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
-VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table"]
+VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table",
+         "diagnose", "grid", "report", "export"]  # fmt: skip
 runner = CliRunner()
 
 
@@ -132,9 +133,15 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
         (["evaluate", "/nowhere", "--suite", "state-centric"], "/nowhere holds no run.json"),
         (["generate", "--domain", "gripper", "--size", "3"], "gripper has no problem of exactly 3 objects"),
         (["generate"], "nothing to generate; give --domain and --size"),
-        (["import", "/nowhere", "--suite", "mine"], "/nowhere is no folder"),
+        (["import", "/nowhere", "--suite", "mine"], "/nowhere does not exist; give a folder of PDDL files"),
         (["list", "nothing"], "unknown listing 'nothing'; expected one of suites, domains, methods, runs"),
-        (["table", "9"], "there is no table 9 here; expected 1"),
+        (["table", "9"], "there is no table 9 here; expected one of 1, 3, 4, 5"),
+        (["grid", "--variants", "state-centric:x"], "method state-centric has no variant 'x'; expected one of wl-xgb"),
+        (["grid", "--variants", "nope"], "unknown method 'nope'"),
+        (["grid", "--seeds", "a"], "seeds are 'a'; expected whole numbers separated by commas"),
+        (["grid", "--set", "colour=red"], "no method of the grid has the setting 'colour'"),
+        (["export", "/nowhere", "--out", "x.zip"], "/nowhere holds no run.json"),
+        (["report", "--scores", "/nowhere.csv"], "/nowhere.csv is missing"),
         (["table", "--scores", "/nowhere.json"], "/nowhere.json is missing"),
     ],
 )
@@ -164,8 +171,8 @@ def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
         "--json", files / "s.json", "--csv", files / "s.csv",
     )  # fmt: skip
     assert code == 0
-    assert "other instances of the same sizes" in out
-    assert "how the others ended" in out
+    assert "95 % Wilson interval" in out
+    assert "otherwise" in out
     records = json.loads((files / "s.json").read_text())
     whole = [each for each in records if each["metric"] == "coverage" and not each["size"]]
     assert [(each["split"], each["count"]) for each in whole] == [("validation", 3), ("interpolation", 3)]

@@ -28,7 +28,7 @@ from sgp.planning.pddl import DomainText, Problem, read_domain
 
 Vector = NDArray[np.floating[Any]]
 
-RECORD = "run.json"
+RECORD, CARD = "run.json", "card.md"
 FORMAT = 1
 _LIBRARIES = ("sgp", "wlplan", "xgboost", "torch", "pymimir", "numpy")
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,15 @@ class InstanceGraph:
         if len(flat) and (flat.max() >= len(self._by_fluent) or (self._by_fluent[flat] == UNSEEN).any()):
             self._meet(np.unique(flat))
         return first, self._by_fluent[flat]
+
+    def count_nodes(self, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool) -> NDArray[np.int64]:
+        """Nodes [b] of the states' graphs: objects, true atoms, and goal atoms that are not true."""
+        static = self._static if with_static else []
+        true = np.diff(first) + len(static)
+        reached = np.zeros(len(first), np.int64)
+        np.cumsum([np.isin(atoms[a:b], self._goal).sum() for a, b in pairwise(first)], out=reached[1:])
+        open_goals = len(self._goal) - np.diff(reached) - len(set(self._goal) & set(static))
+        return np.asarray(len(self._object_colour) + true + open_goals)
 
     def _meet(self, fluents: NDArray[np.int64]) -> None:
         task = self._task()

@@ -95,6 +95,14 @@ class WLEncoder:
         rows = self._histograms(graph, first, graph.goal_atoms, with_static=False)
         return rows.reshape(self.dimension)
 
+    def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
+        """The share [n] of each state's colours, counted with their multiplicity, that the vocabulary lacks."""
+        graph = self._graph(task)
+        first, atoms = graph.fluent_atoms(states)
+        seen = self._histograms(graph, first, atoms, with_static=self.static).sum(axis=1)
+        colours = graph.count_nodes(first, atoms, self.static) * (self.vocabulary.iterations + 1)
+        return np.asarray(1.0 - seen / np.maximum(colours, 1))
+
     def save(self, path: Path) -> None:
         """Writes the vocabulary as wlplan's JSON."""
         write_text(path, self.vocabulary.text)

@@ -1,62 +1,93 @@
-"""Pictures of scores."""
+"""Pictures of scores as SVG; what is interactive stands in plots.py."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from sgp import drawing
 from sgp.evaluation.scores import Score
-from sgp.evaluation.tables import Cell, columns_of, domains_and_splits, row
+from sgp.evaluation.tables import Cell, Planner, cell, domains_and_splits, planners_of, select
 
 # Told apart by shape as well as by colour (Okabe and Ito's palette, safe for the colour-blind).
-_STYLES = (("#0072b2", "circle"), ("#7f7f7f", "square"), ("#d55e00", "diamond"), ("#009e73", "triangle"))
-_LEFT, _WIDTH, _RIGHT, _TOP, _ROW, _GAP = 220, 420, 30, 20, 13, 12
+_OURS, _THEIRS = "#0072b2", "#d55e00"
+_LEFT, _PANEL, _GAP, _RIGHT, _LINE, _TOP = 220, 170, 22, 20, 16, 30
 
 
-def coverage_figure(ours: Sequence[Score], theirs: Sequence[Score]) -> str:
-    """An SVG of coverage with 95 % intervals: a group of marks for each domain and split, a mark for each column."""
-    columns = columns_of(ours, theirs)
-    groups = domains_and_splits(ours)
-    parts: list[str] = []
-    y = _TOP + _ROW * len(columns)
-    for number, column in enumerate(columns):
-        parts.append(_mark(_LEFT, _TOP + _ROW * number, number))
-        parts.append(drawing.text(column.heading.replace("\n", " "), _LEFT + 12, _TOP + 4 + _ROW * number))
-    top = y
-    for domain, split in groups:
-        cells = row([*ours, *theirs], columns, domain, split)
-        count = max(cell.count for cell in cells if cell is not None)
-        middle = y + _ROW * (len(columns) + 1) / 2
-        parts.append(drawing.text(f"{domain} {split} (n={count})", _LEFT - 10, middle + 4, text_anchor="end"))
-        for number, cell in enumerate(cells):
-            if cell is not None:
-                parts.append(_interval(cell, y + _ROW * (number + 1), number))
-        y += _ROW * len(columns) + _GAP
-        parts.append(drawing.line(_LEFT, y + _GAP / 2, _LEFT + _WIDTH, y + _GAP / 2, stroke="#dddddd"))
-    for tick in (0.0, 0.25, 0.5, 0.75, 1.0):
-        x = _LEFT + _WIDTH * tick
-        parts.insert(0, drawing.line(x, top, x, y + _GAP, stroke="#eeeeee"))
-        parts.append(drawing.text(f"{tick:.2f}", x, y + _GAP + 16, text_anchor="middle"))
-    parts.append(
-        drawing.text("coverage, with 95 % Wilson interval", _LEFT + _WIDTH / 2, y + _GAP + 34, text_anchor="middle")
-    )
-    height = y + _GAP + 46
-    background = drawing.rect(0, 0, _LEFT + _WIDTH + _RIGHT, height, fill="#ffffff")
-    return drawing.picture(_LEFT + _WIDTH + _RIGHT, height, [background, *parts], "Coverage by domain and split")
+def coverage_figure(ours: Sequence[Score], theirs: Sequence[Score], splits: Collection[str] = ()) -> str:
+    """Coverage with 95 % intervals as SVG (state-centric, Figures 2 to 4).
+
+    A section for each split, a panel for each domain, a line for each planner: ours as a dot, the published number as
+    a diamond.
+    """
+    places = domains_and_splits(ours)
+    names = list(dict.fromkeys(split for found in places.values() for split in found))
+    names = [split for split in names if not splits or split in splits]
+    lines = list(dict.fromkeys((planner.method, planner.variant) for planner in planners_of([*ours, *theirs])))
+    width = _LEFT + len(places) * (_PANEL + _GAP) + _RIGHT
+    parts = _legend(width)
+    y = float(_TOP)
+    for split in names:
+        y += 30
+        parts.append(drawing.text(split, 10, y, font_weight="bold"))
+        for place, domain in enumerate(places):
+            parts += _panel(_LEFT + place * (_PANEL + _GAP), y, domain, split, lines, ours, theirs)
+        for number, (method, variant) in enumerate(lines):
+            title = Planner("", method, variant).title
+            parts.append(drawing.text(title, _LEFT - 10, _centre(y, number) + 4, text_anchor="end", font_size=11))
+        y = _centre(y, len(lines)) + 14
+    height = y + 10
+    background = drawing.rect(0, 0, width, height, fill="#ffffff")
+    return drawing.picture(width, height, [background, *parts], "Coverage by split, domain and planner")
 
 
-def _interval(cell: Cell, y: float, number: int) -> str:
-    low, high = (_LEFT + _WIDTH * bound for bound in cell.interval)
-    colour = _STYLES[number % len(_STYLES)][0]
-    return drawing.line(low, y, high, y, stroke=colour, stroke_width=2) + _mark(_LEFT + _WIDTH * cell.value, y, number)
+def _legend(width: float) -> list[str]:
+    return [
+        drawing.circle(_LEFT, 16, 4, fill=_OURS),
+        drawing.text("measured here", _LEFT + 10, 20),
+        _diamond(_LEFT + 120, 16),
+        drawing.text("published, on other instances", _LEFT + 130, 20),
+        drawing.text("coverage, 95 % Wilson interval", width - _RIGHT, 20, text_anchor="end"),
+    ]
 
 
-def _mark(x: float, y: float, number: int) -> str:
-    colour, shape = _STYLES[number % len(_STYLES)]
-    if shape == "circle":
-        return drawing.circle(x, y, 4, fill=colour)
-    if shape == "square":
-        return drawing.rect(x - 4, y - 4, 8, 8, fill=colour)
-    points = {"diamond": ((0, -5), (5, 0), (0, 5), (-5, 0)), "triangle": ((0, -5), (5, 4), (-5, 4))}[shape]
-    corners = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in points)
-    return drawing.element("polygon", "", points=corners, fill=colour)
+def _centre(top: float, number: int) -> float:
+    return top + 14 + _LINE * number
+
+
+def _panel(
+    x: float,
+    top: float,
+    domain: str,
+    split: str,
+    lines: Sequence[tuple[str, str]],
+    ours: Sequence[Score],
+    theirs: Sequence[Score],
+) -> list[str]:
+    papers = list(dict.fromkeys(score.paper for score in theirs))
+    bottom = _centre(top, len(lines)) - _LINE / 2
+    parts, count = [], 0
+    for tick in (0.0, 0.5, 1.0):
+        at = x + _PANEL * tick
+        parts.append(drawing.line(at, top + 6, at, bottom, stroke="#dddddd"))
+        parts.append(drawing.text(f"{tick:g}", at, bottom + 12, text_anchor="middle", font_size=10, fill="#666666"))
+    for number, (method, variant) in enumerate(lines):
+        y = _centre(top, number)
+        for paper, scores in (("", ours), *((paper, theirs) for paper in papers)):
+            found = cell(select(scores, Planner(paper, method, variant), domain, split))
+            if found is not None:
+                parts.append(_interval(found, x, y + (3 if paper else -3), bool(paper)))
+                count = count if paper else found.count
+    parts.append(drawing.text(f"{domain} (n = {count})", x + _PANEL / 2, top, text_anchor="middle"))
+    return parts
+
+
+def _interval(shown: Cell, x: float, y: float, published: bool) -> str:
+    low, high = (x + _PANEL * bound for bound in shown.interval)
+    at, colour = x + _PANEL * shown.value, _THEIRS if published else _OURS
+    mark = _diamond(at, y) if published else drawing.circle(at, y, 3.5, fill=colour)
+    return drawing.line(low, y, high, y, stroke=colour, stroke_width=1.5, stroke_opacity=0.6) + mark
+
+
+def _diamond(x: float, y: float) -> str:
+    corners = " ".join(f"{x + dx:.1f},{y + dy:.1f}" for dx, dy in ((0, -4.5), (4.5, 0), (0, 4.5), (-4.5, 0)))
+    return drawing.element("polygon", "", points=corners, fill=_THEIRS)

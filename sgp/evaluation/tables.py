@@ -1,20 +1,24 @@
-"""Coverage tables: our columns beside the published ones."""
+"""Coverage tables: our lines beside the published ones."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean, pstdev
-
-from rich.table import Table
 
 from sgp.datasets.store import data_folder
 from sgp.datasets.suite import SPLITS
 from sgp.domains import canonical_name
+from sgp.evaluation.attempts import AttemptRow, read_attempts
 from sgp.evaluation.scores import Score, read_scores, wilson
+from sgp.evaluation.sheets import Row, Sheet
 
 OTHER_INSTANCES = (
     "The published numbers were measured on other instances of the same sizes: compare the intervals, not the digits."
+)
+READING = (
+    "Coverage, its standard deviation over seeds where there are several, and the 95 % Wilson interval on n problems. "
+    "xN: N seeds; deterministic planners run once. * marks a published number whose interval does not meet ours."
 )
 
 
@@ -25,26 +29,31 @@ def published(paper: str) -> list[Score]:
 
 def measured() -> list[Score]:
     """The scores that were measured and committed, from all files."""
-    return [score for path in sorted((data_folder() / "measured").glob("*.csv")) for score in read_scores(path)]
+    return [score for path in sorted((data_folder() / "measured").glob("scores-*.csv")) for score in read_scores(path)]
+
+
+def measured_attempts() -> list[AttemptRow]:
+    """The attempts behind the committed scores."""
+    return [row for path in sorted((data_folder() / "measured").glob("attempts-*.csv")) for row in read_attempts(path)]
 
 
 @dataclass(frozen=True)
-class Column:
-    """A column of a table: a paper's name (empty for ours), a method and a variant."""
+class Planner:
+    """A line of a table: a paper's name (empty for ours), a method and a variant."""
 
     paper: str
     method: str
     variant: str
 
     @property
-    def heading(self) -> str:
-        """What stands above the column."""
-        return "\n".join((self.method, self.variant, "published" if self.paper else "measured"))
+    def title(self) -> str:
+        """What stands before the line."""
+        return f"{self.method} {self.variant}" if self.variant != self.method else self.method
 
 
 @dataclass(frozen=True)
 class Cell:
-    """Coverage of one column in one row: the mean over seeds, its standard deviation, and the number of problems."""
+    """Coverage of one planner in one split: the mean over seeds, its standard deviation, and the number of problems."""
 
     value: float
     spread: float | None
@@ -56,12 +65,22 @@ class Cell:
         """The 95 % Wilson interval of the mean on `count` problems."""
         return wilson(self.value, self.count)
 
+    def overlaps(self, other: Cell) -> bool:
+        """Whether the intervals share a point."""
+        (low, high), (other_low, other_high) = self.interval, other.interval
+        return low <= other_high and other_low <= high
+
     def __str__(self) -> str:
-        spread = f" ±{self.spread:.2f}" if self.spread and self.seeds > 1 else ""
+        spread = f" ±{_short(self.spread)}" if self.spread else ""
         if not self.count:
-            return f"{self.value:.2f}{spread}"
+            return f"{_short(self.value)}{spread}"
         low, high = self.interval
-        return f"{self.value:.2f}{spread} [{low:.2f}, {high:.2f}]"
+        return f"{_short(self.value)}{spread} [{_short(low)}, {_short(high)}]"
+
+
+def _short(value: float) -> str:
+    """Two digits after the point, and none before it where that would be 0."""
+    return f"{value:.2f}".removeprefix("0") if value >= 0 else f"{value:.2f}"
 
 
 def cell(scores: Sequence[Score]) -> Cell | None:
@@ -73,109 +92,137 @@ def cell(scores: Sequence[Score]) -> Cell | None:
     return Cell(mean(values), spread, max(score.count for score in scores), len(scores))
 
 
-def select(scores: Sequence[Score], column: Column, domain: str, split: str) -> list[Score]:
-    """The whole-split coverage scores of a column in a row."""
+def select(scores: Iterable[Score], planner: Planner, domain: str, split: str) -> list[Score]:
+    """The whole-split coverage scores of a planner."""
     return [
         score
         for score in scores
-        if (score.paper, score.method, score.variant) == (column.paper, column.method, column.variant)
+        if (score.paper, score.method, score.variant) == (planner.paper, planner.method, planner.variant)
         and canonical_name(score.domain) == canonical_name(domain)
         and (score.split, score.metric, score.size) == (split, "coverage", None)
     ]
 
 
-def columns_of(ours: Sequence[Score], theirs: Sequence[Score]) -> list[Column]:
-    """A column for each of our methods and variants, the published ones of the same name right after it."""
-    found: list[Column] = []
-    for score in ours:
-        found += [Column("", score.method, score.variant), *_twins(score, theirs)]
-    return list(dict.fromkeys(found))
+def planners_of(scores: Iterable[Score]) -> list[Planner]:
+    """The planners whose coverage was scored, in order."""
+    return list(
+        dict.fromkeys(
+            Planner(score.paper, score.method, score.variant) for score in scores if score.metric == "coverage"
+        )
+    )
 
 
-def domains_and_splits(scores: Sequence[Score]) -> list[tuple[str, str]]:
-    """The rows that scores fill, splits in the order of the paper."""
+def domains_and_splits(scores: Iterable[Score]) -> dict[str, list[str]]:
+    """The splits of each domain whose coverage was scored, in the order of the paper."""
     order = {split: place for place, split in enumerate(SPLITS)}
-    rows = dict.fromkeys((score.domain, score.split) for score in scores if score.metric == "coverage")
-    domains = list(dict.fromkeys(domain for domain, _ in rows))
-    return sorted(rows, key=lambda pair: (domains.index(pair[0]), order.get(pair[1], len(order))))
+    found: dict[str, list[str]] = {}
+    for score in scores:
+        if score.metric == "coverage" and score.split not in found.setdefault(score.domain, []):
+            found[score.domain].append(score.split)
+    return {name: sorted(splits, key=lambda split: order.get(split, len(order))) for name, splits in found.items()}
 
 
-def row(scores: Sequence[Score], columns: Sequence[Column], domain: str, split: str) -> list[Cell | None]:
-    """The cells of one domain and split."""
-    return [cell(select(scores, column, domain, split)) for column in columns]
+def coverage_sheet(
+    ours: Sequence[Score],
+    theirs: Sequence[Score],
+    title: str,
+    splits: Collection[str] = (),
+    all_published: bool = False,
+) -> Sheet:
+    """Coverage: a line for each of our planners with its published twin below it.
+
+    A section for each domain and a column for each split; for a single split one section with a column for each
+    domain. `all_published` adds the published planners that have no twin here.
+    """
+    places = {
+        domain: [split for split in found if not splits or split in splits]
+        for domain, found in domains_and_splits(ours).items()
+    }
+    names = list(dict.fromkeys(split for found in places.values() for split in found))
+    if len(names) == 1:
+        headings = ("planner", *places)
+        sections = [(names[0], [(domain, names[0]) for domain in places])]
+    else:
+        headings = ("planner", *names)
+        sections = [(domain, [(domain, split) for split in names]) for domain in places]
+    rows: list[Row] = []
+    for name, columns in sections:
+        rows += _section(name, columns, ours, theirs, all_published)
+    caption = f"{READING} {OTHER_INSTANCES}" if any(row.published for row in rows) else READING
+    return Sheet(title, headings, tuple(rows), caption)
 
 
-def _rows(ours: Sequence[Score], theirs: Sequence[Score]) -> tuple[list[Column], list[list[str]]]:
-    """Columns, and rows of words: domain, split, n, cells."""
-    columns = columns_of(ours, theirs)
-    rows = []
-    for domain, split in domains_and_splits(ours):
-        cells = row([*ours, *theirs], columns, domain, split)
-        count = max(each.count for each in cells if each is not None)
-        rows.append([domain, split, str(count), *("" if each is None else str(each) for each in cells)])
-    return columns, rows
+def _section(
+    name: str,
+    columns: Sequence[tuple[str, str]],
+    ours: Sequence[Score],
+    theirs: Sequence[Score],
+    all_published: bool,
+) -> list[Row]:
+    counts = [max((score.count for score in _whole(ours, *place)), default=0) for place in columns]
+    rows = [Row((name, *(f"n = {count}" if count else "" for count in counts)), heading=True)]
+    others = planners_of(theirs)
+    for planner in planners_of(ours):
+        cells = [cell(select(ours, planner, *place)) for place in columns]
+        if not any(cells):
+            continue
+        seeds = max(each.seeds for each in cells if each is not None)
+        rows.append(Row((f"{planner.title} x{seeds}", *map(_words, cells))))
+        for twin in [each for each in others if (each.method, each.variant) == (planner.method, planner.variant)]:
+            published_cells = [cell(select(theirs, twin, *place)) for place in columns]
+            words = [_words(their, own) for their, own in zip(published_cells, cells, strict=True)]
+            rows.append(Row(("  published", *words), published=True))
+            others.remove(twin)
+    if all_published:
+        for planner in others:
+            cells = [cell(select(theirs, planner, *place)) for place in columns]
+            rows.append(Row((f"{planner.title}, published", *map(_words, cells)), published=True))
+    return rows
 
 
-def coverage_table(ours: Sequence[Score], theirs: Sequence[Score], title: str) -> Table:
-    """Coverage by domain and split, for the terminal: each of our columns, its published twin beside it."""
-    columns, rows = _rows(ours, theirs)
-    table = Table(title=title, caption=OTHER_INSTANCES, caption_justify="left")
-    for heading in ("domain", "split", "n"):
-        table.add_column(heading, justify="right" if heading == "n" else "left", vertical="bottom")
-    for column in columns:
-        table.add_column(column.heading, style="dim" if column.paper else "", no_wrap=True)
-    for place, words in enumerate(rows):
-        first = place == 0 or rows[place - 1][0] != words[0]
-        last = place + 1 == len(rows) or rows[place + 1][0] != words[0]
-        table.add_row(words[0] if first else "", *words[1:], end_section=last)
-    return table
+def _whole(scores: Iterable[Score], domain: str, split: str) -> list[Score]:
+    return [
+        score
+        for score in scores
+        if (score.domain, score.split, score.metric, score.size) == (domain, split, "coverage", None)
+    ]
 
 
-def details_table(scores: Sequence[Score], title: str) -> Table:
+def _words(shown: Cell | None, ours: Cell | None = None) -> str:
+    if shown is None:
+        return ""
+    return f"{shown}{' *' if ours is not None and not ours.overlaps(shown) else ''}"
+
+
+def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
     """What stands behind the coverage of whole splits.
 
     Mean plan length of solved problems, and its quotient by the expert's; mean decisions and seconds of all problems;
     how many problems ended otherwise than solved.
     """
-    table = Table("planner", "domain", "split", title=title)
-    for heading in ("solved", "length", "x expert's", "decisions", "seconds"):
-        table.add_column(heading, justify="right")
-    table.add_column("how the others ended")
     groups: dict[tuple[str, str, str], dict[str, Score]] = {}
     for score in scores:
         if score.size is None:
-            planner = f"{score.method} {score.variant} seed {score.seed}"
+            planner = f"{score.method} {score.variant}" + ("" if score.seed is None else f" seed {score.seed}")
             groups.setdefault((planner, score.domain, score.split), {})[score.metric] = score
+    rows = []
     for place, found in groups.items():
+        if "coverage" not in found:
+            continue
         coverage = found["coverage"]
         others = {name.removeprefix("outcome_"): each for name, each in found.items() if name.startswith("outcome_")}
         others.pop("solved", None)
-        table.add_row(
-            *place,
-            f"{coverage.value * coverage.count:.0f} of {coverage.count}",
-            *(_number(found.get(metric)) for metric in ("plan_length", "plan_length_ratio", "decisions", "seconds")),
-            ", ".join(f"{name} {each.value:.0f}" for name, each in sorted(others.items())),
+        rows.append(
+            (
+                *place,
+                f"{coverage.value * coverage.count:.0f} of {coverage.count}",
+                *(_number(found.get(name)) for name in ("plan_length", "plan_length_ratio", "decisions", "seconds")),
+                ", ".join(f"{name} {each.value:.0f}" for name, each in sorted(others.items())),
+            )
         )
-    return table
+    headings = ("planner", "domain", "split", "solved", "length", "x expert's", "decisions", "seconds", "otherwise")
+    return Sheet.of(title, headings, rows)
 
 
 def _number(score: Score | None) -> str:
     return "" if score is None else f"{score.value:.2f}"
-
-
-def coverage_markdown(ours: Sequence[Score], theirs: Sequence[Score]) -> str:
-    """The same table in Markdown."""
-    columns, rows = _rows(ours, theirs)
-    headings = ["domain", "split", "n", *(column.heading.replace("\n", " ") for column in columns)]
-    lines = [headings, ["---"] * len(headings), *rows]
-    return "".join(f"| {' | '.join(words)} |\n" for words in lines) + f"\n{OTHER_INSTANCES}\n"
-
-
-def _twins(score: Score, theirs: Sequence[Score]) -> list[Column]:
-    """The published columns of a score's method and variant."""
-    found = [
-        Column(each.paper, each.method, each.variant)
-        for each in theirs
-        if (each.method, each.variant, each.metric) == (score.method, score.variant, "coverage")
-    ]
-    return list(dict.fromkeys(found))

@@ -73,6 +73,13 @@ def configure(method: Method, variant: str | None, overrides: Mapping[str, str] 
     return name, config
 
 
+def has_setting(config: Any, path: str) -> bool:
+    """Whether a configuration has the field `path`, dots leading into nested configurations."""
+    head, _, rest = path.partition(".")
+    known = head in {entry.name for entry in fields(config)}
+    return known and (not rest or has_setting(getattr(config, head), rest))
+
+
 def _override(config: Any, path: str, text: str) -> Any:
     """`config` with the field `path` (dots lead into nested configurations) read from text."""
     head, _, rest = path.partition(".")

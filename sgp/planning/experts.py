@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -94,6 +97,26 @@ def find_plan(
     )
 
 
+def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.CompletedProcess[str]:
+    """Runs the driver in a folder; no process that it started outlives this call, however it ends."""
+    with subprocess.Popen(
+        command,
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        start_new_session=True,
+    ) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except BaseException:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
 def _attempt(problem: Problem, stage: Stage, memory_mb: int, driver: Path) -> tuple[Action, ...] | None:
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
         Path(folder, "domain.pddl").write_text(normalise(problem.domain_pddl), encoding="utf-8")
@@ -105,14 +128,7 @@ def _attempt(problem: Problem, stage: Stage, memory_mb: int, driver: Path) -> tu
         command += ["domain.pddl", "problem.pddl"]
         command += ["--search", stage.search] if stage.search else []
         try:
-            run = subprocess.run(
-                command,
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                errors="replace",
-                timeout=stage.seconds + _GRACE_SECONDS,
-            )
+            run = _run(command, folder, stage.seconds + _GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             return None
         except OSError as error:

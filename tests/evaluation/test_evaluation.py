@@ -1,18 +1,20 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
-from rich.console import Console
 
 import sgp
 from sgp.api import load_planner
 from sgp.datasets.importing import import_folder
-from sgp.errors import DomainMismatch, SuiteError
+from sgp.errors import DomainMismatch, InputError, SuiteError
 from sgp.evaluation import parallel
 from sgp.evaluation.coverage import Attempt, Subject, scores
 from sgp.evaluation.figures import coverage_figure
+from sgp.evaluation.paper_tables import notes_sheet, paper_sheet
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
-from sgp.evaluation.tables import OTHER_INSTANCES, Column, cell, columns_of, coverage_markdown, coverage_table
+from sgp.evaluation.tables import OTHER_INSTANCES, cell, coverage_sheet
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
@@ -159,25 +161,49 @@ def ours(method, variant, value, seed=13, domain="blocksworld"):
                  value=value, count=3, seed=seed)  # fmt: skip
 
 
-def test_tables_put_the_published_column_beside_ours():
-    theirs = [published("m", "v", 0.67), published("x", "y", 0.1)]
+def test_tables_put_the_published_line_below_ours():
+    theirs = [published("m", "v", 0.67), published("x", "x", 0.1)]
     mine = [ours("m", "v", 1.0), ours("n", "w", 0.0)]
-    assert columns_of(mine, theirs) == [Column("", "m", "v"), Column("paper", "m", "v"), Column("", "n", "w")]
-    text = coverage_markdown(mine, theirs)
-    assert "| blocksworld | validation | 3 | 1.00 [0.44, 1.00] | 0.67 [0.21, 0.94] | 0.00 [0.00, 0.56] |" in text
-    assert OTHER_INSTANCES in text
-    console = Console(width=140, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    console.print(coverage_table(mine, theirs, "title"))
-    shown = console.export_text()
-    assert "0.67 [0.21, 0.94]" in shown
-    assert "other instances of the same sizes" in shown
+    sheet = coverage_sheet(mine, theirs, "title")
+    assert [row.words for row in sheet.rows] == [
+        ("validation", "n = 3"),
+        ("m v x1", "1.00 [.44, 1.00]"),
+        ("  published", ".67 ±.10 [.21, .94]"),
+        ("n w x1", ".00 [.00, .56]"),
+    ]
+    assert sheet.headings == ("planner", "blocksworld")  # one split: a column for each domain
+    assert OTHER_INSTANCES in sheet.caption
+    whole = coverage_sheet(mine, theirs, "title", all_published=True)
+    assert whole.rows[-1].words == ("x, published", ".10 ±.10 [.01, .64]")
+    assert OTHER_INSTANCES not in coverage_sheet(mine, [], "title").caption
+
+
+def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
+    mine = [ours("m", "v", 1.0), replace(ours("m", "v", 0.5), split="extrapolation", count=40)]
+    mine += [ours("m", "v", 0.0, domain="gripper")]
+    sheet = coverage_sheet(mine, [], "title")
+    assert sheet.headings == ("planner", "validation", "extrapolation")
+    assert [row.words for row in sheet.rows] == [
+        ("blocksworld", "n = 3", "n = 40"),
+        ("m v x1", "1.00 [.44, 1.00]", ".50 [.35, .65]"),
+        ("gripper", "n = 3", ""),
+        ("m v x1", ".00 [.00, .56]", ""),
+    ]
+    assert coverage_sheet(mine, [], "title", ["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
+
+
+def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked():
+    mine, theirs = replace(ours("m", "v", 1.0), count=20), replace(published("m", "v", 0.1), count=20)
+    assert coverage_sheet([mine], [theirs], "t").rows[-1].words[-1].endswith(" *")
+    near = replace(theirs, value=0.9)
+    assert not coverage_sheet([mine], [near], "t").rows[-1].words[-1].endswith("*")
 
 
 def test_seeds_are_averaged_with_their_spread():
     found = cell([ours("m", "v", value, seed) for seed, value in ((1, 0.0), (2, 0.5), (3, 1.0))])
     assert (found.value, found.count, found.seeds) == (0.5, 3, 3)
     assert found.spread == pytest.approx((1 / 6) ** 0.5)
-    assert str(found).startswith("0.50 ±0.41 [")
+    assert str(found).startswith(".50 ±.41 [")
     assert cell([]) is None
 
 
@@ -187,12 +213,44 @@ def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
     assert drawn.startswith("<svg")
     assert "<script>" not in drawn
     assert "m&lt;script&gt;" in drawn
-    assert drawn.count("<circle") == 2  # legend and one cell
-    assert drawn.count("<rect") == 4  # background, legend and two cells of n
+    assert drawn.count("<circle") == 4  # legend and three cells
     assert drawn.count("<polygon") == 2  # legend and the published cell
     import xml.etree.ElementTree as ET
 
     ET.fromstring(drawn)
+    assert "<polygon" not in coverage_figure(mine, [published("n", "w", 0.2)], ["none"]).split("</text>", 3)[-1]
+
+
+def test_the_papers_other_tables_have_their_counterparts():
+    theirs = sgp.published("state-centric")
+
+    def ours_of(metric, variant, value, domain):
+        return Score(method="state-centric", variant=variant, domain=domain, suite="s", split="", metric=metric,
+                     value=value, count=0, seed=13)  # fmt: skip
+
+    mine = [
+        ours_of("dimension", "wl-xgboost-delta", 302, "gripper"),
+        ours_of("parameters", "wl-lstm-state", 1552942, "gripper"),
+        ours_of("parameters", "wl-lstm-state", 1253292, "blocksworld"),
+        ours_of("nodes", "wl-xgboost-delta", 1234, "gripper"),
+    ]
+    third = paper_sheet(3, mine, theirs, SUITE)
+    assert third.rows[0].words == ("gripper", "", "302", "1,552,942", "", "", "1,234")
+    assert third.rows[1].words == ("  published", "46", "302", "1,552,942", "", "", "128,310")
+    fourth = [row.words for row in paper_sheet(4, mine, theirs, SUITE).rows]
+    assert fourth[0] == ("state-centric wl-lstm", "parameters", "1,253,292 to 1,552,942", "")
+    assert ("symt-ed, published", "parameters", "about 25,000,000 to 35,000,000", "Transformer") in fourth
+    fifth = {row.words[:2]: row.words[2:] for row in paper_sheet(5, [], theirs, SUITE).rows}
+    assert fifth["gripper", "train"] == ("4", "4 (2, 4, 6, 8 balls)", "6 / 9 / 12", "2 / 5 / 8", "5 / 14 / 23")
+    assert len(fifth) == 16
+    with pytest.raises(InputError, match="there is no table 2 here; expected one of 1, 3, 4, 5"):
+        paper_sheet(2, [], theirs, SUITE)
+
+
+def test_disagreements_are_listed():
+    text = notes_sheet("state-centric").markdown()
+    for words in ("WL-LSTM in Gripper extrapolation", "FSF in VisitAll extrapolation", "172 (Blocksworld)", "N + 1"):
+        assert words in text
 
 
 def test_tasks_are_made_one_batch_at_a_time(quick_run, monkeypatch):

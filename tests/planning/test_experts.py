@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import dataclasses
 import textwrap
+import time
+from pathlib import Path
 
 import pytest
 
@@ -82,6 +84,25 @@ def test_out_of_time_or_memory_is_no_error(three_blocks, tmp_path, monkeypatch):
     monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.2)
     endless = driver(tmp_path, "import time; time.sleep(60)")
     assert find_plan(three_blocks.problem, [Stage("quick", 0.2, search="x")], driver=endless).plan is None
+
+
+def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, monkeypatch):
+    """The driver starts the search as a process of its own, which must end with it."""
+    monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
+    parent = driver(
+        tmp_path,
+        "import pathlib, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"pathlib.Path({str(tmp_path / 'child')!r}).write_text(str(child.pid))\n"
+        "child.wait()",
+    )
+    assert find_plan(three_blocks.problem, (Stage("slow", 1.0, search="x"),), driver=parent).plan is None
+    child = Path("/proc", (tmp_path / "child").read_text(), "stat")
+    for _ in range(50):
+        if not child.exists() or child.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    raise AssertionError("the search goes on")
 
 
 def test_stages_check_themselves():

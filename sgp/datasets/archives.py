@@ -1,0 +1,91 @@
+"""Runs as single files: exported with everything that is needed to plan, imported again anywhere."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from sgp.datasets.runs import CARD, RECORD, Run, open_run
+from sgp.datasets.store import home
+from sgp.errors import InputError, StoreError
+from sgp.files import whole_file
+
+_LARGEST = 2 * 1024**3  # bytes that an archive may unpack to; the models here have a few million
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a file: flat, so that nothing lands outside the folder
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")  # of a run's place in the store
+
+
+def export_run(run: Run, file: Path) -> None:
+    """Writes a run's record, encoder, model, card and scores as one ZIP archive."""
+    names = [RECORD, *sorted(run.record["files"]), CARD, *sorted(path.name for path in run.folder.glob("scores-*.csv"))]
+    with (
+        whole_file(file) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
+        for name in dict.fromkeys(names):
+            if (run.folder / name).is_file():
+                archive.write(run.folder / name, name)
+
+
+@contextmanager
+def unpacked_run(file: Path) -> Iterator[Run]:
+    """The run in an archive, unpacked into the store beside its future place and removed at the end.
+
+    Raises InputError for a file that is no archive of a run, that is damaged, too large, or that names a path outside
+    of its folder. Nothing is written then.
+    """
+    if not file.is_file():
+        raise InputError(f"{file} is no file; give the archive that 'sgp export' wrote")
+    home().mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=".import.", dir=home()))
+    try:
+        _unpack(file, folder)
+        try:
+            run = open_run(folder)
+            parts = run.key.folder.relative_to(home()).parts
+        except (StoreError, KeyError, TypeError) as error:
+            raise InputError(f"{file} holds no run that can be used ({error}); export it again") from error
+        if not all(_PART.fullmatch(part) for part in parts) or len(parts) != 5:
+            raise InputError(f"{file} names the place {'/'.join(parts)!r} for its run, which is none in the store")
+        yield run
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def place_run(run: Run, replace: bool) -> Run:
+    """Moves an unpacked run to its place in the store. Raises InputError where another run stands there."""
+    target = run.key.folder
+    if target.exists():
+        if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
+            return open_run(target)
+        if not replace:
+            raise InputError(f"{target} holds another run; replace it with '--replace'")
+        shutil.rmtree(target)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    run.folder.rename(target)
+    target.chmod(0o755)
+    return open_run(target)
+
+
+def _unpack(file: Path, folder: Path) -> None:
+    try:
+        with zipfile.ZipFile(file) as archive:
+            members = archive.infolist()
+            strange = [member.filename for member in members if not _NAME.fullmatch(member.filename)]
+            if strange:
+                raise InputError(f"{file} holds {strange[0]!r}, a path that no exported run has; it was not unpacked")
+            if RECORD not in {member.filename for member in members}:
+                raise InputError(f"{file} holds no {RECORD}; expected an archive that 'sgp export' wrote")
+            total = sum(member.file_size for member in members)
+            if total > _LARGEST:
+                raise InputError(f"{file} unpacks to {total:,} bytes; expected at most {_LARGEST:,}")
+            for member in members:
+                # zipfile stops at the declared size and checks the CRC.
+                (folder / member.filename).write_bytes(archive.read(member))
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+        raise InputError(f"{file} is no complete ZIP archive ({error}); export the run again") from error

@@ -1,0 +1,131 @@
+"""The report: one HTML file that needs nothing else, with the numbers as CSV and Parquet beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import date
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgp.errors import InputError
+from sgp.evaluation.attempts import AttemptRow, write_attempts
+from sgp.evaluation.diagnostics import METRICS, diagnostics_sheet
+from sgp.evaluation.scores import Score, write_scores
+from sgp.evaluation.sheets import Sheet
+from sgp.evaluation.tables import Planner, coverage_sheet, details_sheet
+from sgp.files import whole_file, write_text
+from sgp.planning.rollout import Outcome
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { padding: 2px 10px; text-align: left; border-bottom: 1px solid #eee; }
+tr.heading td { font-weight: bold; padding-top: 10px; }
+tr.published td { color: #777; }
+nav a { margin-right: 1em; }
+"""
+# What stopped a planner from outside stands before what it did itself.
+_ERRORS_FIRST = (Outcome.MEMORY, Outcome.TIMEOUT, Outcome.REFUSED, Outcome.STUCK, Outcome.HORIZON)
+
+
+def failures_sheet(rows: Sequence[AttemptRow]) -> Sheet:
+    """Unsolved attempts by how they ended, those first that were stopped or refused, then the most frequent."""
+    groups = Counter(
+        (row.outcome, Planner("", row.method, row.variant).title, row.domain, row.split)
+        for row in rows
+        if not row.solved
+    )
+    smallest: dict[tuple[Outcome, str, str, str], AttemptRow] = {}
+    for row in rows:
+        key = (row.outcome, Planner("", row.method, row.variant).title, row.domain, row.split)
+        if key in groups and (key not in smallest or row.size < smallest[key].size):
+            smallest[key] = row
+    ordered = sorted(groups, key=lambda key: (_ERRORS_FIRST.index(key[0]), -groups[key], key[1:]))
+    words = [
+        (key[0].value, *key[1:], str(groups[key]), f"{smallest[key].problem} ({smallest[key].size} objects)")
+        for key in ordered
+    ]
+    headings = ("ended", "planner", "domain", "split", "attempts", "smallest problem")
+    return Sheet.of("Unsolved attempts", headings, words)
+
+
+def write_report(folder: Path, scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]) -> Path:
+    """Writes `report.html`, and `scores` and `attempts` as CSV and Parquet; the path of the first.
+
+    `theirs` are the published coverages to stand beside ours. Raises InputError where there is nothing to report.
+    """
+    if not scores:
+        raise InputError("there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'")
+    folder.mkdir(parents=True, exist_ok=True)
+    write_scores(folder / "scores.csv", scores)
+    write_attempts(folder / "attempts.csv", rows)
+    _write_parquet(folder / "scores.parquet", [asdict(score) for score in scores])
+    _write_parquet(folder / "attempts.parquet", [{**asdict(row), "outcome": row.outcome.value} for row in rows])
+    write_text(folder / "report.html", _page(scores, rows, theirs))
+    return folder / "report.html"
+
+
+def _write_parquet(path: Path, records: Sequence[dict[str, object]]) -> None:
+    import pandas as pd
+
+    with whole_file(path) as temporary:
+        pd.DataFrame.from_records(records).to_parquet(temporary, index=False)
+
+
+def _page(scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]) -> str:
+    sections = list(_sections(scores, rows, theirs))
+    links = "".join(f'<a href="#section-{place}">{escape(title)}</a>' for place, (title, _) in enumerate(sections))
+    body = "".join(
+        f'<section id="section-{place}"><h2>{escape(title)}</h2>\n{content}</section>\n'
+        for place, (title, content) in enumerate(sections)
+    )
+    suites = ", ".join(dict.fromkeys(score.suite for score in scores))
+    title = f"Report on {suites}"
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{escape(title)}</h1><p>Written {date.today()}. {len(rows)} attempts.</p>"
+        f"<nav>{links}</nav>\n{body}</body></html>\n"
+    )
+
+
+def _sections(
+    scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]
+) -> Iterator[tuple[str, str]]:
+    """Titles and contents, what went wrong first."""
+    from sgp.evaluation import plots
+
+    shown = _Shown()
+    if any(not row.solved for row in rows):
+        yield "Unsolved", shown(plots.outcomes(rows)) + failures_sheet(rows).html()
+    sheet = coverage_sheet(scores, theirs, "Coverage", all_published=True)
+    yield "Coverage", shown(plots.coverage_by_split(scores, theirs)) + sheet.html()
+    if rows:
+        yield "Size", shown(plots.coverage_over_size(rows))
+        yield "Plan length", shown(plots.plan_lengths(rows))
+        yield "Time", shown(plots.solved_over_time(rows))
+    if any(score.metric in METRICS for score in scores):
+        figures = "".join(map(shown, plots.diagnostic_plots(scores)))
+        yield "Diagnostics", diagnostics_sheet(scores).html() + figures
+    yield "Details", details_sheet(scores, "Attempts").html()
+    notes = sorted({score.note for score in scores if score.note})
+    yield "Measured", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+
+
+class _Shown:
+    """Figures as HTML; the first carries plotly itself, so that the page asks for nothing."""
+
+    def __init__(self) -> None:
+        self._first = True
+
+    def __call__(self, figure: go.Figure) -> str:
+        to_html: Callable[..., str] = figure.to_html
+        text = to_html(full_html=False, include_plotlyjs=self._first, config={"displaylogo": False})
+        self._first = False
+        return text
