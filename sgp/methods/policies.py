@@ -5,12 +5,14 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.policy import Node, Ranking
+from sgp.encoders.marked_transition import Embedded
+from sgp.planning.policy import Node, Ranking, Successors
 from sgp.planning.task import State, Successor, Task
 
 Metric = Literal["euclidean", "cosine"]
@@ -147,6 +149,55 @@ def distances(
 def _digest(row: Embeddings) -> Hashable:
     """A short name for an embedding; keeping the rows themselves as keys would fill the memory."""
     return hashlib.blake2b(row.tobytes(), digest_size=16).digest()
+
+
+class TransitionEncoder(Protocol):
+    """Embeds transitions from a state to its candidates."""
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the task has no embedding, or None where it has one."""
+
+    def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
+        """The transitions' embeddings."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class NearestTransition:
+    """Costs a candidate by the distance of its transition's embedding psi from a learned change w / (2 alpha).
+
+    The cost is alpha (|psi - delta|^2 - |delta|^2) = alpha |psi|^2 - w.psi: the same order, without the large constant
+    in which small differences would drown. Candidates of equal embedding have equal keys.
+    """
+
+    encoder: TransitionEncoder
+    weights: NDArray[np.float64]
+    alpha: float
+    additive: bool = False
+
+    def refuses(self, task: Task) -> str | None:
+        """What the encoder says."""
+        return self.encoder.refuses(task)
+
+    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
+        """One ranking per node."""
+        rankings = []
+        for node, choice in zip(nodes, choices, strict=True):
+            embedded = self.encoder.embed(node.task, node.state, choice)
+            costs = self.alpha * embedded.squared_norms() - embedded.dot(self.weights)
+            distances = np.sqrt(np.maximum(costs / self.alpha + self.delta_norm**2, 0.0))
+            rankings.append(Ranking(costs, embedded.keys(), note={"distance": distances}))
+        return rankings
+
+    @cached_property
+    def delta_norm(self) -> float:
+        """|delta|, the length of the learned change."""
+        return float(np.linalg.norm(self.weights)) / (2 * self.alpha)
+
+    def sample(self, task: Task, successors: Successors) -> dict[str, NDArray[np.floating[Any]]]:
+        """The costs [n] of the initial state's candidates, by which a run is verified."""
+        (ranking,) = self.rank([Node(task, task.init)], [successors(task, task.init)])
+        return {"costs": ranking.costs}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,255 @@
+"""The marked transition embedding: what is present in the graph of a state, a candidate and the goal, near the change.
+
+An embedding of the pair (s, s'), in three parts, all of features that are present (1) or not (0):
+
+- *colours*: set-aggregated Weisfeiler-Leman colours of the marked graph, at each level those that differ from the
+  colour that the node would have without the change;
+- *tokens*: the changed atoms and their objects, coloured on the graph of these alone;
+- *walks*: from every changed object over unchanged atoms, open ones of a few atoms and closed ones that end on a
+  changed object. A closed walk sees cycles, such as "the package's goal lies in this location's city", which colours
+  do not.
+
+Two numbers stand behind them: log2 of the number of actions, and whether the candidate is a goal.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from itertools import pairwise
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+
+from sgp.encoders.kernels.marked_features import MarkedLayout, transition_features
+from sgp.errors import ConfigurationError, DomainMismatch, StoreError
+from sgp.files import whole_file
+from sgp.planning.pddl import Atom, DomainText
+from sgp.planning.task import State, Successor, Task
+
+_SCALARS = 2  # log2 of the number of actions, goal
+
+
+@dataclass(frozen=True)
+class MarkedConfig:
+    """Which features are computed. Chosen on generated problems, never on a test split."""
+
+    iterations: int = 2  # rounds of colour refinement
+    open_atoms: int = 1  # most atoms of an open walk; 0: none
+    closed_atoms: int = 3  # most atoms of a closed walk; 0: none
+    walk_degree: int = 16  # a static predicate with more atoms on one object in training stays out of the walks
+
+    def __post_init__(self) -> None:
+        for name, most in (("iterations", 10), ("open_atoms", 6), ("closed_atoms", 6)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ConfigurationError(f"marked {name} is {getattr(self, name)}; expected 0 to {most}")
+        if self.walk_degree < 1:
+            raise ConfigurationError(f"marked walk_degree is {self.walk_degree}; expected at least 1")
+
+
+class Embedded(NamedTuple):
+    """Embeddings [b, D] of transitions, sparse: the columns of row i, ascending, and the row's two numbers [b, 2]."""
+
+    first: NDArray[np.int64]  # [b + 1]
+    columns: NDArray[np.int64]
+    scalars: NDArray[np.float64]
+
+    def squared_norms(self) -> NDArray[np.float64]:
+        """|psi|^2 [b]."""
+        return np.asarray(np.diff(self.first) + (self.scalars**2).sum(axis=1))
+
+    def keys(self) -> list[Hashable]:
+        """One key a row, equal where the embeddings are equal."""
+        numbers = self.scalars.tobytes()
+        width = self.scalars.itemsize * self.scalars.shape[1]
+        return [
+            blake2b(
+                self.columns[start:end].tobytes() + numbers[width * row : width * (row + 1)], digest_size=16
+            ).digest()
+            for row, (start, end) in enumerate(pairwise(self.first))
+        ]
+
+    def dot(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The products [b] with a vector [D]."""
+        sums = np.concatenate([[0.0], np.cumsum(weights[self.columns])])
+        return np.asarray(sums[self.first[1:]] - sums[self.first[:-1]] + self.scalars @ weights[-_SCALARS:])
+
+
+class MarkedTransitionEncoder:
+    """Embeds transitions with the features of training; others are dropped."""
+
+    def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: frozenset[str]):
+        self.config, self.domain_text, self.hashes, self.walked = config, text, hashes, walked
+        self._graphs: weakref.WeakKeyDictionary[Task, _Graph] = weakref.WeakKeyDictionary()  # a memo
+
+    @classmethod
+    def fit(
+        cls, config: MarkedConfig, transitions: Sequence[tuple[Task, State, Sequence[Successor]]]
+    ) -> MarkedTransitionEncoder:
+        """Collects the features of the transitions from training states to their candidates."""
+        if not transitions:
+            raise ConfigurationError("a transition embedding needs at least one training transition; there is none")
+        tasks = list(dict.fromkeys(task for task, _, _ in transitions))
+        walked = _walked(tasks, config.walk_degree)
+        encoder = cls(config, tasks[0].domain_text, np.empty(0, np.uint64), walked)
+        found = [encoder._features(task, state, choice)[1] for task, state, choice in transitions]
+        encoder.hashes = np.unique(np.concatenate(found))
+        return encoder
+
+    @property
+    def dimension(self) -> int:
+        """D: the features of training and the two numbers."""
+        return len(self.hashes) + _SCALARS
+
+    def refuses(self, task: Task) -> str | None:
+        """Never: every transition has an embedding. Raises DomainMismatch for another domain's task."""
+        if task.domain_text.signature != self.domain_text.signature:
+            raise DomainMismatch(
+                f"{task.name} is of another domain than the model: its domain '{task.domain_text.name}' "
+                f"{self.domain_text.difference(task.domain_text)}; use a model trained on this domain"
+            )
+        return None
+
+    def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
+        """The embeddings of the transitions from a state to its candidates."""
+        first, found = self._features(task, state, choice)
+        columns = np.searchsorted(self.hashes, found)
+        seen = columns < len(self.hashes)
+        seen[seen] = self.hashes[columns[seen]] == found[seen]
+        kept = np.concatenate([[0], np.cumsum(seen)])[first]
+        scalars = np.array([(np.log2(len(each.actions)), task.is_goal(each.state)) for each in choice], np.float64)
+        return Embedded(kept, columns[seen], scalars.reshape(-1, _SCALARS))
+
+    def unseen_share(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
+        """The share of the transitions' features that training never saw."""
+        _, found = self._features(task, state, choice)
+        return float(1 - np.isin(found, self.hashes).mean()) if len(found) else 0.0
+
+    def save(self, path: Path) -> None:
+        """Writes the features as safetensors."""
+        with whole_file(path) as temporary:
+            save_file({"hashes": self.hashes}, temporary, {"walked": " ".join(sorted(self.walked))})
+
+    @classmethod
+    def load(cls, path: Path, config: MarkedConfig, text: DomainText, walked: Iterable[str]) -> MarkedTransitionEncoder:
+        """Reads features that `save` wrote. Raises StoreError for a file that holds none."""
+        try:
+            return cls(config, text, load_file(path)["hashes"], frozenset(walked))
+        except (SafetensorError, KeyError, OSError) as error:
+            raise StoreError(f"{path} holds no features of transitions; train the run again") from error
+
+    def _features(
+        self, task: Task, state: State, choice: Sequence[Successor]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+        graph = self._graphs.get(task)
+        if graph is None:
+            graph = self._graphs[task] = _Graph(task, self.walked)
+        here, (first, atoms) = graph.numbers([state])[1], graph.numbers([each.state for each in choice])
+        config = self.config
+        return transition_features(
+            graph.layout, config.iterations, config.open_atoms, config.closed_atoms, here, first, atoms
+        )
+
+
+def _walked(tasks: Sequence[Task], most: int) -> frozenset[str]:
+    """The predicates that walks may use: those of fluents, and static ones whose degree stays small in training."""
+    text = tasks[0].domain_text
+    degrees: dict[str, int] = {}
+    for task in tasks:
+        counts: dict[tuple[str, int, str], int] = {}
+        for atom in task.static_atoms:
+            for place, name in enumerate(atom.objects):
+                key = (atom.predicate, place, name)
+                counts[key] = counts.get(key, 0) + 1
+        for (predicate, _, _), count in counts.items():
+            degrees[predicate] = max(degrees.get(predicate, 0), count)
+    return frozenset(name for name in text.predicates if degrees.get(name, 0) <= most)
+
+
+class _Graph:
+    """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernel."""
+
+    def __init__(self, task: Task, walked: frozenset[str]):
+        self._task = weakref.ref(task)  # a strong one would keep the task alive in the encoder's memo
+        self._walked = walked
+        self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
+        self._goal = {literal.atom: literal.positive for literal in task.goal}
+        constants = {thing.name for thing in task.domain_text.constants}
+        unary: dict[str, list[str]] = {}
+        for atom in task.static_atoms:
+            if len(atom.objects) == 1:
+                unary.setdefault(atom.objects[0], []).append(atom.predicate)
+        self._object_colour = [
+            _hash(
+                "object",
+                *sorted(thing.types),
+                "",
+                *sorted(unary.get(thing.name, ())),
+                "",
+                thing.name if thing.name in constants else "",
+            )
+            for thing in task.objects
+        ]
+        self._numbers: dict[Atom, int] = {}
+        self._first, self._arguments = [0], list[int]()
+        self._kind, self._walkable = list[int](), list[bool]()
+        self._static = [self._number(atom) for atom in task.static_atoms if len(atom.objects) > 1]
+        self._goals = [self._number(atom) for atom in self._goal]
+        self._by_fluent = np.empty(0, np.int32)
+        self._layout: MarkedLayout | None = None
+
+    @property
+    def layout(self) -> MarkedLayout:
+        """The arrays of all atoms met so far."""
+        if self._layout is None:
+            self._layout = MarkedLayout(
+                object_colour=np.array(self._object_colour, np.uint64),
+                static_atoms=np.array(self._static, np.int32),
+                goal_atoms=np.array(self._goals, np.int32),
+                first_argument=np.array(self._first, np.int32),
+                arguments=np.array(self._arguments, np.int32),
+                kind=np.array(self._kind, np.uint64),
+                walkable=np.array(self._walkable, np.bool_),
+            )
+        return self._layout
+
+    def numbers(self, states: Sequence[State]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states."""
+        indices = [np.fromiter(state.get_fluent_atoms(), np.int64) for state in states]
+        first = np.zeros(len(states) + 1, np.int64)
+        np.cumsum([len(each) for each in indices], out=first[1:])
+        flat = np.concatenate(indices) if indices else np.empty(0, np.int64)
+        if len(flat) and (flat.max() >= len(self._by_fluent) or (self._by_fluent[flat] < 0).any()):
+            self._meet(np.unique(flat))
+        return first, self._by_fluent[flat]
+
+    def _meet(self, fluents: NDArray[np.int64]) -> None:
+        task = self._task()
+        assert task is not None, "states outlived their task"
+        if fluents[-1] >= len(self._by_fluent):
+            grown = np.full(2 * int(fluents[-1]) + 64, -1, np.int32)
+            grown[: len(self._by_fluent)] = self._by_fluent
+            self._by_fluent = grown
+        for index in fluents[self._by_fluent[fluents] < 0].tolist():
+            self._by_fluent[index] = self._number(task.fluent(index))
+
+    def _number(self, atom: Atom) -> int:
+        known = self._numbers.get(atom)
+        if known is None:
+            known = self._numbers[atom] = len(self._numbers)
+            self._kind.append(_hash("atom", atom.predicate, str(self._goal.get(atom))))
+            self._walkable.append(atom.predicate in self._walked)
+            self._arguments += [self._objects[name] for name in atom.objects]
+            self._first.append(len(self._arguments))
+            self._layout = None
+        return known
+
+
+def _hash(*words: str) -> int:
+    return int.from_bytes(blake2b("\0".join(words).encode(), digest_size=8).digest(), "little")

@@ -1,0 +1,180 @@
+"""Contrastive jumps: embed the transition to every state within reach, take the one nearest to a learned change.
+
+The state-centric paper names multi-step transitions with symbolic verification as the way on; this is ours. Candidates
+are the states that a width-1 search reaches, each with the actions to it, so that every step stays executable. A
+transition (s, s') is embedded with the goal; the predicted embedding of the best transition is phi(s) + delta, and the
+candidate nearest to it is chosen. Training is contrastive: the states that the expert visits later against their
+siblings.
+
+What it is: delta is one vector, the same in every state, so that nearest-candidate decoding is a linear ranker in the
+marked embedding. State and goal enter through the embedding of the pair alone.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save_file
+from scipy.sparse import csr_array, hstack, vstack
+
+from sgp.datasets.runs import Run, RunDraft
+from sgp.datasets.training_data import TrainingData
+from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
+from sgp.errors import ConfigurationError, StoreError
+from sgp.files import whole_file
+from sgp.methods.policies import NearestTransition
+from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
+from sgp.planning.planner import Planner
+from sgp.planning.policy import Successors, one_step
+from sgp.planning.task import State, Successor, Task
+from sgp.planning.trajectory import Trajectory
+from sgp.training.contrastive import ContrastiveConfig, fit_contrastive
+
+Candidates = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
+
+_ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
+
+
+@dataclass(frozen=True)
+class ContrastiveJumpsConfig:
+    """Which candidates, which features, which loss."""
+
+    candidates: Candidates = "iw"  # IW(1), abstracted IW(1), its variants, or successors alone
+    embedding: MarkedConfig = field(default_factory=MarkedConfig)
+    loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
+
+    def __post_init__(self) -> None:
+        if self.candidates not in get_args(Candidates):
+            raise ConfigurationError(
+                f"candidates is '{self.candidates}'; expected one of {', '.join(get_args(Candidates))}"
+            )
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> ContrastiveJumpsConfig:
+        """The configuration that a run's record holds."""
+        parts = {"embedding": MarkedConfig(**record["embedding"]), "loss": ContrastiveConfig(**record["loss"])}
+        return cls(**{**record, **parts})
+
+    @property
+    def successors(self) -> Successors:
+        """What makes the candidates of a state."""
+        lookaheads: Mapping[str, Successors] = {
+            "one-step": one_step,
+            "iw": Lookahead(),
+            "aiw": Lookahead("types"),
+            "capped-aiw": Lookahead("types", layer=LAYER_LIMIT),
+            "base-aiw": Lookahead("base"),
+        }
+        return lookaheads[self.candidates]
+
+
+class _Decision(NamedTuple):
+    """A state of an expert's trajectory, its candidates, and which of them the expert visits later."""
+
+    task: Task
+    state: State
+    choice: Sequence[Successor]
+    positive: NDArray[np.bool_]
+    weight: float
+
+
+def _decisions(trajectories: Sequence[Trajectory], successors: Successors) -> list[_Decision]:
+    """The decisions of expert trajectories; every problem weighs the same."""
+    found = []
+    for trajectory in trajectories:
+        for step, state in enumerate(trajectory.states[:-1]):
+            choice = successors(trajectory.task, state)
+            later = set(trajectory.states[step + 1 :]) - {state}
+            positive = np.array([each.state in later for each in choice])
+            if positive.any():
+                found.append(_Decision(trajectory.task, state, choice, positive, 1 / len(trajectory)))
+    return found
+
+
+class ContrastiveJumps:
+    """Our own method: marked transitions, width-1 jumps, a contrastive loss."""
+
+    key = "contrastive_jumps"
+    title = "Contrastive jumps"
+    paper = ""
+    variants: Mapping[str, ContrastiveJumpsConfig] = {
+        "iw": ContrastiveJumpsConfig(),
+        "one-step": ContrastiveJumpsConfig("one-step"),
+        "aiw": ContrastiveJumpsConfig("aiw"),
+    }
+
+    def deterministic(self, config: ContrastiveJumpsConfig) -> bool:
+        """Nothing is drawn; the loss is minimised from zero."""
+        return True
+
+    def invariant(self, config: ContrastiveJumpsConfig) -> bool:
+        """Features know no names. With jumps the candidates depend on the order in which atoms become novel."""
+        return config.candidates == "one-step"
+
+    def train(self, config: ContrastiveJumpsConfig, data: TrainingData, draft: RunDraft) -> Planner:
+        """Embeds the candidates of every expert state and fits delta."""
+        started = time.perf_counter()
+        decisions = _decisions(data.train, config.successors)
+        encoder = MarkedTransitionEncoder.fit(
+            config.embedding, [(each.task, each.state, each.choice) for each in decisions]
+        )
+        embedded = [encoder.embed(each.task, each.state, each.choice) for each in decisions]
+        weights, facts = fit_contrastive(
+            config.loss,
+            _rows(embedded, encoder.dimension),
+            np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])]),
+            np.concatenate([each.positive for each in decisions]),
+            np.array([each.weight for each in decisions]),
+        )
+        encoder.save(draft.folder / _ENCODER)
+        with whole_file(draft.folder / _DELTA) as temporary:
+            save_file({"weights": weights}, temporary)
+        draft.facts.update(
+            dimension=encoder.dimension,
+            parameters=int(np.count_nonzero(weights)),
+            decisions=len(decisions),
+            walked=sorted(encoder.walked),
+            seconds=round(time.perf_counter() - started, 3),
+            **facts,
+        )
+        policy = NearestTransition(encoder, weights, config.loss.alpha)
+        task = data.train[0].task
+        draft.keep_check(task.problem, policy.sample(task, config.successors))
+        return Planner(policy, config.successors)
+
+    def load(self, run: Run) -> Planner:
+        """The planner of a run, verified to rank as it ranked when it was trained."""
+        config, facts = ContrastiveJumpsConfig.from_record(run.config), run.record["facts"]
+        encoder = MarkedTransitionEncoder.load(
+            run.folder / _ENCODER, config.embedding, run.domain_text, facts["walked"]
+        )
+        try:
+            weights = load_file(run.folder / _DELTA)["weights"]
+        except (SafetensorError, KeyError, OSError) as error:
+            raise StoreError(f"{run.folder / _DELTA} holds no weights; train the run again") from error
+        policy = NearestTransition(encoder, weights, config.loss.alpha)
+        run.verify(policy.sample(Task(run.check_problem), config.successors))
+        return Planner(policy, config.successors)
+
+
+def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:
+    """All embeddings [b, D] as one sparse matrix, the two numbers in the last columns."""
+    parts = []
+    for each in embedded:
+        count = len(each.scalars)
+        known = csr_array(
+            (np.ones(len(each.columns)), each.columns, each.first), shape=(count, dimension - each.scalars.shape[1])
+        )
+        parts.append((known, each.scalars))
+    return csr_array(
+        hstack([vstack([known for known, _ in parts]), csr_array(np.vstack([scalars for _, scalars in parts]))])
+    )
+
+
+METHODS = (ContrastiveJumps(),)

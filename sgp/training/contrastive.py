@@ -1,0 +1,70 @@
+"""Fits a linear score that ranks positives above their siblings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.sparse import csr_array
+
+from sgp.errors import ConfigurationError
+
+_SCALE = 1000.0  # the mean loss is multiplied by it, so that L2 weights stay handy numbers
+
+
+@dataclass(frozen=True)
+class ContrastiveConfig:
+    """The loss and how it is minimised."""
+
+    alpha: float = 0.01  # weight of |psi|^2 in the score, which makes ranking the same as being near to w / (2 alpha)
+    l2: float = 0.1  # weight of |w|^2 / 2 beside 1000 times the mean loss
+    iterations: int = 200  # of L-BFGS, from zero
+
+    def __post_init__(self) -> None:
+        for name in ("alpha", "l2"):
+            if getattr(self, name) <= 0:
+                raise ConfigurationError(f"contrastive {name} is {getattr(self, name)}; expected above 0")
+        if self.iterations < 1:
+            raise ConfigurationError(f"contrastive iterations is {self.iterations}; expected at least 1")
+
+
+def fit_contrastive(
+    config: ContrastiveConfig,
+    rows: csr_array,
+    first: NDArray[np.int64],
+    positive: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], dict[str, float]]:
+    """The vector w [D] of least loss, and the loss reached.
+
+    `rows` [b, D] are embeddings of candidates; decision i has the rows `first[i]` to `first[i + 1]`, of which at least
+    one is positive, and the weight `weights[i]`. With scores w.psi - alpha |psi|^2 a decision's loss is
+    -log(sum of exp over the positives / sum of exp over all): convex where there is one positive.
+    """
+    penalty = config.alpha * np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+    share = _SCALE * weights / weights.sum()
+    begins = first[:-1]
+    counts = np.diff(first)
+    transposed = rows.T.tocsr()
+    masked = np.where(positive, 0.0, -np.inf)
+
+    def normalised(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Softmax within each decision, and the log of its sum."""
+        largest = np.maximum.reduceat(scores, begins)
+        powers = np.exp(scores - np.repeat(largest, counts))
+        sums = np.add.reduceat(powers, begins)
+        return powers / np.repeat(sums, counts), np.log(sums) + largest
+
+    def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        scores = rows @ w - penalty
+        chosen, over_all = normalised(scores)
+        wanted, over_positive = normalised(scores + masked)
+        value = float(share @ (over_all - over_positive)) + 0.5 * config.l2 * float(w @ w)
+        return value, transposed @ (np.repeat(share, counts) * (chosen - wanted)) + config.l2 * w
+
+    found = minimize(
+        loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": config.iterations, "maxcor": 20}
+    )
+    return np.asarray(found.x), {"loss": float(found.fun), "iterations": int(found.nit)}
