@@ -47,57 +47,62 @@ class Lookahead:
 
     def __call__(self, task: Task, state: State) -> Sequence[Successor]:
         """The candidates of a state; none where it is a dead end."""
-        forms = _Forms(task, self.abstraction)
-        seen: set[_Form] = set(forms(state))
+        novelty, goal = _Novelty(task, self.abstraction, state), _Goal(task)
+        most = max(len(schema.effect) for schema in task.domain_text.schemas.values())
         met = {state}
         found: list[Successor] = []
         layer: list[tuple[State, tuple[Action, ...], int | None]] = [(state, (), None)]
         while layer:
             novel: list[tuple[State, tuple[Action, ...], int | None]] = []
             for origin, path, parent in layer:
-                for actions, after, _ in task.successors(origin):
-                    if after in met:
+                near = goal.is_near(origin, most)
+                for action in task.applicable(origin):
+                    # What the action adds alone can be novel or reach the goal: most states need not be made.
+                    new = novelty.add(action.adds)
+                    if not (new or near or parent is None):
                         continue
-                    known = len(seen)
-                    seen.update(forms(after))
-                    new = len(seen) > known
-                    if not (new or parent is None or task.is_goal(after)):
+                    after = task.after(origin, action)
+                    if after in met or not (new or parent is None or task.is_goal(after)):
                         continue
                     met.add(after)
-                    found.append(Successor(path + actions, after, parent))
+                    found.append(Successor(path + action.actions, after, parent))
                     if new:
-                        novel.append((after, path + actions, len(found) - 1))
+                        novel.append((after, path + action.actions, len(found) - 1))
                     if len(found) >= self.states:
                         return found
             if self.layer is not None and len(novel) > self.layer:
-                satisfied = _GoalCount(task)
-                novel.sort(key=lambda entry: -satisfied(entry[0]))  # stable: first seen, first kept
+                novel.sort(key=lambda entry: -goal.satisfied(entry[0]))  # stable: first seen, first kept
                 novel = novel[: self.layer]
             layer = novel
         return found
 
 
-class _Forms:
-    """What is tested for novelty: the indices of a state's atoms, or the abstracted atoms, remembered by index."""
+class _Novelty:
+    """What was seen in one search: the indices of atoms, or their abstractions, remembered by index."""
 
-    def __init__(self, task: Task, abstraction: Abstraction):
-        self._task, self._abstraction = task, abstraction
+    def __init__(self, task: Task, abstraction: Abstraction, state: State):
+        self._task, self._whole = task, abstraction == "none"
         self._types = {
             thing.name: () if abstraction == "base" else tuple(sorted(thing.types)) for thing in task.objects
         }
-        self._whole = {literal.atom for literal in task.goal}
-        self._known: dict[int, tuple[_Form, ...]] = {}
+        self._forms: dict[int, tuple[_Form, ...]] = {}
+        self._seen: set[_Form] = set()
+        self.add(task.fluents(state))
 
-    def __call__(self, state: State) -> Iterable[_Form]:
-        """The forms of the atoms true in a state."""
-        if self._abstraction == "none":
-            return self._task.fluents(state)
-        return (form for index in self._task.fluents(state) for form in self._known.get(index) or self._learn(index))
+    def add(self, atoms: Iterable[int]) -> bool:
+        """Whether one of the atoms is novel; all of them are seen from now on."""
+        before = len(self._seen)
+        if self._whole:
+            self._seen.update(atoms)
+        else:
+            for index in atoms:
+                self._seen.update(self._forms.get(index) or self._learn(index))
+        return len(self._seen) > before
 
     def _learn(self, index: int) -> tuple[_Form, ...]:
         atom = self._task.fluent(index)
         forms: tuple[_Form, ...] = (index,)
-        if atom not in self._whole and atom.objects:
+        if atom.objects and all(literal.atom != atom for literal in self._task.goal):
             forms = tuple(
                 (
                     atom.predicate,
@@ -106,19 +111,31 @@ class _Forms:
                 )
                 for kept in range(len(atom.objects))
             )
-        self._known[index] = forms
+        self._forms[index] = forms
         return forms
 
 
-class _GoalCount:
-    """How many of the goal's literals a state satisfies."""
+class _Goal:
+    """How much of a task's goal states satisfy; which atoms belong to it is remembered by index."""
 
     def __init__(self, task: Task):
         self._task = task
-        self._goal = {literal.atom: literal.positive for literal in task.goal}
-        self._static = set(task.static_atoms)
+        fluents = task.domain_text.fluent_predicates
+        self._literals = {each.atom: each.positive for each in task.goal if each.atom.predicate in fluents}
+        self._negated = sum(not positive for positive in self._literals.values())
+        self._worth: dict[int, int] = {}  # of an atom that is true: 1 for a goal atom, -1 for a negated one, else 0
 
-    def __call__(self, state: State) -> int:
-        true = {atom for atom in map(self._task.fluent, self._task.fluents(state)) if atom in self._goal}
-        true |= {atom for atom in self._static if atom in self._goal}
-        return sum((atom in true) is positive for atom, positive in self._goal.items())
+    def satisfied(self, state: State) -> int:
+        """The number of fluent literals of the goal that hold."""
+        total = self._negated
+        for index in self._task.fluents(state):
+            worth = self._worth.get(index)
+            if worth is None:
+                positive = self._literals.get(self._task.fluent(index))
+                worth = self._worth[index] = 0 if positive is None else 1 if positive else -1
+            total += worth
+        return total
+
+    def is_near(self, state: State, atoms: int) -> bool:
+        """Whether adding so many atoms could reach the goal."""
+        return self._negated > 0 or len(self._literals) - self.satisfied(state) <= atoms

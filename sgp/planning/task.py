@@ -48,11 +48,12 @@ class Successor(NamedTuple):
     parent: int | None = None
 
 
-class _GroundAction(NamedTuple):
-    """pymimir's ground action with its place in the order of the PDDL, which sorts first."""
+class GroundAction(NamedTuple):
+    """An instantiated action: its place in the order of the PDDL, its name, and the fluent atoms that it adds."""
 
     place: int
     actions: tuple[Action]
+    adds: tuple[int, ...]
     native: formalism.GroundAction
 
 
@@ -86,7 +87,7 @@ class Task:
         self.init: State = self._repository.get_or_create_initial_state()[0]
         self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
         self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
-        self._ground_actions: dict[int, _GroundAction] = {}
+        self._ground_actions: dict[int, GroundAction] = {}
         self._fluents: dict[int, Atom] = {}
 
     def __repr__(self) -> str:
@@ -125,21 +126,29 @@ class Task:
 
     def successors(self, state: State) -> list[Successor]:
         """The states one action away, in the order of the PDDL's actions and objects."""
-        known, apply = self._ground_actions, self._repository.get_or_create_successor_state
+        apply = self._repository.get_or_create_successor_state
+        return [Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in self.applicable(state)]
+
+    def applicable(self, state: State) -> list[GroundAction]:
+        """The actions applicable in `state`, in the order of the PDDL's actions and objects."""
+        known = self._ground_actions
         found = [
             known.get(native.get_index()) or self._learn(native)
             for native in self._generator.generate_applicable_actions(state)
         ]
         found.sort(key=_place)
-        return [Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in found]
+        return found
+
+    def after(self, state: State, action: GroundAction) -> State:
+        """The state after an action of `applicable`."""
+        successor: State = self._repository.get_or_create_successor_state(state, action.native, 0.0)[0]
+        return successor
 
     def apply(self, state: State, action: Action) -> State:
         """The state after `action`. Raises PlanError where it is not applicable."""
-        for native in self._generator.generate_applicable_actions(state):
-            known = self._ground_actions.get(native.get_index()) or self._learn(native)
+        for known in self.applicable(state):
             if known.actions[0] == action:
-                after: State = self._repository.get_or_create_successor_state(state, native, 0.0)[0]
-                return after
+                return self.after(state, known)
         raise PlanError(f"action {action} is not applicable in {self.name}; expected one of its applicable actions")
 
     def is_goal(self, state: State) -> bool:
@@ -167,7 +176,7 @@ class Task:
         """Number of different states generated so far, by which memory grows."""
         return int(self._repository.get_state_count())
 
-    def _learn(self, native: formalism.GroundAction) -> _GroundAction:
+    def _learn(self, native: formalism.GroundAction) -> GroundAction:
         name = native.get_action().get_name()
         arguments = tuple(thing.get_name() for thing in native.get_objects())
         place = self._action_order[name]
@@ -175,7 +184,10 @@ class Task:
             place = place * (self.size + 1) + self._object_order[argument] + 1
         # Schemas of different arity give numbers of different length: pad so that the schema decides first.
         place *= (self.size + 1) ** (self._longest - len(arguments))
-        action = _GroundAction(place, (Action(name, arguments),), native)
+        # The supported PDDL has no conditions on effects: there is one, and it always takes place.
+        effects = [effect.get_conjunctive_effect() for effect in native.get_conditional_effects()]
+        adds = tuple(index for effect in effects for index in effect.get_positive_effects())
+        action = GroundAction(place, (Action(name, arguments),), adds, native)
         self._ground_actions[native.get_index()] = action
         return action
 
@@ -231,7 +243,7 @@ def check(problem: Problem) -> int:
     return len(domain.constants) + len(text.objects)
 
 
-def _place(action: _GroundAction) -> int:
+def _place(action: GroundAction) -> int:
     return action.place
 
 

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
+from sgp.errors import ConfigurationError, DomainMismatch, StoreError
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import Problem
+from sgp.planning.task import Task
+from tests.conftest import blocks_problem
+
+SUITE = sgp.load_suite("state-centric")
+DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
+
+
+class Reference:
+    """The embedding as its definition says it: features are nested tuples, graphs are made whole. The oracle."""
+
+    def __init__(self, task, config, walked):
+        self.task, self.config, self.walked = task, config, walked
+        unary = defaultdict(set)
+        for atom in task.static_atoms:
+            if len(atom.objects) == 1:
+                unary[atom.objects[0]].add(atom.predicate)
+        constants = {thing.name for thing in task.domain_text.constants}
+        self.kinds = {
+            thing.name: (frozenset(thing.types), frozenset(unary[thing.name]), thing.name in constants and thing.name)
+            for thing in task.objects
+        }
+        self.goal = {literal.atom: literal.positive for literal in task.goal}
+        self.static = {atom for atom in task.static_atoms if len(atom.objects) > 1}
+
+    def fluents(self, state):
+        return set(map(self.task.fluent, self.task.fluents(state)))
+
+    def atom_colour(self, atom, before, after):
+        return atom.predicate, self.goal.get(atom), atom in before, atom in after
+
+    def refinement(self, before, after):
+        """Colours of all nodes at each level in the graph of a transition."""
+        atoms = before | after | set(self.goal)
+        levels = [{**self.kinds, **{atom: self.atom_colour(atom, before, after) for atom in atoms}}]
+        for _ in range(self.config.iterations):
+            last, new = levels[-1], {}
+            for name in self.kinds:
+                around = {
+                    (place, last[atom])
+                    for atom in atoms
+                    for place, argument in enumerate(atom.objects)
+                    if argument == name
+                }
+                new[name] = (last[name], frozenset(around))
+            for atom in atoms:
+                new[atom] = (last[atom], tuple(last[name] for name in atom.objects))
+            levels.append(new)
+        return levels
+
+    def features(self, state, after_state):
+        before, after = self.fluents(state) | self.static, self.fluents(after_state) | self.static
+        found = set()
+        plain = self.refinement(before, before)
+        for level, colours in enumerate(self.refinement(before, after)):
+            for node, colour in colours.items():
+                if plain[level].get(node) != colour:
+                    found.add(("colour", level, colour))
+        changed = before ^ after
+        tokens = {name: self.kinds[name] for atom in changed for name in atom.objects}
+        atoms = {atom: self.atom_colour(atom, before, after) for atom in changed}
+        for _ in range(2):
+            tokens, atoms = (
+                {
+                    name: (
+                        token,
+                        frozenset((p, atoms[a]) for a in changed for p, other in enumerate(a.objects) if other == name),
+                    )
+                    for name, token in tokens.items()
+                },
+                {a: (atoms[a], tuple(tokens[name] for name in a.objects)) for a in changed},
+            )
+        found |= {("atom", colour) for colour in atoms.values()} | {("object", token) for token in tokens.values()}
+        kept = [atom for atom in before | set(self.goal) if atom not in changed and atom.predicate in self.walked]
+
+        def walk(name, path, used):
+            for atom in kept:
+                if atom in used:
+                    continue
+                colour = self.atom_colour(atom, before, before)
+                for place_in, argument in enumerate(atom.objects):
+                    if argument != name:
+                        continue
+                    if len(atom.objects) == 1 and len(used) < self.config.open_atoms:
+                        found.add(("end", path, colour))
+                    for place_out, other in enumerate(atom.objects):
+                        if place_out == place_in:
+                            continue
+                        step = (*path, (colour, place_in, place_out))
+                        if other in tokens:
+                            if len(used) < self.config.closed_atoms:
+                                found.add(("closed", step, tokens[other]))
+                            continue
+                        step = (*step, self.kinds[other])
+                        if len(used) < self.config.open_atoms:
+                            found.add(("open", step))
+                        if len(used) + 1 < max(self.config.open_atoms, self.config.closed_atoms):
+                            walk(other, step, used | {atom})
+
+        for name, token in tokens.items():
+            walk(name, (token,), frozenset())
+        return found
+
+
+def transitions(problems, steps=2):
+    rng = np.random.default_rng(0)
+    for problem in problems:
+        task = Task(problem)
+        state = task.init
+        for _ in range(steps):
+            choice = Lookahead()(task, state)
+            places = rng.permutation(len(choice))[:12]
+            yield task, state, [choice[place] for place in sorted(places)]
+            state = choice[int(rng.integers(len(choice)))].state
+
+
+@pytest.mark.parametrize(
+    "config",
+    [MarkedConfig(), MarkedConfig(3, 2, 2), MarkedConfig(0, 0, 0), MarkedConfig(1, 0, 4)],
+    ids=["default", "deep", "changes alone", "long closed walks"],
+)
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_features_are_those_of_the_definition(domain, config):
+    """Every feature of the kernel is one of the reference and the other way round, in the same transitions."""
+    found = list(transitions(SUITE.problems(domain, "train")[2::5][:4]))
+    encoder = MarkedTransitionEncoder.fit(config, found)
+    ours, theirs = defaultdict(set), defaultdict(set)
+    number = 0
+    for task, state, choice in found:
+        reference = Reference(task, config, encoder.walked)
+        embedded = encoder.embed(task, state, choice)
+        for row, successor in enumerate(choice):
+            for column in embedded.columns[embedded.first[row] : embedded.first[row + 1]]:
+                ours[int(column)].add(number)
+            for feature in reference.features(state, successor.state):
+                theirs[feature].add(number)
+            number += 1
+    assert number > 20
+    assert Counter(map(frozenset, ours.values())) == Counter(map(frozenset, theirs.values()))
+    assert encoder.dimension == len(theirs) + 2
+
+
+def test_typed_problems_with_constants_and_negative_goals_too(courier):
+    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(courier, courier.init, courier.successors(courier.init))])
+    reference = Reference(courier, MarkedConfig(), encoder.walked)
+    embedded = encoder.embed(courier, courier.init, courier.successors(courier.init))
+    sizes = [len(reference.features(courier.init, each.state)) for each in courier.successors(courier.init)]
+    assert np.diff(embedded.first).tolist() == sizes
+
+
+def test_renaming_changes_no_embedding():
+    problem = SUITE.problems("logistics", "interpolation")[0]
+    renamed = Problem("r", problem.domain_pddl, problem.problem_pddl.replace("p1", "q9").replace("l1-", "z-"))
+    one, two = Task(problem), Task(renamed)
+    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(one, one.init, one.successors(one.init))])
+    first, second = (encoder.embed(task, task.init, task.successors(task.init)) for task in (one, two))
+    assert Counter(first.keys()) == Counter(second.keys())
+    assert encoder.unseen_share(two, two.init, two.successors(two.init)) == 0.0
+
+
+def test_scalars_norms_and_products(three_blocks):
+    choice = Lookahead()(three_blocks, three_blocks.init)
+    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    embedded = encoder.embed(three_blocks, three_blocks.init, choice)
+    dense = np.zeros((len(choice), encoder.dimension))
+    for row in range(len(choice)):
+        dense[row, embedded.columns[embedded.first[row] : embedded.first[row + 1]]] = 1
+    dense[:, -2:] = [(np.log2(len(each.actions)), three_blocks.is_goal(each.state)) for each in choice]
+    weights = np.random.default_rng(1).normal(size=encoder.dimension)
+    assert np.allclose(embedded.dot(weights), dense @ weights)
+    assert np.allclose(embedded.squared_norms(), (dense**2).sum(axis=1))
+    keys = embedded.keys()
+    for one in range(len(choice)):
+        for two in range(len(choice)):
+            assert (keys[one] == keys[two]) == bool((dense[one] == dense[two]).all())
+
+
+def test_what_training_never_saw_is_dropped(three_blocks, two_blocks):
+    small = MarkedTransitionEncoder.fit(
+        MarkedConfig(), [(two_blocks, two_blocks.init, two_blocks.successors(two_blocks.init))]
+    )
+    choice = three_blocks.successors(three_blocks.init)
+    embedded = small.embed(three_blocks, three_blocks.init, choice)
+    assert len(embedded.columns) == 0 or embedded.columns.max() < len(small.hashes)
+    whole = replace_vocabulary(small, three_blocks, choice).embed(three_blocks, three_blocks.init, choice)
+    share = small.unseen_share(three_blocks, three_blocks.init, choice)
+    assert share == pytest.approx(1 - len(embedded.columns) / len(whole.columns))
+    assert 0 < share <= 1
+
+
+def replace_vocabulary(encoder, task, choice):
+    return MarkedTransitionEncoder.fit(encoder.config, [(task, task.init, choice)])
+
+
+def test_dense_static_predicates_stay_out_of_the_walks():
+    task = Task(SUITE.problems("visitall", "validation")[0])
+    found = [(task, task.init, task.successors(task.init))]
+    assert "connected" in MarkedTransitionEncoder.fit(MarkedConfig(), found).walked
+    sparse = MarkedTransitionEncoder.fit(MarkedConfig(walk_degree=2), found)
+    assert "connected" not in sparse.walked
+    assert "at-robot" in sparse.walked
+    assert sparse.dimension < MarkedTransitionEncoder.fit(MarkedConfig(), found).dimension
+
+
+def test_saved_features_are_read_again_and_damage_is_told(three_blocks, courier, tmp_path):
+    choice = three_blocks.successors(three_blocks.init)
+    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    file = tmp_path / "e.safetensors"
+    encoder.save(file)
+    again = MarkedTransitionEncoder.load(file, encoder.config, encoder.domain_text, encoder.walked)
+    assert np.array_equal(again.hashes, encoder.hashes)
+    file.write_bytes(b"x")
+    with pytest.raises(StoreError, match="holds no features of transitions; train the run again"):
+        MarkedTransitionEncoder.load(file, encoder.config, encoder.domain_text, encoder.walked)
+    with pytest.raises(DomainMismatch, match="is of another domain than the model"):
+        encoder.refuses(courier)
+    with pytest.raises(ConfigurationError, match="marked iterations is 11; expected 0 to 10"):
+        replace(MarkedConfig(), iterations=11)
+    with pytest.raises(ConfigurationError, match="needs at least one training transition"):
+        MarkedTransitionEncoder.fit(MarkedConfig(), [])
+
+
+def test_a_goal_atom_that_is_reached_is_seen(two_blocks):
+    """Two tasks that differ in the goal alone embed the same change differently."""
+    on_table = "(ontable a) (ontable b) (clear a) (clear b)"
+    other = Task(blocks_problem("a b", on_table, "(on b a)"))
+    found = [(task, task.init, task.successors(task.init)) for task in (two_blocks, other)]
+    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), found)
+    one, two = (encoder.embed(*each).keys() for each in found)
+    assert one[0] != two[0]  # (pick-up a)
+    assert set(one) == set(two)  # the tasks are the same up to renaming

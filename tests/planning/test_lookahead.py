@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import pytest
+
+import sgp
+from sgp.errors import ConfigurationError
+from sgp.methods.policies import RandomSuccessor
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import one_step
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task, replay
+from tests.conftest import COURIER, blocks_problem
+
+SUITE = sgp.load_suite("state-centric")
+DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
+
+
+def plans(candidates):
+    return [" ".join(map(str, each.actions)) for each in candidates]
+
+
+def naive(task, state, abstraction="none"):
+    """IW(1) as defined, every successor made: the oracle."""
+    types = {thing.name: "object" if abstraction == "base" else thing.types for thing in task.objects}
+    goal = {literal.atom for literal in task.goal}
+
+    def forms(where):
+        for atom in task.atoms(where):
+            if abstraction == "none" or atom in goal or not atom.objects:
+                yield atom
+            else:
+                for kept in range(len(atom.objects)):
+                    yield atom.predicate, kept, tuple(
+                        name if place == kept else types[name] for place, name in enumerate(atom.objects)
+                    )  # fmt: skip
+
+    seen, met, found = set(forms(state)), {state}, []
+    queue = [(state, ())]
+    for origin, path in queue:
+        for actions, after, _ in task.successors(origin):
+            new = not set(forms(after)) <= seen
+            seen |= set(forms(after))
+            if after not in met and (new or not path or task.is_goal(after)):
+                met.add(after)
+                found.append((path + actions, after))
+                if new:
+                    queue.append((after, path + actions))
+    return found
+
+
+@pytest.mark.parametrize("abstraction", ["none", "types", "base"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_candidates_are_those_of_the_definition(domain, abstraction):
+    for problem in SUITE.problems(domain, "validation")[:2] + SUITE.problems(domain, "train")[-2:]:
+        task = Task(problem)
+        state = task.init
+        for _ in range(3):
+            found = Lookahead(abstraction)(task, state)
+            assert [(each.actions, each.state) for each in found] == naive(task, state, abstraction)
+            state = found[len(found) // 2].state
+
+
+def test_typed_domains_with_constants_and_negative_goals_too(courier):
+    for abstraction in ("none", "types", "base"):
+        found = Lookahead(abstraction)(courier, courier.init)
+        assert [(each.actions, each.state) for each in found] == naive(courier, courier.init, abstraction)
+        assert found
+
+
+def test_types_keep_apart_what_the_base_abstraction_confuses():
+    """A place that only a parcel was seen at is new for a van, unless all objects are of one type."""
+    text = (
+        "(define (problem p) (:domain courier) (:objects v1 - van b1 - bike q1 - parcel shop mill yard - place)"
+        " (:init (at v1 depot) (at b1 depot) (at q1 shop) (road depot shop) (road shop mill) (road mill yard))"
+        " (:goal (and (at q1 yard))))"
+    )
+    task = Task(Problem("p", COURIER, text))
+    assert "(drive v1 depot shop) (drive v1 shop mill)" in plans(Lookahead("types")(task, task.init))
+    base = plans(Lookahead("base")(task, task.init))
+    assert "(drive v1 depot shop)" in base  # a successor is a candidate in any case
+    assert "(drive v1 depot shop) (drive v1 shop mill)" not in base  # and not expanded: nothing about it is novel
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_paths_lead_there_and_parents_are_earlier(domain):
+    task = Task(SUITE.problems(domain, "validation")[0])
+    found = Lookahead()(task, task.init)
+    states = {each.state for each in found}
+    assert {each.state for each in one_step(task, task.init)} - {task.init} <= states
+    assert len(states) == len(found)
+    for place, each in enumerate(found):
+        assert replay(task, each.actions)[-1] == each.state
+        if each.parent is None:
+            assert len(each.actions) == 1
+        else:
+            assert each.parent < place
+            assert found[each.parent].actions == each.actions[:-1]
+
+
+def test_sussmans_anomaly_needs_three_jumps(three_blocks):
+    """c on a; wanted: a on b on c. Every goal atom has width 1, their order does not."""
+    reached, jumps = {three_blocks.init}, 0
+    while not any(map(three_blocks.is_goal, reached)):
+        reached |= {each.state for state in reached for each in Lookahead()(three_blocks, state)}
+        jumps += 1
+    assert jumps == 3
+
+
+def test_a_layer_keeps_those_with_more_of_the_goal():
+    """Three towers could grow; one candidate a layer is expanded, and it is the one with the goal atom."""
+    on_table = " ".join(f"(ontable {name}) (clear {name})" for name in "abcd")
+    task = Task(blocks_problem("a b c d", on_table, "(on d c)"))
+    expanded = {each.parent for each in Lookahead(layer=1)(task, task.init) if each.parent is not None}
+    whole = {each.parent for each in Lookahead()(task, task.init) if each.parent is not None}
+    assert len(expanded) < len(whole)
+    # The first layer is tied at no goal atom: the first seen is kept, (pick-up a).
+    assert min(expanded) == 0
+    text = blocks_problem("a b c d", on_table, "(holding d)")
+    task = Task(text)
+    found = Lookahead(layer=1)(task, task.init)
+    assert {plans([found[parent]])[0] for parent in {each.parent for each in found} - {None}} >= {"(pick-up d)"}
+    assert "(pick-up a)" not in {plans([found[each.parent]])[0] for each in found if each.parent is not None}
+
+
+def test_the_number_of_candidates_is_limited_and_settings_are_checked(three_blocks):
+    assert len(Lookahead(states=2)(three_blocks, three_blocks.init)) == 2
+    with pytest.raises(ConfigurationError, match="abstraction is 'deep'; expected one of none, types, base"):
+        Lookahead("deep")
+    with pytest.raises(ConfigurationError, match="lookahead's layer is 0; expected at least 1"):
+        Lookahead(layer=0)
+
+
+def test_dead_ends_and_unreachable_goals_are_outcomes(quick_run):
+    from sgp.methods import get_method
+
+    planner = get_method("contrastive_jumps").load(quick_run("contrastive_jumps", "blocksworld"))
+    never = Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b) (on b a)"))
+    assert planner.solve(never).outcome is Outcome.STUCK
+    text = "(define (problem p) (:domain courier) (:objects v - van) (:init (at v depot)) (:goal (and (closed depot))))"
+    stuck = Task(Problem("p", COURIER, text))
+    assert Lookahead()(stuck, stuck.init) == []
+    assert Planner(RandomSuccessor(1), Lookahead()).solve(stuck).outcome is Outcome.STUCK
+
+
+def test_every_policy_can_jump_within_the_horizon(three_blocks):
+    """Shared by all policies of the house; a jump counts its actions."""
+    rollout = Planner(RandomSuccessor(1), Lookahead()).solve(three_blocks)
+    assert rollout.solved
+    assert len(rollout.plan) > len(rollout.steps)
+    assert Planner(RandomSuccessor(1), Lookahead()).solve(three_blocks, Limit(actions=5)).outcome is Outcome.HORIZON

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from sgp.errors import ConfigurationError
+from sgp.training.contrastive import ContrastiveConfig, fit_contrastive
+
+
+def loss_of(w, config, rows, first, positive, weights):
+    """The loss as its definition says it."""
+    total = 0.0
+    for decision in range(len(first) - 1):
+        part = slice(first[decision], first[decision + 1])
+        psi = rows[part]
+        scores = psi @ w - config.alpha * (psi**2).sum(axis=1)
+        powers = np.exp(scores)
+        total -= weights[decision] * np.log(powers[positive[part]].sum() / powers.sum())
+    return 1000 * total / weights.sum() + 0.5 * config.l2 * w @ w
+
+
+def problem(seed=0, decisions=12, dimension=6):
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(2, 6, size=decisions)
+    first = np.concatenate([[0], np.cumsum(counts)])
+    rows = rng.integers(0, 2, size=(first[-1], dimension)).astype(float)
+    positive = np.zeros(first[-1], bool)
+    for start, end in pairwise(first):
+        positive[start + rng.integers(end - start)] = True
+        positive[start] |= rng.random() < 0.3
+    return rows, first, positive, rng.random(decisions) + 0.1
+
+
+def test_the_minimum_is_one_of_the_defined_loss():
+    config = ContrastiveConfig(alpha=0.05, l2=1.0)
+    rows, first, positive, weights = problem()
+    w, facts = fit_contrastive(config, csr_array(rows), first, positive, weights)
+    value = loss_of(w, config, rows, first, positive, weights)
+    assert value == pytest.approx(facts["loss"], rel=1e-9)
+    for axis in range(len(w)):  # no step along an axis is better
+        for step in (-1e-3, 1e-3):
+            moved = w.copy()
+            moved[axis] += step
+            assert loss_of(moved, config, rows, first, positive, weights) > value - 1e-6
+
+
+def test_what_can_be_separated_is_ranked_first():
+    rng = np.random.default_rng(3)
+    wanted = rng.normal(size=8)
+    rows = rng.integers(0, 2, size=(200, 8)).astype(float)
+    first = np.arange(0, 201, 5)
+    positive = np.zeros(200, bool)
+    for start in first[:-1]:
+        positive[start + np.argmax(rows[start : start + 5] @ wanted)] = True
+    config = ContrastiveConfig(l2=0.01)
+    w, _ = fit_contrastive(config, csr_array(rows), first, positive, np.ones(40))
+    scores = rows @ w - config.alpha * (rows**2).sum(axis=1)
+    right = [positive[start + np.argmax(scores[start : start + 5])] for start in first[:-1]]
+    assert np.mean(right) > 0.9
+
+
+def test_weights_of_decisions_count_and_settings_are_checked():
+    rows = csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    positive = np.array([True, False, False, True])  # two decisions that contradict each other
+    w, _ = fit_contrastive(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([3.0, 1.0]))
+    assert w[0] > w[1]
+    w, _ = fit_contrastive(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([1.0, 3.0]))
+    assert w[0] < w[1]
+    with pytest.raises(ConfigurationError, match="contrastive alpha is 0; expected above 0"):
+        ContrastiveConfig(alpha=0)
+    with pytest.raises(ConfigurationError, match="contrastive iterations is 0; expected at least 1"):
+        ContrastiveConfig(iterations=0)
