@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
-from sgp.api import TEST_SPLITS, load_planner
+from sgp.api import load_planner
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.planner import Planner
 from sgp.progress import track
@@ -86,7 +86,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--json", type=Path, help="write the figures here")
     parser.add_argument("--domains", default="blocksworld,gripper,logistics,visitall")
-    parser.add_argument("--splits", default=",".join(TEST_SPLITS))
+    parser.add_argument("--splits", default="validation,interpolation,extrapolation")
     parser.add_argument("--limit", type=int, help="only this many problems of each split")
     options = parser.parse_args()
 

@@ -32,7 +32,6 @@ from sgp.planning.task import Task
 from sgp.progress import progress
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
-TEST_SPLITS = ("validation", "interpolation", "extrapolation")
 
 
 def cores() -> int:
@@ -108,11 +107,11 @@ class Evaluation:
 def evaluate(
     runs: Sequence[Path | str],
     suite: str,
-    splits: Sequence[str] = TEST_SPLITS,
+    splits: Sequence[str] = (),
     jobs: int = 1,
     limit: Limit = NO_LIMIT,
 ) -> Evaluation:
-    """Tries every problem of the splits with every run; plans count where VAL accepts them.
+    """Tries every problem of the splits (all but `train` where none are named) with every run; VAL judges the plans.
 
     A run is tried on the suite's domain with its predicates and actions. Raises DomainMismatch where there is none.
     """
@@ -121,7 +120,7 @@ def evaluate(
     works, subjects = [], []
     for run in opened:
         domain = _domain_for(run, source)
-        for split in (source.split(domain.name, split) for split in splits):
+        for split in source.chosen_splits(domain.name, splits):
             works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit))
             key, note = run.key, _note(run, source)
             subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
@@ -153,13 +152,13 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
         return place_run(run, replace)
 
 
-def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = TEST_SPLITS, jobs: int = 1) -> list[Score]:
+def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (), jobs: int = 1) -> list[Score]:
     """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`)."""
     source = load_suite(suite)
     works = []
     for run in map(open_run, runs):
         domain, key = _domain_for(run, source), run.key
-        for split in (source.split(domain.name, split) for split in splits):
+        for split in source.chosen_splits(domain.name, splits):
             subject = Subject(key.method, key.variant, domain.name, source.name, split, key.seed, _note(run, source))
             works.append((str(run.folder), subject))
     scored: list[Score] = []

@@ -24,7 +24,6 @@ app = typer.Typer(
 )
 Parameters = ParamSpec("Parameters")
 
-ALL_SPLITS = "validation,interpolation,extrapolation"
 SOLVED, NOT_SOLVED, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 Suite = Annotated[str, typer.Option("--suite", help="Bundled or imported suite; see 'sgp list'.")]
@@ -33,7 +32,7 @@ JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores 
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
 Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
-Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas.")]
+Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas; all but train where left out.")]
 DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
 
@@ -73,6 +72,10 @@ def _console() -> Any:
     from rich.console import Console
 
     return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in text.split(",") if word]
 
 
 def _overrides(settings: list[str] | None) -> dict[str, str]:
@@ -206,7 +209,7 @@ def experts(
     stages = (replace(OPTIMAL, seconds=optimal_seconds), replace(SATISFICING, seconds=satisficing_seconds))
     source = load_suite(suite)
     for name in [source.domain(domain).name] if domain else source.domains:
-        for split in splits.split(",") if splits else source.domain(name).splits:
+        for split in _words(splits) or source.domain(name).splits:
             plans = expert_plans(source, name, split, stages, _jobs(jobs), retry)
             solved = [plan for plan in plans.values() if plan.plan is not None]
             typer.echo(f"{suite}/{name}/{source.split(name, split)}: {len(solved)} of {len(plans)} with a plan")
@@ -280,7 +283,7 @@ def validate(domain: DomainFile, problem: ProblemFile, plan: Annotated[Path, typ
 def evaluate(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
     suite: Suite,
-    splits: Splits = ALL_SPLITS,
+    splits: Splits = "",
     json: JsonFile = None,
     csv: CsvFile = None,
     seconds: Seconds = None,
@@ -291,7 +294,7 @@ def evaluate(
     from sgp import api
     from sgp.evaluation.tables import coverage_sheet, details_sheet, published
 
-    found = api.evaluate(runs, suite, splits.split(","), _jobs(jobs), _limit(seconds, memory))
+    found = api.evaluate(runs, suite, _words(splits), _jobs(jobs), _limit(seconds, memory))
     _write(found.scores, json, csv)
     console = _console()
     console.print(details_sheet(found.scores, f"attempts on {suite}").terminal())
@@ -303,7 +306,7 @@ def evaluate(
 def diagnose(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
     suite: Suite,
-    splits: Splits = ALL_SPLITS,
+    splits: Splits = "",
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
@@ -312,7 +315,7 @@ def diagnose(
     from sgp import api
     from sgp.evaluation.diagnostics import diagnostics_sheet
 
-    scores = api.diagnose(runs, suite, splits.split(","), _jobs(jobs))
+    scores = api.diagnose(runs, suite, _words(splits), _jobs(jobs))
     _write(scores, json, csv)
     _console().print(diagnostics_sheet(scores).terminal())
 
@@ -329,7 +332,7 @@ def grid(
         ),
     ] = "",
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas; deterministic variants take the first.")] = "",
-    splits: Splits = ALL_SPLITS,
+    splits: Splits = "",
     baselines: Annotated[
         bool, typer.Option("--baselines", help="Also the classical planners, whose results are kept.")
     ] = False,
@@ -348,15 +351,15 @@ def grid(
 
     cells = grid.grid_cells(
         suite,
-        [name for name in domains.split(",") if name],
+        _words(domains),
         grid.parse_variants(variants) if variants else None,
         grid.parse_seeds(seeds) if seeds else grid.SEEDS,
-        splits.split(","),
+        _words(splits),
         _overrides(settings),
     )
     results = grid.run_grid(cells, _jobs(jobs), again, diagnostics)
     if baselines:
-        results += grid.baseline_results(suite, sorted({cell.domain for cell in cells}), splits.split(","), _jobs(jobs))
+        results += grid.baseline_results(suite, sorted({cell.domain for cell in cells}), _words(splits), _jobs(jobs))
     for path in results.write(out):
         typer.echo(path)
 
@@ -412,13 +415,13 @@ def table(
     ours = [score for path in scores for score in read_scores(path)] if scores else measured()
     ours = [score for score in ours if score.suite == suite]
     theirs = published("state-centric")
-    sheets = [paper_sheet(number, ours, theirs, load_suite(suite), splits.split(",") if splits else ())]
+    sheets = [paper_sheet(number, ours, theirs, load_suite(suite), _words(splits))]
     if notes:
         sheets.append(notes_sheet("state-centric"))
     printed = [score for score in theirs if score.table == str(number)]
     _write([*ours, *printed], json, csv)
     if svg is not None:
-        write_text(svg, coverage_figure(ours, printed, splits.split(",") if splits else ()))
+        write_text(svg, coverage_figure(ours, printed, _words(splits)))
     for sheet in sheets:
         if markdown:
             typer.echo(sheet.markdown(), nl=False)

@@ -6,7 +6,7 @@ import time
 
 from rich.console import Console
 
-from sgp.api import TEST_SPLITS, Evaluation, evaluate, train
+from sgp.api import Evaluation, evaluate, train
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.evaluation.scores import write_scores
@@ -14,7 +14,12 @@ from sgp.evaluation.tables import coverage_sheet, published
 from sgp.progress import track
 
 SUITE = "state-centric"
-METHODS = (("state-centric", "wl-xgboost-delta"), ("zero-change", "wl"), ("random-successor", "unvisited"))
+METHODS = (
+    ("contrastive_jumps", "iw"),
+    ("state-centric", "wl-xgboost-delta"),
+    ("zero-change", "wl"),
+    ("random-successor", "unvisited"),
+)
 
 
 def run_demo(jobs: int, console: Console) -> Evaluation:
@@ -28,7 +33,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     runs = [train(method, domain, SUITE, variant, jobs=jobs).folder for method, variant, domain in track(work, "train")]
     trained = time.perf_counter()
     console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
-    found = evaluate(runs, SUITE, TEST_SPLITS, jobs)
+    found = evaluate(runs, SUITE, jobs=jobs)
     solved = sum(each.solved for tried in found.attempts.values() for each in tried)
     file = home() / "demo" / "scores.json"
     write_scores(file, found.scores)

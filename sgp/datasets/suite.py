@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -78,6 +78,12 @@ class Suite:
         if len(endings) == 1:
             return endings[0]
         raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; it has {', '.join(splits)}")
+
+    def chosen_splits(self, domain: str, splits: Sequence[str]) -> tuple[str, ...]:
+        """The full names of splits, each once; every split but `train` where none are named."""
+        names = list(self.domain(domain).splits)
+        chosen = splits or [name for name in names if name != "train"] or names
+        return tuple(dict.fromkeys(self.split(domain, split) for split in chosen))
 
     def domain_pddl(self, domain: str) -> str:
         """The text of a domain's file."""

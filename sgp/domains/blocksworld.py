@@ -110,6 +110,7 @@ DOMAIN = Domain(
                 for n, count in {9: 3, 10: 3, 11: 2, 12: 3, 13: 2, 14: 2, 15: 2, 16: 2, 17: 1}.items()
                 for _ in range(count)
             ],
-        }
+        },
+        "harder": {f"{n}-blocks": [{"blocks": n}] * 5 for n in (20, 34, 50, 100)},
     },
 )

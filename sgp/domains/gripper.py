@@ -68,6 +68,7 @@ DOMAIN = Domain(
             "validation": [{"balls": n} for n in (9, 10)],
             "interpolation": [{"balls": n} for n in (3, 5, 7)],
             "extrapolation": [{"balls": n} for n in range(12, 43, 2)],
-        }
+        },
+        "harder": {f"{n}-balls": [{"balls": n}] * 5 for n in (84, 150)},
     },
 )

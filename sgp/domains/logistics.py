@@ -87,6 +87,11 @@ def _split(*groups: tuple[int, int, int, int]) -> list[dict[str, int]]:
     ]
 
 
+def _harder(cities: int, locations: int, packages: int) -> list[dict[str, int]]:
+    """Five problems in which every package has a goal."""
+    return [{"cities": cities, "locations": locations, "airplanes": (cities + 3) // 4, "packages": packages}] * 5
+
+
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
     """A package or vehicle is at location j, or -j inside vehicle j (state-centric, Table 6)."""
     return {
@@ -130,6 +135,13 @@ DOMAIN = Domain(
                     for goals in range(least, least + 3)
                 )
             ),
-        }
+        },
+        # More of everything, then cities of another structure than in training.
+        "harder": {
+            "8-cities": _harder(8, 2, 30),
+            "12-cities": _harder(12, 2, 60),
+            "4-locations": _harder(5, 4, 25),
+            "6-locations": _harder(5, 6, 40),
+        },
     },
 )

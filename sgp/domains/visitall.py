@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 
 import numpy as np
@@ -21,23 +21,50 @@ UNTYPED = """\
 """
 
 
-def generate(rng: np.random.Generator, width: int, height: int, start: int | None = None) -> str:
-    """A grid of `width` x `height` cells, all to be visited, from cell `start` (row by row; None: a random one)."""
-    cells = [f"c{x}-{y}" for y in range(height) for x in range(width)]
+def generate(rng: np.random.Generator, width: int, height: int, start: int | None = None, holes: int = 0) -> str:
+    """A grid of `width` x `height` cells, all to be visited, from cell `start` (row by row; None: a random one).
+
+    `holes` cells, drawn one after the other, are left out; what remains is connected.
+    """
+    there = [(x, y) for y in range(height) for x in range(width)]
+    for _ in range(holes):
+        there.remove(_removable(rng, there))
+    cells = [f"c{x}-{y}" for x, y in there]
     first = cells[int(rng.integers(len(cells))) if start is None else start]
+    inside = set(there)
     connected = [
         f"(connected c{x}-{y} c{x + dx}-{y + dy})"
         for x, y in product(range(width), range(height))
-        for dx, dy in ((1, 0), (-1, 0), (0, 1), (0, -1))
-        if 0 <= x + dx < width and 0 <= y + dy < height
+        for dx, dy in _STEPS
+        if {(x, y), (x + dx, y + dy)} <= inside
     ]
     init = [*(f"(place {cell})" for cell in cells), *connected, f"(at-robot {first})", f"(visited {first})"]
     goal = [f"(visited {cell})" for cell in cells]
     return problem_pddl(f"visitall-{width}x{height}-{first}", "visitall", cells, init, goal)
 
 
-def _inside(width: int, height: int, start: int | None = None) -> bool:
-    return start is None or start < width * height
+_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
+
+
+def _removable(rng: np.random.Generator, there: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """A random cell without which the others stay connected."""
+    places: list[int] = rng.permutation(len(there)).tolist()
+    for place in places:
+        rest = set(there) - {there[place]}
+        reached = {next(iter(sorted(rest)))}
+        border = list(reached)
+        while border:
+            x, y = border.pop()
+            new = {(x + dx, y + dy) for dx, dy in _STEPS} & rest - reached
+            reached |= new
+            border += new
+        if reached == rest:
+            return there[place]
+    raise AssertionError("a connected grid of two cells or more has a cell that can be left out")
+
+
+def _inside(width: int, height: int, start: int | None = None, holes: int = 0) -> bool:
+    return holes < width * height and (start is None or start < width * height - holes)
 
 
 _LONGEST_SIDE = 11  # the largest published grid has 11 x 11 cells
@@ -73,10 +100,10 @@ DOMAIN = Domain(
     aliases=("visitall-from-everywhere",),
     models={"untyped": UNTYPED},
     sizes=Sizes(
-        bounds={"width": (1, None), "height": (1, None), "start": (0, None)},
-        count=lambda width, height, start=None: width * height,
+        bounds={"width": (1, None), "height": (1, None), "start": (0, None), "holes": (0, None)},
+        count=lambda width, height, start=None, holes=0: width * height - holes,
         allowed=_inside,
-        free=frozenset({"start"}),
+        free=frozenset({"start", "holes"}),
     ),
     generator=generate,
     slots=Slots(slot_values, has_global=True),
@@ -87,6 +114,12 @@ DOMAIN = Domain(
             "validation": _grids((18, 20), 24),
             "interpolation": _grids((2, 5, 8, 9, 15), 37),
             "extrapolation": _grids(sorted({w * h for w in range(2, 12) for h in range(2, 12) if w * h > 20}), 219),
-        }
+        },
+        "harder": {
+            "16x16": [{"width": 16, "height": 16}] * 5,
+            "22x22": [{"width": 22, "height": 22}] * 5,
+            "22x22-holes": [{"width": 22, "height": 22, "holes": 60}] * 5,
+            "40x40": [{"width": 40, "height": 40}] * 5,
+        },
     },
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean, pstdev
 
 from sgp.datasets.store import data_folder
@@ -131,23 +131,32 @@ def coverage_sheet(
 ) -> Sheet:
     """Coverage: a line for each of our planners with its published twin below it.
 
-    A section for each domain and a column for each split; for a single split one section with a column for each
-    domain. `all_published` adds the published planners that have no twin here.
+    A section for each domain and a column for each split (of its own where the domains' splits differ); for a single
+    split one section with a column for each domain. `all_published` adds the published planners that have no twin here.
     """
     places = {
         domain: [split for split in found if not splits or split in splits]
         for domain, found in domains_and_splits(ours).items()
     }
     names = list(dict.fromkeys(split for found in places.values() for split in found))
+    rows: list[Row] = []
+    headings: tuple[str, ...]
     if len(names) == 1:
         headings = ("planner", *places)
-        sections = [(names[0], [(domain, names[0]) for domain in places])]
+        rows += _section(names[0], [(domain, names[0]) for domain in places], ours, theirs, all_published)
+    elif len(names) > max(map(len, places.values()), default=0):
+        # Every domain has splits of its own: each section names them.
+        width = max(map(len, places.values()))
+        headings = ("planner", *[""] * width)
+        for domain, found in places.items():
+            first, *others = _section(domain, [(domain, split) for split in found], ours, theirs, all_published)
+            titles = (f"{split}, {count}" for split, count in zip(found, first.words[1:], strict=True))
+            lines = [replace(first, words=(domain, *titles)), *others]
+            rows += [replace(row, words=row.words + ("",) * (width + 1 - len(row.words))) for row in lines]
     else:
         headings = ("planner", *names)
-        sections = [(domain, [(domain, split) for split in names]) for domain in places]
-    rows: list[Row] = []
-    for name, columns in sections:
-        rows += _section(name, columns, ours, theirs, all_published)
+        for domain in places:
+            rows += _section(domain, [(domain, split) for split in names], ours, theirs, all_published)
     caption = f"{READING} {OTHER_INSTANCES}" if any(row.published for row in rows) else READING
     return Sheet(title, headings, tuple(rows), caption)
 

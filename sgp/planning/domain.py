@@ -25,7 +25,8 @@ class Sizes:
 
     `bounds` gives each argument's least and greatest value (None: unbounded), `count` the number of objects
     (constants included), growing with every argument, and `allowed` what else the arguments must satisfy together.
-    `free` are arguments that do not change the number of objects (how many packages have a goal, say).
+    `free` are arguments that may be left out, and that an enumeration of all sizes leaves out (how many packages have
+    a goal, say).
     """
 
     bounds: Mapping[str, tuple[int, int | None]]

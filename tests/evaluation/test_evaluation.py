@@ -192,6 +192,19 @@ def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
     assert coverage_sheet(mine, [], "title", ["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
 
 
+def test_domains_with_splits_of_their_own_name_them():
+    mine = [replace(ours("m", "v", 1.0), split=split, count=5) for split in ("20-blocks", "34-blocks")]
+    mine += [replace(ours("m", "v", 0.0, domain="gripper"), split="84-balls", count=5)]
+    sheet = coverage_sheet(mine, [], "title")
+    assert [row.words for row in sheet.rows] == [
+        ("blocksworld", "20-blocks, n = 5", "34-blocks, n = 5"),
+        ("m v x1", "1.00 [.57, 1.00]", "1.00 [.57, 1.00]"),
+        ("gripper", "84-balls, n = 5", ""),
+        ("m v x1", ".00 [.00, .43]", ""),
+    ]
+    assert sheet.headings == ("planner", "", "")
+
+
 def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked():
     mine, theirs = replace(ours("m", "v", 1.0), count=20), replace(published("m", "v", 0.1), count=20)
     assert coverage_sheet([mine], [theirs], "t").rows[-1].words[-1].endswith(" *")
