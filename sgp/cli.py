@@ -364,6 +364,27 @@ def grid(
         typer.echo(path)
 
 
+@verb("ablate", "sgp ablate --suite state-centric --splits extrapolation")
+def ablate(
+    method: Annotated[str, typer.Option(help="Method that describes its ablations.")] = "contrastive_jumps",
+    suite: Suite = "state-centric",
+    domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
+    splits: Splits = "",
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Show what each ingredient of a method contributes; goes on where it was interrupted."""
+    from sgp import grid
+    from sgp.evaluation.tables import coverage_sheet
+
+    cells = grid.ablation_cells(suite, method, _words(domains), seed, _words(splits))
+    results = grid.run_grid(cells, _jobs(jobs))
+    _write(results.scores, json, csv)
+    _console().print(coverage_sheet(results.scores, (), f"ablation of {method} on {suite}").terminal())
+
+
 @verb("report", "sgp report --scores results/scores-state-centric.csv --attempts results/attempts-state-centric.csv")
 def report(
     scores: Annotated[

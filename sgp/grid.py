@@ -22,7 +22,7 @@ from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
 from sgp.evaluation.coverage import Attempt, Subject
 from sgp.evaluation.scores import Score, write_scores
 from sgp.files import read_json, write_json
-from sgp.methods import configure, get_method, has_setting
+from sgp.methods import ablations, configure, get_method, has_setting
 from sgp.progress import progress
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
@@ -120,6 +120,19 @@ def grid_cells(
     if set(settings) - used:
         raise ConfigurationError(f"no method of the grid has the setting '{min(set(settings) - used)}'")
     return cells
+
+
+def ablation_cells(
+    suite: str, method: str, domains: Sequence[str] = (), seed: int = SEEDS[0], splits: Sequence[str] = ()
+) -> list[Cell]:
+    """A method's default variant as it is, then with one ingredient changed at a time."""
+    learner = get_method(method)
+    default = {learner.key: [next(iter(learner.variants))]}
+    return [
+        cell
+        for overrides in ({}, *ablations(learner))
+        for cell in grid_cells(suite, domains, default, (seed,), splits, overrides)
+    ]
 
 
 def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False, diagnostics: bool = False) -> Results:

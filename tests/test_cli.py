@@ -18,7 +18,7 @@ from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table",
-         "diagnose", "grid", "report", "export"]  # fmt: skip
+         "diagnose", "grid", "report", "export", "ablate"]  # fmt: skip
 runner = CliRunner()
 
 
@@ -124,7 +124,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        (["train", "--domain", "gripper", "--suite", "nope"], "unknown suite 'nope'; expected one of state-centric"),
+        (["train", "--domain", "gripper", "--suite", "nope"], "unknown suite 'nope'; expected one of harder, state-centric"),
         (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; it has blocksworld"),
         (["train", "--method", "nope", "--domain", "gripper", "--suite", "state-centric"], "unknown method 'nope'"),
         (["train", "--domain", "gripper", "--suite", "state-centric", "--variant", "x"], "no variant 'x'"),
@@ -187,11 +187,36 @@ def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
     assert (files / "t.svg").read_text().startswith("<svg")
 
 
-def test_table_shows_the_committed_measurements():
-    code, out, _ = call("table", "1")
-    assert code == 0
+def test_tables_show_the_committed_measurements():
+    for number, words in (("1", "symt-ed regrounding, published"), ("3", "1,552,942"), ("4", "CodeT5"), ("5", "207")):
+        code, out, _ = call("table", number, "--notes")
+        assert code == 0
+        assert words in out
+        assert "N + 1" in out  # among the disagreements
     for domain in ("blocksworld", "gripper", "logistics", "visitall"):
-        assert domain in out
+        assert domain in call("table", "1", "--splits", "extrapolation")[1]
+
+
+def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
+    code, out, _ = call(
+        "grid", "--domains", "gripper", "--variants", "zero-change,contrastive_jumps:one-step", "--splits",
+        "interpolation", "--baselines", "--diagnostics", "--jobs", 1, "--out", tmp_path,
+    )  # fmt: skip
+    assert code == 0
+    scores, attempts = out.split()
+    code, out, _ = call("table", "1", "--scores", scores)
+    assert "contrastive_jumps one-step x1" in out
+    assert "fast-downward lama-first x1" in out
+    code, out, _ = call("report", "--scores", scores, "--attempts", attempts, "--out", tmp_path / "report")
+    assert (code, out.strip()) == (0, str(tmp_path / "report" / "report.html"))
+    run = sgp.list_runs()[0]
+    code, _, _ = call("export", run.folder, "--out", tmp_path / "run.zip")
+    assert code == 0
+    code, out, _ = call("import", tmp_path / "run.zip")
+    assert (code, out.strip()) == (0, str(run.folder))
+    code, out, _ = call("diagnose", run.folder, "--suite", "state-centric", "--splits", "validation", "--jobs", 1)
+    assert code == 0
+    assert "top-1" in out
 
 
 def test_generate_import_experts_and_list(home, tmp_path):

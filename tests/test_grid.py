@@ -15,14 +15,16 @@ import sgp
 from sgp.datasets.experts import kept_plans
 from sgp.errors import ConfigurationError, InputError
 from sgp.evaluation.attempts import read_attempts
-from sgp.grid import baseline_results, grid_cells, parse_seeds, parse_variants, run_grid
+from sgp.grid import ablation_cells, baseline_results, grid_cells, parse_seeds, parse_variants, run_grid
 
 TIMES = {"seconds", "training_seconds"}
 
 
 def test_the_published_grid_runs_deterministic_variants_once():
     cells = grid_cells("state-centric")
-    assert len(cells) == 4 * (4 * 3 + 4 + 1 + 3)  # domains; LSTM with three seeds, XGBoost, zero change, random
+    assert len(cells) == 4 * (
+        4 * 3 + 4 + 1 + 3 + 3
+    )  # domains; LSTM, three seeds each, XGBoost, zero change, random, jumps
     assert {cell.seed for cell in cells if cell.method == "random-successor"} == {13, 14, 15}
     assert {cell.seed for cell in cells if "xgboost" in cell.variant or cell.method == "zero-change"} == {13}
     assert len({cell.file for cell in cells}) == len(cells)
@@ -93,6 +95,17 @@ def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
     assert covered == {"astar-lmcut": 1.0, "lama-first": 1.0}
     lengths = [(row.length, row.expert_length) for row in results.attempts if row.variant == "astar-lmcut"]
     assert all(length == expert for length, expert in lengths)  # both optimal
+
+
+def test_an_ablation_changes_one_ingredient_at_a_time(home):
+    cells = ablation_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"])
+    assert cells[0].overrides == ()
+    assert len({cell.overrides for cell in cells}) == len(cells) >= 10
+    some = [cell for cell in cells if cell.overrides in ((), (("candidates", "one-step"),))]
+    covered = [score for score in run_grid(some).scores if score.metric == "coverage"]
+    assert {score.variant for score in covered} == {"iw", "iw+candidates=one-step"}
+    with pytest.raises(InputError, match="method zero-change describes no ablations; expected one of contrastive_jump"):
+        ablation_cells("state-centric", "zero-change")
 
 
 def without_times(folder):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 from statistics import mean
+from typing import Any
 
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
@@ -12,7 +13,7 @@ from plotly.subplots import make_subplots
 from sgp.evaluation.attempts import AttemptRow
 from sgp.evaluation.diagnostics import METRICS
 from sgp.evaluation.scores import Score, wilson
-from sgp.evaluation.tables import Planner, cell, domains_and_splits, planners_of, select
+from sgp.evaluation.tables import Planner
 
 # Okabe and Ito's palette, safe for the colour-blind; told apart by symbol as well.
 _COLOURS = (
@@ -28,6 +29,9 @@ _COLOURS = (
     "#bcbd22",
 )
 _SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up", "triangle-down", "star", "hexagon", "pentagon")
+
+
+_SHOWN = 4  # planners that a plot shows at first; a click in the legend shows the others
 
 
 def _style(number: int) -> tuple[str, str]:
@@ -51,60 +55,34 @@ def _finish(figure: go.Figure, title: str, height: int = 420) -> go.Figure:
     return figure
 
 
-def _panels(domains: Sequence[str], x: str, y: str) -> go.Figure:
+def _panels(domains: Sequence[str], x: str, y: str, gap: float = 0.1) -> go.Figure:
     """A panel for each domain, two in a row."""
     columns = min(2, max(1, len(domains)))
     lines = -(-len(domains) // columns)
     figure = make_subplots(
-        lines, columns, subplot_titles=[escape(name) for name in domains], vertical_spacing=0.3 / lines
+        lines,
+        columns,
+        subplot_titles=[escape(name) for name in domains],
+        vertical_spacing=0.3 / lines,
+        horizontal_spacing=gap,
     )
     figure.update_xaxes(title_text=x)
     figure.update_yaxes(title_text=y)
     return figure
 
 
+def _legend(number: int, name: str, panel: int) -> dict[str, Any]:
+    """The entry of a planner in the legend, one for all panels."""
+    return {
+        "name": escape(name),
+        "legendgroup": str(number),
+        "showlegend": panel == 0,
+        "visible": True if number < _SHOWN else "legendonly",
+    }
+
+
 def _place(number: int) -> dict[str, int]:
     return {"row": number // 2 + 1, "col": number % 2 + 1}
-
-
-def coverage_by_split(ours: Sequence[Score], theirs: Sequence[Score] = ()) -> go.Figure:
-    """Coverage with 95 % Wilson intervals: a panel for each domain, a group for each split (Figures 2 to 4)."""
-    places = domains_and_splits(ours)
-    figure = _panels(list(places), "", "coverage")
-    planners = planners_of([*ours, *theirs])
-    for number, planner in enumerate(planners):
-        colour, _ = _style(number)
-        for panel, (domain, splits) in enumerate(places.items()):
-            cells = [cell(select([*ours, *theirs], planner, domain, split)) for split in splits]
-            shown = [(split, each) for split, each in zip(splits, cells, strict=True) if each is not None]
-            figure.add_trace(
-                go.Bar(
-                    name=_name(planner),
-                    legendgroup=str(number),
-                    showlegend=panel == 0,
-                    x=[escape(split) for split, _ in shown],
-                    y=[each.value for _, each in shown],
-                    error_y={
-                        "type": "data",
-                        "symmetric": False,
-                        "array": [each.interval[1] - each.value for _, each in shown],
-                        "arrayminus": [each.value - each.interval[0] for _, each in shown],
-                        "thickness": 1,
-                    },
-                    customdata=[each.count for _, each in shown],
-                    hovertemplate="%{x}: %{y:.2f}, n = %{customdata}",
-                    marker={"color": colour, "pattern": {"shape": "/" if planner.paper else ""}},
-                ),
-                **_place(panel),
-            )
-    figure.update_yaxes(range=[0, 1.05])
-    return _finish(
-        figure, "Coverage by split, with 95 % Wilson intervals (hatched: published)", 380 * -(-len(places) // 2)
-    )
-
-
-def _name(planner: Planner) -> str:
-    return escape(planner.title + (", published" if planner.paper else ""))
 
 
 def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
@@ -123,7 +101,6 @@ def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
             # Seeds try the same problems: the interval is that of one seed's number.
             seeds = max(1, len({row.seed for row in own if row.domain == domain}))
             bounds = [wilson(rate, len(solved[size]) // seeds) for rate, size in zip(rates, sizes, strict=True)]
-            group = {"legendgroup": str(number), **_hover(name)}
             figure.add_trace(
                 go.Scatter(
                     x=sizes + sizes[::-1],
@@ -131,9 +108,8 @@ def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
                     fill="toself",
                     fillcolor=_clear(colour),
                     line={"width": 0},
-                    legendgroup=str(number),
-                    showlegend=False,
                     hoverinfo="skip",
+                    **{**_legend(number, name, panel), "showlegend": False},
                 ),
                 **_place(panel),
             )
@@ -146,17 +122,12 @@ def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
                     mode="lines+markers",
                     line={"color": colour},
                     marker={"symbol": symbol},
-                    showlegend=panel == 0,
-                    **group,
+                    **_legend(number, name, panel),
                 ),
                 **_place(panel),
             )
     figure.update_yaxes(range=[-0.03, 1.05])
     return _finish(figure, "Coverage over size, with the band of 95 % Wilson intervals", 380 * -(-len(domains) // 2))
-
-
-def _hover(name: str) -> dict[str, str]:
-    return {"name": escape(name)}
 
 
 def _by_planner(rows: Iterable[AttemptRow]) -> dict[str, list[AttemptRow]]:
@@ -187,9 +158,7 @@ def plan_lengths(rows: Sequence[AttemptRow]) -> go.Figure:
                     hovertemplate="%{text}: %{y} actions, expert %{x}",
                     mode="markers",
                     marker={"color": colour, "symbol": symbol, "opacity": 0.6},
-                    legendgroup=str(number),
-                    showlegend=panel == 0,
-                    **_hover(name),
+                    **_legend(number, name, panel),
                 ),
                 **_place(panel),
             )
@@ -227,9 +196,7 @@ def solved_over_time(rows: Sequence[AttemptRow]) -> go.Figure:
                     mode="lines",
                     line={"color": colour, "shape": "hv"},
                     hovertemplate="%{y:.2f} within %{x:.3f} s",
-                    legendgroup=str(number),
-                    showlegend=panel == 0,
-                    **_hover(name),
+                    **_legend(number, name, panel),
                 ),
                 **_place(panel),
             )
@@ -241,7 +208,7 @@ def solved_over_time(rows: Sequence[AttemptRow]) -> go.Figure:
 def outcomes(rows: Sequence[AttemptRow]) -> go.Figure:
     """How attempts ended: the share of each outcome."""
     domains = list(dict.fromkeys(row.domain for row in rows))
-    figure = _panels(domains, "share of attempts", "")
+    figure = _panels(domains, "share of attempts", "", gap=0.25)  # names stand between the panels
     kinds = sorted({row.outcome for row in rows}, key=lambda outcome: (outcome.value != "solved", outcome.value))
     for number, kind in enumerate(kinds):
         for panel, domain in enumerate(domains):
@@ -284,9 +251,7 @@ def diagnostic(scores: Sequence[Score], metric: str, title: str) -> go.Figure:
                     x=[escape(split) for split in values],
                     y=[mean(each) for each in values.values()],
                     marker={"color": _style(number)[0]},
-                    legendgroup=str(number),
-                    showlegend=panel == 0,
-                    **_hover(name),
+                    **_legend(number, name, panel),
                 ),
                 **_place(panel),
             )
@@ -312,9 +277,7 @@ def diagnostic_over_size(scores: Sequence[Score], metric: str, title: str) -> go
                     mode="lines+markers",
                     line={"color": colour},
                     marker={"symbol": symbol},
-                    legendgroup=str(number),
-                    showlegend=panel == 0,
-                    **_hover(name),
+                    **_legend(number, name, panel),
                 ),
                 **_place(panel),
             )

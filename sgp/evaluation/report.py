@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.diagnostics import METRICS, diagnostics_sheet
+from sgp.evaluation.figures import coverage_figure
 from sgp.evaluation.scores import Score, write_scores
 from sgp.evaluation.sheets import Sheet
 from sgp.evaluation.tables import Planner, coverage_sheet, details_sheet
@@ -90,7 +91,8 @@ def _page(scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
-        f"<body><h1>{escape(title)}</h1><p>Written {date.today()}. {len(rows)} attempts.</p>"
+        f"<body><h1>{escape(title)}</h1><p>Written {date.today()}. {len(rows)} attempts. "
+        "A click on a name in a legend shows or hides a planner.</p>"
         f"<nav>{links}</nav>\n{body}</body></html>\n"
     )
 
@@ -103,19 +105,24 @@ def _sections(
 
     shown = _Shown()
     if any(not row.solved for row in rows):
-        yield "Unsolved", shown(plots.outcomes(rows)) + failures_sheet(rows).html()
+        yield "Unsolved", shown(plots.outcomes(rows)) + _folded(failures_sheet(rows))
     sheet = coverage_sheet(scores, theirs, "Coverage", all_published=True)
-    yield "Coverage", shown(plots.coverage_by_split(scores, theirs)) + sheet.html()
+    yield "Coverage", coverage_figure(scores, theirs) + _folded(sheet)
     if rows:
         yield "Size", shown(plots.coverage_over_size(rows))
         yield "Plan length", shown(plots.plan_lengths(rows))
         yield "Time", shown(plots.solved_over_time(rows))
     if any(score.metric in METRICS for score in scores):
         figures = "".join(map(shown, plots.diagnostic_plots(scores)))
-        yield "Diagnostics", diagnostics_sheet(scores).html() + figures
-    yield "Details", details_sheet(scores, "Attempts").html()
+        yield "Diagnostics", _folded(diagnostics_sheet(scores)) + figures
+    yield "Details", _folded(details_sheet(scores, "Attempts"))
     notes = sorted({score.note for score in scores if score.note})
     yield "Measured", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+
+
+def _folded(sheet: Sheet) -> str:
+    """A table that opens with a click: pictures first."""
+    return f"<details><summary>{escape(sheet.title)}, {len(sheet.rows)} lines</summary>\n{sheet.html()}</details>\n"
 
 
 class _Shown:

@@ -73,6 +73,15 @@ def configure(method: Method, variant: str | None, overrides: Mapping[str, str] 
     return name, config
 
 
+def ablations(method: Method) -> tuple[Mapping[str, str], ...]:
+    """Overrides of the default variant, one ingredient changed in each. Raises InputError for a method without any."""
+    found = getattr(method, "ablations", ())
+    if not found:
+        known = ", ".join(each.key for each in all_methods() if hasattr(each, "ablations"))
+        raise InputError(f"method {method.key} describes no ablations; expected one of {known}")
+    return tuple(found)
+
+
 def has_setting(config: Any, path: str) -> bool:
     """Whether a configuration has the field `path`, dots leading into nested configurations."""
     head, _, rest = path.partition(".")

@@ -109,6 +109,23 @@ class ContrastiveJumps:
         "aiw": ContrastiveJumpsConfig("aiw"),
     }
 
+    ablations: Sequence[Mapping[str, str]] = (
+        {"candidates": "one-step"},
+        {"candidates": "aiw"},
+        {"candidates": "base-aiw"},
+        {"embedding.closed_atoms": "0"},
+        {"embedding.open_atoms": "0"},
+        {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
+        {"embedding.open_atoms": "2"},
+        {"embedding.iterations": "0"},
+        {"embedding.iterations": "1"},
+        {"embedding.iterations": "3"},
+        {"loss.alpha": "0.1"},
+        {"loss.alpha": "1.0"},
+        {"loss.l2": "0.02"},
+        {"loss.l2": "0.5"},
+    )
+
     def deterministic(self, config: ContrastiveJumpsConfig) -> bool:
         """Nothing is drawn; the loss is minimised from zero."""
         return True

@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 from collections import Counter
 
+import numpy as np
 import pytest
 
 import sgp
@@ -81,6 +82,31 @@ def test_the_bundled_suite_is_what_its_seed_generates(tmp_path):
     assert (tmp_path / "state-centric" / "suite.toml").read_text() == (SUITE.folder / "suite.toml").read_text()
 
 
+def test_the_harder_suite_is_what_its_seed_generates(tmp_path):
+    """One domain of it: 150 equal balls and grids of 1600 cells take minutes to compare up to renaming."""
+    from sgp.datasets.generation import _generate_domain
+
+    again = _generate_domain("harder", get_domain("logistics"), tmp_path / "logistics", SUITE_SEED)
+    assert again == sgp.load_suite("harder").domains["logistics"]
+    assert {len(entries) for entries in again.splits.values()} == {5}
+
+
+def test_grids_with_holes_stay_connected():
+    rng = np.random.default_rng(3)
+    task = Task(Problem("holes", get_domain("visitall").models["untyped"],
+                        get_domain("visitall").generate(rng, width=4, height=4, holes=9)))  # fmt: skip
+    assert task.size == 7
+    edges = {atom.objects for atom in task.static_atoms if atom.predicate == "connected"}
+    reached, border = set(), [task.objects[0].name]
+    while border:
+        cell = border.pop()
+        reached.add(cell)
+        border += [there for here, there in edges if here == cell and there not in reached]
+    assert reached == {thing.name for thing in task.objects}
+    with pytest.raises(ConfigurationError):
+        get_domain("visitall").generate(rng, width=2, height=2, holes=4)
+
+
 def test_canonical_forms_see_through_renaming_and_nothing_else():
     init = "(ontable a) (ontable b) (on c b) (clear a) (clear c)"
     original = canonical_form(Task(blocks_problem("a b c", init, "(on a b)")))
@@ -120,7 +146,7 @@ def test_every_domain_of_a_suite_stands_in_its_domain_file():
 
 
 def test_names_that_do_not_exist_are_answered_with_those_that_do():
-    with pytest.raises(SuiteError, match="unknown suite 'nope'; expected one of state-centric"):
+    with pytest.raises(SuiteError, match="unknown suite 'nope'; expected one of harder, state-centric"):
         sgp.load_suite("nope")
     with pytest.raises(SuiteError, match="no domain 'sokoban'; it has blocksworld, gripper, logistics, visitall"):
         SUITE.domain("sokoban")
