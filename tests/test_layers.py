@@ -11,7 +11,7 @@ ROOT = Path(sgp.__file__).parent
 
 # From the ground up; rooms of one floor do not import each other.
 FLOORS = [
-    {"errors", "drawing", "files", "progress"},
+    {"errors", "drawing", "files", "progress", "compilation"},
     {"planning"},
     {"encoders", "models", "domains"},
     {"training", "datasets"},

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+import numpy as np
+
 from sgp.errors import ConfigurationError
+from sgp.planning.ground_model import GroundModel, Lists
+from sgp.planning.novelty import novel_states
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Successor, Task
 
@@ -47,6 +52,45 @@ class Lookahead:
 
     def __call__(self, task: Task, state: State) -> Sequence[Successor]:
         """The candidates of a state; none where it is a dead end."""
+        return self._compiled(task, state) if task.mode == "grounded" else self._lifted(task, state)
+
+    def _compiled(self, task: Task, state: State) -> list[Successor]:
+        """Finds what is novel over arrays of all ground actions; only the candidates become states."""
+        model, forms = _ground_model(task, self.abstraction)
+        parents, actions, novel = novel_states(
+            model.needs,
+            model.forbids,
+            model.adds,
+            model.deletes,
+            forms,
+            int(forms.values.max(initial=0)) + 1,
+            model.goal,
+            any(not literal.positive for literal in task.goal),
+            model.atoms,
+            np.array(task.fluents(state), np.int32),
+            self.layer or 0,
+            4 * self.states,
+        )
+        met = {state}
+        found: list[Successor] = []
+        places: list[int | None] = []  # of the generated candidates among those found
+        for parent, number, new in zip(parents.tolist(), actions.tolist(), novel.tolist(), strict=True):
+            before = None if parent < 0 else places[parent]
+            origin, path = (state, ()) if before is None else (found[before].state, found[before].actions)
+            action = model.ground(task, number)
+            after = task.after(origin, action)
+            places.append(None)
+            if after in met or not (new or before is None or task.is_goal(after)):
+                continue
+            met.add(after)
+            places[-1] = len(found)
+            found.append(Successor((*path, *action.actions), after, before))
+            if len(found) >= self.states:
+                break
+        return found
+
+    def _lifted(self, task: Task, state: State) -> list[Successor]:
+        """The same where not all ground actions are known."""
         novelty, goal = _Novelty(task, self.abstraction, state), _Goal(task)
         most = max(len(schema.effect) for schema in task.domain_text.schemas.values())
         met = {state}
@@ -77,6 +121,23 @@ class Lookahead:
         return found
 
 
+_MODELS: weakref.WeakKeyDictionary[Task, dict[Abstraction, tuple[GroundModel, Lists]]] = weakref.WeakKeyDictionary()
+
+
+def _ground_model(task: Task, abstraction: Abstraction) -> tuple[GroundModel, Lists]:
+    """A task's ground model and the novelty forms of its atoms; a memo that dies with the task."""
+    known = _MODELS.setdefault(task, {})
+    if abstraction not in known:
+        model = next((model for model, _ in known.values()), None) or GroundModel(task)
+        novelty = _Novelty(task, abstraction, task.init)
+        numbers: dict[_Form, int] = {}
+        forms = [
+            [numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)] for index in range(model.atoms)
+        ]
+        known[abstraction] = model, Lists.of(forms)
+    return known[abstraction]
+
+
 class _Novelty:
     """What was seen in one search: the indices of atoms, or their abstractions, remembered by index."""
 
@@ -96,8 +157,12 @@ class _Novelty:
             self._seen.update(atoms)
         else:
             for index in atoms:
-                self._seen.update(self._forms.get(index) or self._learn(index))
+                self._seen.update(self.forms(index))
         return len(self._seen) > before
+
+    def forms(self, index: int) -> tuple[_Form, ...]:
+        """What stands for an atom."""
+        return (index,) if self._whole else self._forms.get(index) or self._learn(index)
 
     def _learn(self, index: int) -> tuple[_Form, ...]:
         atom = self._task.fluent(index)

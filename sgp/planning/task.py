@@ -168,6 +168,26 @@ class Task:
             self._fluents[index] = atom
         return atom
 
+    def known_fluents(self) -> dict[Atom, int]:
+        """The index of every fluent atom met so far: in a grounded task, all that can ever be true."""
+        return {
+            self.fluent(atom.get_index()): atom.get_index()
+            for atom in self._native.get_repositories().get_fluent_ground_atoms()
+        }
+
+    def ground(self, action: Action) -> GroundAction:
+        """An action of this task as `applicable` gives it, wherever it is applicable."""
+        schemas, things = self._native_names
+        return self._learned(self._native.ground(schemas[action.name], [things[name] for name in action.objects]))
+
+    @cached_property
+    def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:
+        schemas = {each.get_name(): each for each in self._native.get_domain().get_actions()}
+        return schemas, {each.get_name(): each for each in self._native.get_problem_and_domain_objects()}
+
+    def _learned(self, native: formalism.GroundAction) -> GroundAction:
+        return self._ground_actions.get(native.get_index()) or self._learn(native)
+
     def atoms(self, state: State) -> tuple[Atom, ...]:
         """All atoms true in `state`, static ones first: the one view that every encoder reads."""
         return self.static_atoms + tuple(map(self.fluent, self.fluents(state)))

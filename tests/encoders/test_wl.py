@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import random
-import warnings
 
 import numpy as np
 import pytest
@@ -17,7 +16,6 @@ from wlplan.planning import Problem as WlProblem
 from wlplan.planning import State as WlState
 
 import sgp
-from sgp.encoders import kernels
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.encoders.wl_vocabulary import Vocabulary
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
@@ -223,27 +221,6 @@ def test_configurations_check_themselves(wrong):
 def test_a_vocabulary_needs_states():
     with pytest.raises(ConfigurationError, match="at least one training task"):
         WLEncoder.fit(WLConfig(), [])
-
-
-def test_kernels_compile_in_memory_where_no_cache_can_be_written(monkeypatch):
-    real = kernels.numba.njit
-
-    def njit(**options):
-        if options.get("cache"):
-            raise RuntimeError("cannot cache function: no locator available")
-        return real(**options)
-
-    monkeypatch.setattr(kernels.numba, "njit", njit)
-
-    def double(value):
-        return 2 * value
-
-    with pytest.warns(UserWarning, match="set NUMBA_CACHE_DIR to a writable folder"):
-        assert kernels.compiled(double)(4) == 8
-    monkeypatch.setattr(kernels.numba, "njit", real)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert kernels.compiled(double)(4) == 8
 
 
 def test_collecting_prints_nothing(capfd):

@@ -5,6 +5,7 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.methods.policies import RandomSuccessor
+from sgp.planning.ground_model import GroundModel
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -51,10 +52,11 @@ def naive(task, state, abstraction="none"):
 
 
 @pytest.mark.parametrize("abstraction", ["none", "types", "base"])
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_candidates_are_those_of_the_definition(domain, abstraction):
+def test_candidates_are_those_of_the_definition(domain, mode, abstraction):
     for problem in SUITE.problems(domain, "validation")[:2] + SUITE.problems(domain, "train")[-2:]:
-        task = Task(problem)
+        task = Task(problem, mode)
         state = task.init
         for _ in range(3):
             found = Lookahead(abstraction)(task, state)
@@ -122,6 +124,43 @@ def test_a_layer_keeps_those_with_more_of_the_goal():
     found = Lookahead(layer=1)(task, task.init)
     assert {plans([found[parent]])[0] for parent in {each.parent for each in found} - {None}} >= {"(pick-up d)"}
     assert "(pick-up a)" not in {plans([found[each.parent]])[0] for each in found if each.parent is not None}
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_both_ways_to_search_keep_the_same_layers(domain):
+    problem = SUITE.problems(domain, "extrapolation")[3]
+    tasks = Task(problem, "grounded"), Task(problem, "lifted")
+    grounded, lifted = (plans(Lookahead("types", layer=3)(task, task.init)) for task in tasks)
+    assert grounded == lifted
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_the_ground_model_has_the_applicable_actions_and_their_effects(domain):
+    task = Task(SUITE.problems(domain, "validation")[0])
+    model = GroundModel(task)
+    state = task.init
+
+    def listed(lists, action):
+        return set(lists.values[lists.first[action] : lists.first[action + 1]].tolist())
+
+    for _ in range(6):
+        true = set(task.fluents(state))
+        possible = [n for n in range(len(model.actions)) if listed(model.needs, n) <= true]
+        usable = [n for n in possible if not listed(model.forbids, n) & true]
+        assert [model.actions[n] for n in usable] == [each.actions[0] for each in task.applicable(state)]
+        for n, each in zip(usable, task.applicable(state), strict=True):
+            after = set(task.fluents(task.after(state, each)))
+            assert after == (true - listed(model.deletes, n)) | listed(model.adds, n)
+            assert model.ground(task, n) == each
+        state = task.successors(state)[-1].state
+
+
+def test_a_typed_domain_with_inequality_and_negations_is_grounded(courier):
+    model = GroundModel(courier)
+    names = [str(action) for action in model.actions]
+    assert "(drive v1 depot shop)" in names
+    assert not [name for name in names if name.startswith("(drive") and name.endswith("depot)")]  # never to the depot
+    assert not [name for name in names if name.startswith("(load q1 b1")]  # a bike is no van
 
 
 def test_the_number_of_candidates_is_limited_and_settings_are_checked(three_blocks):

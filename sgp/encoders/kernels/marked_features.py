@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.kernels import compiled
+from sgp.compilation import compiled
 
 Ints = NDArray[np.int32]
 Hashes = NDArray[np.uint64]

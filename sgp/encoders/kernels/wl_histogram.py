@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.kernels import compiled
+from sgp.compilation import compiled
 
 UNSEEN = -1
 Ints = NDArray[np.int32]
