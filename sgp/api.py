@@ -13,10 +13,10 @@ import joblib
 
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
-from sgp.datasets.runs import Run, RunKey, find_run, new_run, open_run
+from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import load_training_data, trajectories
-from sgp.errors import DomainMismatch
+from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.evaluation import diagnostics
 from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
@@ -62,7 +62,7 @@ def train(
     source = load_suite(suite)
     data = load_training_data(source, domain, stages, jobs)
     key = RunKey(learner.key, name, source.name, data.domain, seed)
-    found = None if again else find_run(key)
+    found = None if again else _usable_run(key)
     if found is not None and found.config == asdict(config) and found.record["data"]["sha256"] == data.sha256:
         return found
     facts = {
@@ -78,9 +78,25 @@ def train(
     return run
 
 
-@lru_cache(maxsize=32)
+def _usable_run(key: RunKey) -> Run | None:
+    """The run of the store; None where there is none, or one that is damaged or of another wlplan."""
+    try:
+        run = find_run(key)
+    except StoreError:
+        return None
+    if run is not None and run.record["versions"].get("wlplan") != library_versions().get("wlplan"):
+        return None
+    return run
+
+
 def load_planner(folder: str) -> Planner:
     """The planner of a run's folder, verified."""
+    return _load_planner(folder, open_run(folder).sha256)
+
+
+@lru_cache(maxsize=32)
+def _load_planner(folder: str, sha256: str) -> Planner:
+    """Kept for as long as the folder holds the run of this hash."""
     run = open_run(folder)
     return get_method(run.key.method).load(run)
 
@@ -116,13 +132,13 @@ def evaluate(
     A run is tried on the suite's domain with its predicates and actions. Raises DomainMismatch where there is none.
     """
     source = load_suite(suite)
-    opened = [open_run(folder) for folder in runs]
+    opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
     works, subjects = [], []
     for run in opened:
         domain = _domain_for(run, source)
         for split in source.chosen_splits(domain.name, splits):
             works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit))
-            key, note = run.key, _note(run, source)
+            key, note = run.key, _note(run, source, limit)
             subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
     named = {
@@ -131,8 +147,9 @@ def evaluate(
     scored: dict[str, list[Score]] = {}
     for work, subject, tried in zip(works, subjects, attempts, strict=True):
         scored.setdefault(work.planner, []).extend(scores_of(source, subject, tried))
-    for run in opened:
-        keep_scores(run, scored[str(run.folder)])
+    if limit == NO_LIMIT:
+        for run in opened:
+            keep_scores(run, scored[str(run.folder)])
     return Evaluation(tuple(score for found in scored.values() for score in found), named)
 
 
@@ -148,7 +165,13 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
     where the run does not load here.
     """
     with unpacked_run(Path(file)) as run:
-        get_method(run.key.method).load(run)
+        method = get_method(run.key.method)
+        try:
+            method.load(run)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(
+                f"{file} holds a record that {method.key} cannot load ({error!r}); export it again"
+            ) from error
         return place_run(run, replace)
 
 
@@ -156,7 +179,7 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
     """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`)."""
     source = load_suite(suite)
     works = []
-    for run in map(open_run, runs):
+    for run in map(open_run, dict.fromkeys(map(Path, runs))):
         domain, key = _domain_for(run, source), run.key
         for split in source.chosen_splits(domain.name, splits):
             subject = Subject(key.method, key.variant, domain.name, source.name, split, key.seed, _note(run, source))
@@ -183,11 +206,13 @@ def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> li
     return scores(subject, attempts, expert_lengths(suite, subject.domain, subject.split))
 
 
-def _note(run: Run, suite: Suite) -> str:
+def _note(run: Run, suite: Suite, limit: Limit = NO_LIMIT) -> str:
     """When and where a score of a run is measured."""
     versions = ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
     elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
-    return f"{date.today()}, {cores()} cores, {versions}{elsewhere}"
+    limits = {"actions": limit.actions, "seconds": limit.seconds, "bytes": limit.memory}
+    limited = "".join(f"; at most {most} {name}" for name, most in limits.items() if most is not None)
+    return f"{date.today()}, {cores()} cores, {versions}{elsewhere}{limited}"
 
 
 def _domain_for(run: Run, suite: Suite) -> SuiteDomain:

@@ -49,9 +49,12 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
                 typer.echo(f"sgp: {error}", err=True)
                 raise typer.Exit(FAILED) from error
             except OSError as error:
-                if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+                if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                    typer.echo("sgp: no space left on the disk; free some and run the command again", err=True)
+                elif error.filename is not None:
+                    typer.echo(f"sgp: {error.filename}: {error.strerror}; check the path", err=True)
+                else:
                     raise
-                typer.echo("sgp: no space left on the disk; free some and run the command again", err=True)
                 raise typer.Exit(FAILED) from error
             except KeyboardInterrupt as error:
                 typer.echo("sgp: interrupted; the same command goes on where it stopped", err=True)
@@ -96,12 +99,24 @@ def _limit(seconds: float | None, memory: float | None, horizon: int | None = No
     return Limit(actions=horizon, seconds=seconds, memory=None if memory is None else int(memory * 1e9))
 
 
-def _write(scores: Any, *files: Path | None) -> None:
-    from sgp.evaluation.scores import write_scores
+def _write(scores: Any, json: Path | None, csv: Path | None) -> None:
+    from sgp.evaluation.scores import to_csv, to_json
+    from sgp.files import write_text
 
-    for file in files:
+    for file, text in ((json, to_json), (csv, to_csv)):
         if file is not None:
-            write_scores(file, scores)
+            write_text(file, text(scores))
+
+
+def _of_suite(scores: Any, suite: str) -> Any:
+    """The scores on one suite. Raises InputError with the suites there are where there are none."""
+    from sgp.errors import InputError
+
+    found = [score for score in scores if score.suite == suite]
+    if scores and not found:
+        others = ", ".join(sorted({score.suite for score in scores}))
+        raise InputError(f"there are no scores on suite '{suite}', but on {others}; choose with --suite")
+    return found
 
 
 @verb("demo", "sgp demo --no-serve")
@@ -392,6 +407,7 @@ def report(
         typer.Option(help="Files of 'sgp grid' or 'sgp evaluate'; the committed measurements where left out."),
     ] = None,
     attempts: Annotated[list[Path] | None, typer.Option(help="Attempts that 'sgp grid' wrote.")] = None,
+    suite: Suite = "state-centric",
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("report"),
 ) -> None:
     """Write one self-contained HTML page of tables and plots, with the numbers as CSV and Parquet beside it."""
@@ -405,7 +421,7 @@ def report(
         [row for path in attempts or () for row in read_attempts(path)] if scores or attempts else measured_attempts()
     )
     theirs = [score for score in published("state-centric") if score.table == "1"]
-    typer.echo(write_report(out, ours, rows, theirs))
+    typer.echo(write_report(out, _of_suite(ours, suite), [row for row in rows if row.suite == suite], theirs))
 
 
 @verb("table", "sgp table 1 --splits extrapolation")
@@ -427,6 +443,7 @@ def table(
 ) -> None:
     """Show a table of the paper: our measurements beside the published numbers."""
     from sgp.datasets.suite import load_suite
+    from sgp.errors import InputError
     from sgp.evaluation.figures import coverage_figure
     from sgp.evaluation.paper_tables import notes_sheet, paper_sheet
     from sgp.evaluation.scores import read_scores
@@ -434,13 +451,15 @@ def table(
     from sgp.files import write_text
 
     ours = [score for path in scores for score in read_scores(path)] if scores else measured()
-    ours = [score for score in ours if score.suite == suite]
+    ours = _of_suite(ours, suite)
     theirs = published("state-centric")
     sheets = [paper_sheet(number, ours, theirs, load_suite(suite), _words(splits))]
     if notes:
         sheets.append(notes_sheet("state-centric"))
     printed = [score for score in theirs if score.table == str(number)]
     _write([*ours, *printed], json, csv)
+    if svg is not None and number != 1:
+        raise InputError(f"table {number} has no drawing; expected --svg with table 1")
     if svg is not None:
         write_text(svg, coverage_figure(ours, printed, _words(splits)))
     for sheet in sheets:

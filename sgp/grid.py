@@ -43,8 +43,15 @@ class Cell:
 
     @property
     def file(self) -> Path:
-        """Where the cell's results are kept once it is done; other problems under the same names have another file."""
-        identity = json.dumps([asdict(self), load_suite(self.suite).manifest_sha256], sort_keys=True)
+        """Where the cell's results are kept once it is done.
+
+        Other problems, expert plans or settings under the same names have another file.
+        """
+        suite = load_suite(self.suite)
+        config = asdict(configure(get_method(self.method), self.variant, dict(self.overrides))[1])
+        experts = sorted((suite.experts / self.domain).glob("*.jsonl"))
+        plans = [hashlib.sha256(path.read_bytes()).hexdigest() for path in experts]
+        identity = json.dumps([asdict(self), config, suite.manifest_sha256, plans], sort_keys=True)
         key = hashlib.sha256(identity.encode()).hexdigest()[:12]
         return home() / "grid" / self.suite / self.domain / f"{self.method}-{self.variant}-seed{self.seed}-{key}.json"
 
@@ -77,7 +84,10 @@ def parse_variants(text: str) -> dict[str, list[str]]:
         names = get_method(method).variants
         if variant and variant not in names:
             raise InputError(f"method {method} has no variant '{variant}'; expected one of {', '.join(names)}")
-        found.setdefault(method, []).extend([variant] if variant else names)
+        known = found.setdefault(method, [])
+        known += [name for name in ([variant] if variant else names) if name not in known]
+    if not found:
+        raise InputError(f"variants are '{text}'; expected METHOD or METHOD:VARIANT, separated by commas")
     return found
 
 
@@ -106,7 +116,7 @@ def grid_cells(
     chosen: Mapping[str, Sequence[str]] = dict.fromkeys(DEFAULT_METHODS, ()) if methods is None else methods
     settings = overrides or {}
     cells = []
-    for domain in [source.domain(name).name for name in domains or source.domains]:
+    for domain in dict.fromkeys(source.domain(name).name for name in domains or source.domains):
         named = source.chosen_splits(domain, splits)
         for key, variants in chosen.items():
             method = get_method(key)

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 from rich.table import Table
 
-from sgp.datasets.runs import list_runs
+from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.domains import all_domains
+from sgp.errors import StoreError
 from sgp.methods import all_methods
 
 
@@ -42,11 +43,14 @@ def methods() -> Table:
 def runs() -> Table:
     """Trained runs with their folders."""
     table = Table("method", "variant", "suite", "domain", "seed", "trained", "folder", title="runs")
-    for run in list_runs():
+    for folder in run_folders():
+        try:
+            run = open_run(folder)
+        except StoreError as error:
+            table.add_row("damaged", "", "", "", "", str(error), str(folder))
+            continue
         key = run.key
-        table.add_row(
-            key.method, key.variant, key.suite, key.domain, str(key.seed), run.record["trained"], str(run.folder)
-        )
+        table.add_row(key.method, key.variant, key.suite, key.domain, str(key.seed), run.record["trained"], str(folder))
     return table
 
 

@@ -16,6 +16,7 @@ from sgp.datasets.experts import kept_plans
 from sgp.errors import ConfigurationError, InputError
 from sgp.evaluation.attempts import read_attempts
 from sgp.grid import ablation_cells, baseline_results, grid_cells, parse_seeds, parse_variants, run_grid
+from sgp.methods import get_method
 
 TIMES = {"seconds", "training_seconds"}
 
@@ -42,6 +43,19 @@ def test_cells_are_chosen_by_words():
     ]
     assert [cell.overrides for cell in cells] == [(("boosting.rounds", "3"),)] * 3 + [()]
     assert parse_seeds("3,1,3") == (3, 1)
+    twice = grid_cells("state-centric", ["gripper", "gripper"], parse_variants("zero-change,zero-change:wl"))
+    assert len(twice) == 1
+    with pytest.raises(InputError, match="variants are ','; expected METHOD or METHOD:VARIANT"):
+        parse_variants(",")
+
+
+def test_results_are_kept_under_their_settings(monkeypatch):
+    (cell,) = grid_cells("state-centric", ["gripper"], parse_variants("zero-change"))
+    before = cell.file
+    method = get_method("zero-change")
+    changed = {"wl": replace(method.variants["wl"], beam=1)}
+    monkeypatch.setattr(type(method), "variants", changed)
+    assert cell.file != before
 
 
 def test_what_does_not_exist_is_told_before_anything_runs(home):

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import re
 import shutil
+import struct
 import tempfile
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from sgp.datasets.runs import CARD, RECORD, Run, open_run
 from sgp.datasets.store import home
-from sgp.errors import InputError, StoreError
+from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.files import whole_file
 
+# What zipfile raises for damaged files.
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zipfile.LargeZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    ValueError,
+)
 _LARGEST = 2 * 1024**3  # bytes that an archive may unpack to; the models here have a few million
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a file: flat, so that nothing lands outside the folder
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")  # of a run's place in the store
@@ -48,7 +62,7 @@ def unpacked_run(file: Path) -> Iterator[Run]:
         try:
             run = open_run(folder)
             parts = run.key.folder.relative_to(home()).parts
-        except (StoreError, KeyError, TypeError) as error:
+        except (StoreError, ConfigurationError, ValueError) as error:
             raise InputError(f"{file} holds no run that can be used ({error}); export it again") from error
         if not all(_PART.fullmatch(part) for part in parts) or len(parts) != 5:
             raise InputError(f"{file} names the place {'/'.join(parts)!r} for its run, which is none in the store")
@@ -61,9 +75,9 @@ def place_run(run: Run, replace: bool) -> Run:
     """Moves an unpacked run to its place in the store. Raises InputError where another run stands there."""
     target = run.key.folder
     if target.exists():
-        if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
-            return open_run(target)
         if not replace:
+            if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
+                return open_run(target)
             raise InputError(f"{target} holds another run; replace it with '--replace'")
         shutil.rmtree(target)
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -84,8 +98,11 @@ def _unpack(file: Path, folder: Path) -> None:
             total = sum(member.file_size for member in members)
             if total > _LARGEST:
                 raise InputError(f"{file} unpacks to {total:,} bytes; expected at most {_LARGEST:,}")
-            for member in members:
-                # zipfile stops at the declared size and checks the CRC.
-                (folder / member.filename).write_bytes(archive.read(member))
-    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, RuntimeError, EOFError) as error:
+            if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+                raise InputError(f"{file} is compressed in another way than 'sgp export' does; export the run again")
+            # zipfile stops at the declared size and checks the CRC.
+            contents = {member.filename: archive.read(member) for member in members}
+    except _DAMAGE as error:
         raise InputError(f"{file} is no complete ZIP archive ({error}); export the run again") from error
+    for name, content in contents.items():
+        (folder / name).write_bytes(content)

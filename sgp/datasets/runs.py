@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.datasets.store import home
-from sgp.errors import StoreError
+from sgp.errors import ConfigurationError, StoreError
 from sgp.files import read_json, write_json
 from sgp.models.device import Device
 from sgp.planning.pddl import DomainText, Problem, read_domain
@@ -30,6 +30,13 @@ Vector = NDArray[np.floating[Any]]
 
 RECORD, CARD = "run.json", "card.md"
 FORMAT = 1
+_RECORD_KINDS: Mapping[str, type] = {
+    **dict.fromkeys(("method", "variant", "suite", "domain", "domain_pddl", "device", "trained"), str),
+    **dict.fromkeys(("config", "data", "versions", "facts", "check", "files"), dict),
+    "seed": int,
+    "cores": int,
+}
+_DATA_FACTS = frozenset({"sha256", "train", "validation", "transitions"})
 _LIBRARIES = ("sgp", "wlplan", "xgboost", "torch", "pymimir", "numpy")
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
@@ -43,6 +50,10 @@ class RunKey:
     suite: str
     domain: str
     seed: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.seed < 2**32:
+            raise ConfigurationError(f"seed is {self.seed}; expected 0 to {2**32 - 1}")
 
     @property
     def folder(self) -> Path:
@@ -182,9 +193,8 @@ def open_run(folder: Path | str) -> Run:
     if not (folder / RECORD).is_file():
         raise StoreError(f"{folder} holds no {RECORD}; give the folder that 'sgp train' printed, or train it again")
     record = read_json(folder / RECORD)
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise StoreError(f"{folder / RECORD} is not of format {FORMAT}; train the run again")
-    for name, digest in record.get("files", {}).items():
+    _check_record(record, folder / RECORD)
+    for name, digest in record["files"].items():
         path = folder / name
         if not path.is_file():
             raise StoreError(f"{folder} is incomplete: {name} is missing; train the run again")
@@ -193,12 +203,31 @@ def open_run(folder: Path | str) -> Run:
     return Run(folder, record)
 
 
+def _check_record(record: Any, source: Path) -> None:
+    """Raises StoreError for anything that is no record of a run."""
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise StoreError(f"{source} is not of format {FORMAT}; train the run again")
+    for name, kind in _RECORD_KINDS.items():
+        if not isinstance(record.get(name), kind) or isinstance(record[name], bool):
+            raise StoreError(f"{source} has no {name} that is of kind {kind.__name__}; train the run again")
+    missing = _DATA_FACTS - record["data"].keys()
+    if missing:
+        raise StoreError(f"{source} does not tell {min(missing)} of its data; train the run again")
+    for name in record["files"]:
+        if Path(name).name != name or name in ("", ".", ".."):
+            raise StoreError(f"{source} lists {name!r}, which is no plain name of a file; train the run again")
+
+
 def find_run(key: RunKey) -> Run | None:
     """The run with this key, or None where it was not trained yet."""
     return open_run(key.folder) if (key.folder / RECORD).is_file() else None
 
 
+def run_folders() -> list[Path]:
+    """The folders of all runs of the store."""
+    return sorted(path.parent for path in home().glob(f"*/*/*/*/seed*/{RECORD}"))
+
+
 def list_runs() -> list[Run]:
-    """All runs of the store, by folder."""
-    folders: Sequence[Path] = sorted(path.parent for path in home().glob(f"*/*/*/*/seed*/{RECORD}"))
-    return [open_run(folder) for folder in folders]
+    """All runs of the store, by folder. Raises StoreError where one is damaged."""
+    return [open_run(folder) for folder in run_folders()]

@@ -80,6 +80,8 @@ def read_attempts(path: Path | str) -> list[AttemptRow]:
         text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing; make it with 'sgp grid'") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(f"{path} is no file of attempts ({error}); give one that 'sgp grid' wrote") from error
     rows = []
     for number, row in enumerate(csv.DictReader(io.StringIO(text)), start=2):
         try:

@@ -22,9 +22,9 @@ METRICS: Mapping[str, str] = {
     "expert_rank": "mean rank of the expert's successor",
     "expert_top1": "expert's successor ranked first",
     "expert_top3": "expert's successor among the first three",
-    "indistinguishable": "successors that share their embedding with another",
+    "indistinguishable": "successors collapsed into another of equal embedding",
     "unseen": "features that training never saw",
-    "perfect_coverage": "coverage with a perfect prediction",
+    "perfect_coverage": "coverage of greedy decoding with a perfect prediction",
 }
 OVER_SIZE = ("expert_top1", "unseen")
 
@@ -243,7 +243,8 @@ def diagnostics_sheet(scores: Iterable[Score], title: str = "Diagnostics on expe
     headings = ("planner", "domain", "split", "decisions", "top-1", "top-3", "mean rank", "indistinct", "unseen")
     caption = (
         "On the states of expert plans. Ranks are among successors that the encoding can tell apart; indistinct is the "
-        "share of successor states that it cannot; unseen is the share of features outside the training vocabulary; "
-        "perfect is the coverage when every prediction is the expert's next embedding: what features and decoding lose."
+        "share of successor states that are collapsed into another; unseen is the share of features outside the "
+        "training vocabulary; perfect is the coverage of greedy decoding, without a beam, when every prediction is "
+        "the expert's next embedding: what features and decoding alone lose."
     )
     return Sheet.of(title, (*headings, "perfect", "coverage"), rows, caption)

@@ -63,6 +63,11 @@ def write_report(folder: Path, scores: Sequence[Score], rows: Sequence[AttemptRo
     """
     if not scores:
         raise InputError("there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'")
+    suites = {score.suite for score in scores} | {row.suite for row in rows}
+    if len(suites) > 1:
+        raise InputError(
+            f"a report is on one suite, these are scores of {', '.join(sorted(suites))}; choose with --suite"
+        )
     folder.mkdir(parents=True, exist_ok=True)
     write_scores(folder / "scores.csv", scores)
     write_attempts(folder / "attempts.csv", rows)

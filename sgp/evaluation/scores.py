@@ -87,6 +87,8 @@ def read_scores(path: Path | str) -> list[Score]:
             rows = json.loads(text)
         except ValueError as error:
             raise StoreError(f"{path} is no complete JSON ({error}); evaluate again") from error
+        if not isinstance(rows, list):
+            raise StoreError(f"{path} holds no list of scores; evaluate again")
     scores = []
     for number, row in enumerate(rows, start=1):
         try:
@@ -103,6 +105,10 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing; make it with 'sgp evaluate ... --json {path}'") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(
+            f"{path} is no file of scores ({error}); give one that 'sgp evaluate' or 'sgp grid' wrote"
+        ) from error
 
 
 def _score(row: dict[str, Any]) -> Score:
@@ -110,10 +116,13 @@ def _score(row: dict[str, Any]) -> Score:
         value = row.get(name)
         return None if value in (None, "") else kind(value)
 
+    value, count = float(row["value"]), int(row["count"])
+    if not math.isfinite(value) or count < 0 or (row["metric"] == "coverage" and not 0 <= value <= 1):
+        raise ValueError(f"{row['metric']} of {value} on {count} problems is no measurement")
     return Score(
         **{name: str(row[name]) for name in ("method", "variant", "domain", "suite", "split", "metric")},
-        value=float(row["value"]),
-        count=int(row["count"]),
+        value=value,
+        count=count,
         size=number("size", int),
         seed=number("seed", int),
         spread=number("spread", float),

@@ -9,6 +9,7 @@ from statistics import mean, pstdev
 from sgp.datasets.store import data_folder
 from sgp.datasets.suite import SPLITS
 from sgp.domains import canonical_name
+from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow, read_attempts
 from sgp.evaluation.scores import Score, read_scores, wilson
 from sgp.evaluation.sheets import Row, Sheet
@@ -89,7 +90,7 @@ def cell(scores: Sequence[Score]) -> Cell | None:
         return None
     values = [score.value for score in scores]
     spread = scores[0].spread if len(scores) == 1 else pstdev(values)
-    return Cell(mean(values), spread, max(score.count for score in scores), len(scores))
+    return Cell(mean(values), spread, max(score.count for score in scores), len({score.seed for score in scores}))
 
 
 def select(scores: Iterable[Score], planner: Planner, domain: str, split: str) -> list[Score]:
@@ -139,6 +140,10 @@ def coverage_sheet(
         for domain, found in domains_and_splits(ours).items()
     }
     names = list(dict.fromkeys(split for found in places.values() for split in found))
+    unknown = set(splits) - set(names)
+    if unknown:
+        known = sorted({split for found in domains_and_splits(ours).values() for split in found})
+        raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {', '.join(known)}")
     rows: list[Row] = []
     headings: tuple[str, ...]
     if len(names) == 1:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -13,6 +14,8 @@ from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import TrainingData
 from sgp.errors import ConfigurationError, InputError
 from sgp.planning.planner import Planner
+
+_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Method(Protocol):
@@ -68,6 +71,8 @@ def configure(method: Method, variant: str | None, overrides: Mapping[str, str] 
         )
     config = method.variants[name]
     for path, text in sorted((overrides or {}).items()):
+        if not _VALUE.fullmatch(text):  # it becomes part of a folder's name
+            raise ConfigurationError(f"setting {path} is '{text}'; expected letters, digits, '.', '-' and '_'")
         config = _override(config, path, text)
         name += f"+{path}={text}"
     return name, config
@@ -85,7 +90,7 @@ def ablations(method: Method) -> tuple[Mapping[str, str], ...]:
 def has_setting(config: Any, path: str) -> bool:
     """Whether a configuration has the field `path`, dots leading into nested configurations."""
     head, _, rest = path.partition(".")
-    known = head in {entry.name for entry in fields(config)}
+    known = is_dataclass(config) and head in {entry.name for entry in fields(config)}
     return known and (not rest or has_setting(getattr(config, head), rest))
 
 
@@ -96,10 +101,20 @@ def _override(config: Any, path: str, text: str) -> Any:
     if head not in known:
         raise ConfigurationError(f"unknown setting '{path}'; expected one of {', '.join(sorted(known))}")
     current = getattr(config, head)
+    if is_dataclass(current) is not bool(rest):
+        inside = ", ".join(entry.name for entry in fields(current)) if is_dataclass(current) else "no further field"
+        raise ConfigurationError(f"setting '{path}' is wrong at '{head}', which has {inside}")
     if rest:
         return replace(config, **{head: _override(current, rest, text)})
+    return replace(config, **{head: _parse(path, text, type(current))})
+
+
+def _parse(path: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ConfigurationError(f"setting {path} is '{text}'; expected true or false")
+        return text.lower() == "true"
     try:
-        value: Any = text.lower() == "true" if isinstance(current, bool) else type(current)(text)
+        return kind(text)
     except (TypeError, ValueError) as error:
-        raise ConfigurationError(f"setting {path} is '{text}'; expected {type(current).__name__}") from error
-    return replace(config, **{head: value})
+        raise ConfigurationError(f"setting {path} is '{text}'; expected {kind.__name__}") from error

@@ -53,6 +53,13 @@ class LSTMConfig:
     state_head: Head = "two-layer"  # with which all four parameter counts of Table 3 come out
     delta_head: Head = "linear"  # as published; the text has "two-layer", Table 3 counts neither
 
+    def __post_init__(self) -> None:
+        for name in ("state_head", "delta_head"):
+            if getattr(self, name) not in get_args(Head):
+                raise ConfigurationError(
+                    f"LSTM {name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(Head))}"
+                )
+
 
 @dataclass(frozen=True)
 class StateCentricConfig:

@@ -24,7 +24,7 @@ class ContrastiveConfig:
 
     def __post_init__(self) -> None:
         for name in ("alpha", "l2"):
-            if getattr(self, name) <= 0:
+            if not 0 < getattr(self, name) < np.inf:
                 raise ConfigurationError(f"contrastive {name} is {getattr(self, name)}; expected above 0")
         if self.iterations < 1:
             raise ConfigurationError(f"contrastive iterations is {self.iterations}; expected at least 1")

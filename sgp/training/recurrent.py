@@ -33,7 +33,7 @@ class RecurrentTraining:
         for name in ("epochs", "batch"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"LSTM {name} is {getattr(self, name)}; expected at least 1")
-        if self.learning_rate <= 0:
+        if not 0 < self.learning_rate < float("inf"):
             raise ConfigurationError(f"LSTM learning_rate is {self.learning_rate}; expected above 0")
 
 
@@ -120,6 +120,10 @@ def _fit(
                 best = {"epoch": epoch, "train_loss": total / int(train.real.sum()), "validation_loss": held_out}
                 weights = copy.deepcopy(model.state_dict())
             bar.advance()
+    if "epoch" not in best:
+        raise ConfigurationError(
+            f"no epoch of the LSTM had a finite validation loss; learning_rate {config.learning_rate} is too high"
+        )
     model.load_state_dict(weights)
     model.eval()
     return best

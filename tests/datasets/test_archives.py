@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import random
 import zipfile
 
 import pytest
@@ -76,6 +77,13 @@ def place(**changed):
         (place(method="../../x"), "names the place '../../x/.*' for its run, which is none in the store"),
         (place(domain=".."), "for its run, which is none in the store"),
         (place(method="unheard-of"), "unknown method 'unheard-of'"),
+        (place(method="/etc"), "which is none in the store|holds no run that can be used"),
+        (place(seed="98/x"), "has no seed that is of kind int"),
+        (place(seed=-1), "seed is -1; expected 0 to 4294967295"),
+        (place(files=[]), "has no files that is of kind dict"),
+        (place(files={"../x": "0"}), "lists '../x', which is no plain name of a file"),
+        (place(data={}), "does not tell sha256 of its data"),
+        (place(config={"beam": "x"}), "holds a record that state-centric cannot load"),
     ],
 )
 def test_damaged_and_hostile_archives_are_refused_in_a_sentence(archive, change, words, tmp_path, home):
@@ -97,6 +105,22 @@ def test_a_foreign_or_cut_file_is_refused(archive, tmp_path, home):
             import_run(tmp_path / name)
     with pytest.raises(InputError, match=r"nowhere\.zip is no file; give the archive that 'sgp export' wrote"):
         import_run(tmp_path / "nowhere.zip")
+
+
+def test_any_flipped_byte_gives_the_same_run_or_a_sentence(archive, tmp_path, home):
+    whole = archive.read_bytes()
+    rng = random.Random(5)
+    refused = 0
+    for _ in range(60):
+        damaged = bytearray(whole)
+        for place in rng.sample(range(len(whole)), 3):
+            damaged[place] ^= 1 << rng.randrange(8)
+        (tmp_path / "damaged.zip").write_bytes(damaged)
+        try:
+            import_run(tmp_path / "damaged.zip")
+        except (InputError, StoreError):
+            refused += 1
+    assert refused > 40
 
 
 def test_an_archive_that_unpacks_to_too_much_is_refused(archive, home, monkeypatch):

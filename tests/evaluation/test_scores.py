@@ -74,6 +74,23 @@ def test_files_that_hold_no_scores_are_refused(tmp_path):
             read_scores(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("5", "holds no list of scores"),
+        ('[{"value": NaN}]', "entry 1 is no score"),
+        ('[{"metric": "coverage", "value": 1.5, "count": 3}]', "coverage of 1.5 on 3 problems is no measurement"),
+    ],
+)
+def test_files_that_hold_no_scores_are_told(text, words, tmp_path):
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(StoreError, match=words):
+        sgp.read_scores(tmp_path / "s.json")
+    (tmp_path / "s.csv").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(StoreError, match="is no file of scores"):
+        sgp.read_scores(tmp_path / "s.csv")
+
+
 def test_the_papers_table_is_complete():
     table = [score for score in sgp.published("state-centric") if score.table == "1"]
     assert len(table) == 4 * 3 * 17  # domains, splits, columns

@@ -195,6 +195,11 @@ def test_variants_and_settings_are_checked():
         ({"colour": "red"}, "unknown setting 'colour'; expected one of beam, boosting, encoder, lstm, mode, model, st"),
         ({"mode": "sideways"}, "mode is 'sideways'; expected one of state, delta"),
         ({"beam": "0"}, "beam is 0; expected at least 1"),
+        ({"beam.x": "1"}, "setting 'beam.x' is wrong at 'beam', which has no further field"),
+        ({"lstm": "3"}, "setting 'lstm' is wrong at 'lstm', which has shape, training, state_head, delta_head"),
+        ({"strip_static": "yes"}, "setting strip_static is 'yes'; expected true or false"),
+        ({"lstm.state_head": "../../x"}, "setting lstm.state_head is '../../x'; expected letters, digits"),
+        ({"lstm.state_head": "deep"}, "LSTM state_head is 'deep'; expected one of linear, two-layer"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             configure(method, None, overrides)
@@ -202,6 +207,26 @@ def test_variants_and_settings_are_checked():
         configure(method, "wl-quantum")
     with pytest.raises(InputError, match="unknown method 'magic'; expected one of contrastive_jumps, random-succ"):
         get_method("magic")
+
+
+def test_a_run_trained_anew_is_the_one_that_plans(home, tmp_path):
+    """The planner kept in memory must not outlive the run in its folder."""
+    run = sgp.train("zero-change", "gripper", "state-centric")
+    before = load_planner(str(run.folder))
+    assert load_planner(str(run.folder)) is before
+    record = json.loads((run.folder / "run.json").read_text())
+    record["trained"] = "2030-01-01T00:00:00+00:00"
+    (run.folder / "run.json").write_text(json.dumps(record))
+    assert load_planner(str(run.folder)) is not before
+
+
+def test_a_damaged_run_is_trained_anew(home):
+    run = sgp.train("zero-change", "gripper", "state-centric")
+    file = run.folder / "encoder.json"
+    file.write_text(file.read_text() + " ")
+    with pytest.raises(StoreError, match="was cut or changed"):
+        open_run(run.folder)
+    assert sgp.train("zero-change", "gripper", "state-centric").record["files"] == run.record["files"]
 
 
 def test_the_defaults_are_those_of_the_paper():

@@ -71,5 +71,7 @@ def test_weights_of_decisions_count_and_settings_are_checked():
     assert w[0] < w[1]
     with pytest.raises(ConfigurationError, match="contrastive alpha is 0; expected above 0"):
         ContrastiveConfig(alpha=0)
+    with pytest.raises(ConfigurationError, match="contrastive l2 is nan; expected above 0"):
+        ContrastiveConfig(l2=float("nan"))
     with pytest.raises(ConfigurationError, match="contrastive iterations is 0; expected at least 1"):
         ContrastiveConfig(iterations=0)
