@@ -70,7 +70,7 @@ def test_the_cosine_loss_ignores_lengths():
 
 
 def test_a_network_without_a_finite_loss_is_an_error():
-    endless = [(np.full((4, 1), np.inf), np.ones((4, 1)))]
+    endless = [(np.full((4, 1), np.nan), np.ones((4, 1)))]
     with pytest.raises(ConfigurationError, match="no epoch of the LSTM had a finite validation loss; learning_rate"):
         fit_recurrent(network(), RecurrentTraining(epochs=2), "squared", parities(4, 1), endless, seed=1)
 
