@@ -185,12 +185,14 @@ def _section(
         for twin in [each for each in others if (each.method, each.variant) == (planner.method, planner.variant)]:
             published_cells = [cell(select(theirs, twin, *place)) for place in columns]
             words = [_words(their, own) for their, own in zip(published_cells, cells, strict=True)]
-            rows.append(Row(("  published", *words), published=True))
+            if any(words):
+                rows.append(Row(("  published", *words), published=True))
             others.remove(twin)
     if all_published:
         for planner in others:
             cells = [cell(select(theirs, planner, *place)) for place in columns]
-            rows.append(Row((f"{planner.title}, published", *map(_words, cells)), published=True))
+            if any(cells):
+                rows.append(Row((f"{planner.title}, published", *map(_words, cells)), published=True))
     return rows
 
 
