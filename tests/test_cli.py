@@ -146,7 +146,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
         (["export", "/nowhere", "--out", "x.zip"], "/nowhere holds no run.json"),
         (["report", "--scores", "/nowhere.csv"], "/nowhere.csv is missing"),
         (["report", "--scores", "/etc"], "/etc is no file of scores"),
-        (["report", "--suite", "mine"], "there are no scores on suite 'mine', but on state-centric; choose with --su"),
+        (["report", "--suite", "mine"], "there are no scores on suite 'mine', but on harder, state-centric; choose"),
         (["report", "--out", "/dev/null"], "/dev/null: File exists; check the path"),
         (["table", "1", "--splits", "nonsense"], "there are no scores of split 'nonsense'; expected some of extrapol"),
         (["table", "3", "--svg", "x.svg"], "table 3 has no drawing; expected --svg with table 1"),
