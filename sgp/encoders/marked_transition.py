@@ -28,7 +28,7 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from sgp.encoders.kernels.marked_features import MarkedLayout, transition_features
-from sgp.errors import ConfigurationError, DomainMismatch, StoreError
+from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.task import State, Successor, Task
@@ -109,11 +109,7 @@ class MarkedTransitionEncoder:
 
     def refuses(self, task: Task) -> str | None:
         """Never: every transition has an embedding. Raises DomainMismatch for another domain's task."""
-        if task.domain_text.signature != self.domain_text.signature:
-            raise DomainMismatch(
-                f"{task.name} is of another domain than the model: its domain '{task.domain_text.name}' "
-                f"{self.domain_text.difference(task.domain_text)}; use a model trained on this domain"
-            )
+        task.require_domain(self.domain_text)
         return None
 
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:

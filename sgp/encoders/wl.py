@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sgp.encoders.instance_graph import InstanceGraph
 from sgp.encoders.kernels.wl_histogram import histograms
 from sgp.encoders.wl_vocabulary import Vocabulary
-from sgp.errors import ConfigurationError, DomainMismatch
+from sgp.errors import ConfigurationError
 from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.silence import native_output_silenced
@@ -76,11 +76,7 @@ class WLEncoder:
 
     def refuses(self, task: Task) -> str | None:
         """Never: every state of the domain has an embedding. Raises DomainMismatch for another domain's task."""
-        if task.domain_text.signature != self.domain_text.signature:
-            raise DomainMismatch(
-                f"{task.name} is of another domain than the model: its domain '{task.domain_text.name}' "
-                f"{self.domain_text.difference(task.domain_text)}; use a model trained on this domain"
-            )
+        task.require_domain(self.domain_text)
         return None
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:

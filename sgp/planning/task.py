@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias
 
 from pymimir.advanced import formalism, search
 
-from sgp.errors import PddlError, PlanError
+from sgp.errors import DomainMismatch, PddlError, PlanError
 from sgp.planning.pddl import (
     Action,
     Atom,
@@ -123,6 +123,14 @@ class Task:
     def goal_atoms(self) -> tuple[Atom, ...]:
         """The goal's positive atoms."""
         return tuple(literal.atom for literal in self.goal if literal.positive)
+
+    def require_domain(self, text: DomainText) -> None:
+        """Raises DomainMismatch where the task is of another domain than the one that a model was made for."""
+        if self.domain_text.signature != text.signature:
+            raise DomainMismatch(
+                f"{self.name} is of another domain than the model: its domain '{self.domain_text.name}' "
+                f"{text.difference(self.domain_text)}; use a model trained on this domain"
+            )
 
     def successors(self, state: State) -> list[Successor]:
         """The states one action away, in the order of the PDDL's actions and objects."""
