@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.encoders.fluent_numbers import FluentNumbers
 from sgp.encoders.kernels.wl_histogram import UNSEEN, GraphLayout
 from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, Vocabulary, predicate_colour
 from sgp.planning.pddl import Atom
@@ -19,7 +19,7 @@ class InstanceGraph:
     """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernels."""
 
     def __init__(self, task: Task, vocabulary: Vocabulary):
-        self._task = weakref.ref(task)  # a strong one would keep the task alive in the encoder's memo
+        self._fluents = FluentNumbers(task)
         self._vocabulary = vocabulary
         names = sorted(task.domain_text.predicates.items(), key=lambda item: f"{item[0]}/{item[1]}")
         self._predicates = {name: place for place, (name, _) in enumerate(names)}
@@ -33,7 +33,6 @@ class InstanceGraph:
         self._static = [self._number(atom) for atom in task.static_atoms]
         self._goal = [self._number(literal.atom) for literal in task.goal]
         self.goal_atoms = np.array([self._number(atom) for atom in task.goal_atoms], np.int32)
-        self._by_fluent = np.empty(0, np.int32)  # number of the fluent atom with pymimir's index, or UNSEEN
         self._layout: GraphLayout | None = None
 
     @property
@@ -58,13 +57,7 @@ class InstanceGraph:
 
     def fluent_atoms(self, states: Sequence[State]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states."""
-        indices = [np.fromiter(state.get_fluent_atoms(), np.int64) for state in states]
-        first = np.zeros(len(states) + 1, np.int64)
-        np.cumsum([len(each) for each in indices], out=first[1:])
-        flat = np.concatenate(indices) if indices else np.empty(0, np.int64)
-        if len(flat) and (flat.max() >= len(self._by_fluent) or (self._by_fluent[flat] == UNSEEN).any()):
-            self._meet(np.unique(flat))
-        return first, self._by_fluent[flat]
+        return self._fluents.of(states, self._number)
 
     def count_nodes(self, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool) -> NDArray[np.int64]:
         """Nodes [b] of the states' graphs: objects, true atoms, and goal atoms that are not true."""
@@ -74,16 +67,6 @@ class InstanceGraph:
         np.cumsum([np.isin(atoms[a:b], self._goal).sum() for a, b in pairwise(first)], out=reached[1:])
         open_goals = len(self._goal) - np.diff(reached) - len(set(self._goal) & set(static))
         return np.asarray(len(self._object_colour) + true + open_goals)
-
-    def _meet(self, fluents: NDArray[np.int64]) -> None:
-        task = self._task()
-        assert task is not None, "states outlived their task"
-        if fluents[-1] >= len(self._by_fluent):
-            grown = np.full(2 * int(fluents[-1]) + 64, UNSEEN, np.int32)
-            grown[: len(self._by_fluent)] = self._by_fluent
-            self._by_fluent = grown
-        for index in fluents[self._by_fluent[fluents] == UNSEEN].tolist():
-            self._by_fluent[index] = self._number(task.fluent(index))
 
     def _number(self, atom: Atom) -> int:
         number = self._numbers.get(atom)

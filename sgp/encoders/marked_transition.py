@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
+from sgp.encoders.fluent_numbers import FluentNumbers
 from sgp.encoders.kernels.marked_features import MarkedLayout, transition_features
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
@@ -130,7 +131,7 @@ class MarkedTransitionEncoder:
     def save(self, path: Path) -> None:
         """Writes the features as safetensors."""
         with whole_file(path) as temporary:
-            save_file({"hashes": self.hashes}, temporary, {"walked": " ".join(sorted(self.walked))})
+            save_file({"hashes": self.hashes}, temporary)
 
     @classmethod
     def load(cls, path: Path, config: MarkedConfig, text: DomainText, walked: Iterable[str]) -> MarkedTransitionEncoder:
@@ -172,7 +173,7 @@ class _Graph:
     """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernel."""
 
     def __init__(self, task: Task, walked: frozenset[str]):
-        self._task = weakref.ref(task)  # a strong one would keep the task alive in the encoder's memo
+        self._fluents = FluentNumbers(task)
         self._walked = walked
         self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
         self._goal = {literal.atom: literal.positive for literal in task.goal}
@@ -197,7 +198,6 @@ class _Graph:
         self._kind, self._walkable = list[int](), list[bool]()
         self._static = [self._number(atom) for atom in task.static_atoms if len(atom.objects) > 1]
         self._goals = [self._number(atom) for atom in self._goal]
-        self._by_fluent = np.empty(0, np.int32)
         self._layout: MarkedLayout | None = None
 
     @property
@@ -217,23 +217,7 @@ class _Graph:
 
     def numbers(self, states: Sequence[State]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states."""
-        indices = [np.fromiter(state.get_fluent_atoms(), np.int64) for state in states]
-        first = np.zeros(len(states) + 1, np.int64)
-        np.cumsum([len(each) for each in indices], out=first[1:])
-        flat = np.concatenate(indices) if indices else np.empty(0, np.int64)
-        if len(flat) and (flat.max() >= len(self._by_fluent) or (self._by_fluent[flat] < 0).any()):
-            self._meet(np.unique(flat))
-        return first, self._by_fluent[flat]
-
-    def _meet(self, fluents: NDArray[np.int64]) -> None:
-        task = self._task()
-        assert task is not None, "states outlived their task"
-        if fluents[-1] >= len(self._by_fluent):
-            grown = np.full(2 * int(fluents[-1]) + 64, -1, np.int32)
-            grown[: len(self._by_fluent)] = self._by_fluent
-            self._by_fluent = grown
-        for index in fluents[self._by_fluent[fluents] < 0].tolist():
-            self._by_fluent[index] = self._number(task.fluent(index))
+        return self._fluents.of(states, self._number)
 
     def _number(self, atom: Atom) -> int:
         known = self._numbers.get(atom)
