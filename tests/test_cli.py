@@ -126,7 +126,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
     [
         (
             ["train", "--domain", "gripper", "--suite", "nope"],
-            "unknown suite 'nope'; expected one of harder, state-centric",
+            "unknown suite 'nope'; expected one of harder, selection, state-centric",
         ),
         (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; it has blocksworld"),
         (["train", "--method", "nope", "--domain", "gripper", "--suite", "state-centric"], "unknown method 'nope'"),

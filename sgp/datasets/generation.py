@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
-from pymimir.advanced.graphs import NautySparseGraph
 
 from sgp.datasets.renaming import canonical_form
 from sgp.datasets.suite import Entry, Suite, SuiteDomain, sha256_of, write_manifest
@@ -42,7 +41,7 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
 def _generate_domain(suite: str, domain: Domain, folder: Path, seed: int) -> SuiteDomain:
     pddl = domain.models["untyped"]
     write_text(folder / "domain.pddl", pddl)
-    seen: dict[NautySparseGraph, str] = {}  # canonical forms and the splits that they stand in
+    seen: dict[str, str] = {}  # canonical forms and the splits that they stand in
     splits = {}
     for split, arguments in domain.splits[suite].items():
         entries = []
@@ -63,7 +62,7 @@ def _distinct(
     domain: Domain,
     pddl: str,
     arguments: Mapping[str, int],
-    seen: Mapping[NautySparseGraph, str],
+    seen: Mapping[str, str],
     split: str,
     stream: Iterable[int],
 ) -> tuple[str, Task]:

@@ -69,6 +69,7 @@ DOMAIN = Domain(
             "interpolation": [{"balls": n} for n in (3, 5, 7)],
             "extrapolation": [{"balls": n} for n in range(12, 43, 2)],
         },
+        "selection": {f"{n}-balls": [{"balls": n}] * 5 for n in (20, 50)},
         "harder": {f"{n}-balls": [{"balls": n}] * 5 for n in (84, 150)},
     },
 )

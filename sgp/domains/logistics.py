@@ -87,9 +87,10 @@ def _split(*groups: tuple[int, int, int, int]) -> list[dict[str, int]]:
     ]
 
 
-def _harder(cities: int, locations: int, packages: int) -> list[dict[str, int]]:
-    """Five problems in which every package has a goal."""
-    return [{"cities": cities, "locations": locations, "airplanes": (cities + 3) // 4, "packages": packages}] * 5
+def _larger(cities: int, locations: int, packages: int, problems: int) -> list[dict[str, int]]:
+    """Problems in which every package has a goal."""
+    airplanes = (cities + 3) // 4
+    return [{"cities": cities, "locations": locations, "airplanes": airplanes, "packages": packages}] * problems
 
 
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:
@@ -136,12 +137,17 @@ DOMAIN = Domain(
                 )
             ),
         },
-        # More of everything, then cities of another structure than in training.
+        # More of everything, and cities of another structure than in training.
+        "selection": {
+            "5-cities": _larger(5, 2, 15, 10),
+            "3-locations": _larger(3, 3, 10, 10),
+            "5-locations": _larger(3, 5, 20, 10),
+        },
         "harder": {
-            "8-cities": _harder(8, 2, 30),
-            "12-cities": _harder(12, 2, 60),
-            "4-locations": _harder(5, 4, 25),
-            "6-locations": _harder(5, 6, 40),
+            "8-cities": _larger(8, 2, 30, 5),
+            "12-cities": _larger(12, 2, 60, 5),
+            "4-locations": _larger(5, 4, 25, 5),
+            "6-locations": _larger(5, 6, 40, 5),
         },
     },
 )
