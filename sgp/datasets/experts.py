@@ -82,7 +82,7 @@ def expert_plans(
         ThreadPoolExecutor(max_workers=jobs) as pool,
         progress(f"{baseline or 'expert plans'} {domain} {split}", len(missing)) as bar,
     ):
-        futures = {pool.submit(_cached_plan, problem, stages, driver): problem for problem in missing}
+        futures = {pool.submit(plan_of, problem, stages, driver): problem for problem in missing}
         try:
             for future in as_completed(futures):
                 try:
@@ -99,7 +99,7 @@ def expert_plans(
     return kept
 
 
-def _cached_plan(problem: Problem, stages: Sequence[Stage], driver: Path) -> ExpertPlan:
+def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
     """A plan from the cache or made now. Failures to find one are cached too, under these very stages."""
     settings = sha256(json.dumps([asdict(stage) for stage in stages]).encode()).hexdigest()[:16]
     file = cache_folder() / "experts" / problem.sha256[:2] / f"{problem.sha256}-{settings}.json"

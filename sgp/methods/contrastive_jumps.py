@@ -15,10 +15,9 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array, hstack, vstack
@@ -28,12 +27,12 @@ from sgp.datasets.training_data import TrainingData
 from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
+from sgp.methods.labels import Decision, LabelConfig, label
 from sgp.methods.policies import NearestTransition
 from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors, one_step
-from sgp.planning.task import State, Successor, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.task import Task
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive
 
 Candidates = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
@@ -48,6 +47,7 @@ class ContrastiveJumpsConfig:
     candidates: Candidates = "iw"  # IW(1), abstracted IW(1), its variants, or successors alone
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
+    labels: LabelConfig = field(default_factory=LabelConfig)
 
     def __post_init__(self) -> None:
         if self.candidates not in get_args(Candidates):
@@ -58,7 +58,11 @@ class ContrastiveJumpsConfig:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> ContrastiveJumpsConfig:
         """The configuration that a run's record holds."""
-        parts = {"embedding": MarkedConfig(**record["embedding"]), "loss": ContrastiveConfig(**record["loss"])}
+        parts = {
+            "embedding": MarkedConfig(**record["embedding"]),
+            "loss": ContrastiveConfig(**record["loss"]),
+            "labels": LabelConfig(**record["labels"]),
+        }
         return cls(**{**record, **parts})
 
     @property
@@ -72,29 +76,6 @@ class ContrastiveJumpsConfig:
             "base-aiw": Lookahead("base"),
         }
         return lookaheads[self.candidates]
-
-
-class _Decision(NamedTuple):
-    """A state of an expert's trajectory, its candidates, and which of them the expert visits later."""
-
-    task: Task
-    state: State
-    choice: Sequence[Successor]
-    positive: NDArray[np.bool_]
-    weight: float
-
-
-def _decisions(trajectories: Sequence[Trajectory], successors: Successors) -> list[_Decision]:
-    """The decisions of expert trajectories; every problem weighs the same."""
-    found = []
-    for trajectory in trajectories:
-        for step, state in enumerate(trajectory.states[:-1]):
-            choice = successors(trajectory.task, state)
-            later = set(trajectory.states[step + 1 :]) - {state}
-            positive = np.array([each.state in later for each in choice])
-            if positive.any():
-                found.append(_Decision(trajectory.task, state, choice, positive, 1 / len(trajectory)))
-    return found
 
 
 class ContrastiveJumps:
@@ -127,8 +108,8 @@ class ContrastiveJumps:
     )
 
     def deterministic(self, config: ContrastiveJumpsConfig) -> bool:
-        """Nothing is drawn; the loss is minimised from zero."""
-        return True
+        """The loss is minimised from zero; only states of a state space are drawn."""
+        return config.labels.deterministic
 
     def invariant(self, config: ContrastiveJumpsConfig) -> bool:
         """Features know no names. With jumps the candidates depend on the order in which atoms become novel."""
@@ -137,30 +118,24 @@ class ContrastiveJumps:
     def train(self, config: ContrastiveJumpsConfig, data: TrainingData, draft: RunDraft) -> Planner:
         """Embeds the candidates of every expert state and fits delta."""
         started = time.perf_counter()
-        decisions = _decisions(data.train, config.successors)
-        encoder = MarkedTransitionEncoder.fit(
-            config.embedding, [(each.task, each.state, each.choice) for each in decisions]
-        )
-        embedded = [encoder.embed(each.task, each.state, each.choice) for each in decisions]
-        weights, facts = fit_contrastive(
-            config.loss,
-            _rows(embedded, encoder.dimension),
-            np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])]),
-            np.concatenate([each.positive for each in decisions]),
-            np.array([each.weight for each in decisions]),
-        )
-        encoder.save(draft.folder / _ENCODER)
+
+        def fit(decisions: Sequence[Decision]) -> Planner:
+            return Planner(_fit(config, decisions)[0], config.successors)
+
+        rng = np.random.default_rng(draft.key.seed)
+        decisions = label(config.labels, data.train, config.successors, fit, rng)
+        policy, facts = _fit(config, decisions)
+        policy.encoder.save(draft.folder / _ENCODER)
         with whole_file(draft.folder / _DELTA) as temporary:
-            save_file({"weights": weights}, temporary)
+            save_file({"weights": policy.weights}, temporary)
         draft.facts.update(
-            dimension=encoder.dimension,
-            parameters=int(np.count_nonzero(weights)),
+            dimension=policy.encoder.dimension,
+            parameters=int(np.count_nonzero(policy.weights)),
             decisions=len(decisions),
-            walked=sorted(encoder.walked),
+            walked=sorted(policy.encoder.walked),
             seconds=round(time.perf_counter() - started, 3),
             **facts,
         )
-        policy = NearestTransition(encoder, weights, config.loss.alpha)
         task = data.train[0].task
         draft.keep_check(task.problem, policy.sample(task, config.successors))
         return Planner(policy, config.successors)
@@ -178,6 +153,24 @@ class ContrastiveJumps:
         policy = NearestTransition(encoder, weights, config.loss.alpha)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
         return Planner(policy, config.successors)
+
+
+def _fit(
+    config: ContrastiveJumpsConfig, decisions: Sequence[Decision]
+) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
+    """Embeds the candidates of every decision and fits delta; the policy, and what the fit says of itself."""
+    encoder = MarkedTransitionEncoder.fit(
+        config.embedding, [(each.task, each.state, each.choice) for each in decisions]
+    )
+    embedded = [encoder.embed(each.task, each.state, each.choice) for each in decisions]
+    weights, facts = fit_contrastive(
+        config.loss,
+        _rows(embedded, encoder.dimension),
+        np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])]),
+        np.concatenate([each.positive for each in decisions]),
+        np.array([each.weight for each in decisions]),
+    )
+    return NearestTransition(encoder, weights, config.loss.alpha), facts
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,15 +162,18 @@ class TransitionEncoder(Protocol):
         ...
 
 
+Encoding = TypeVar("Encoding", bound=TransitionEncoder)
+
+
 @dataclass(frozen=True, eq=False)
-class NearestTransition:
+class NearestTransition(Generic[Encoding]):
     """Costs a candidate by the distance of its transition's embedding psi from a learned change w / (2 alpha).
 
     The cost is alpha (|psi - delta|^2 - |delta|^2) = alpha |psi|^2 - w.psi: the same order, without the large constant
     in which small differences would drown. Candidates of equal embedding have equal keys.
     """
 
-    encoder: TransitionEncoder
+    encoder: Encoding
     weights: NDArray[np.float64]
     alpha: float
     additive: bool = False

@@ -406,3 +406,19 @@ def parse_plan(text: str, source: str = "plan") -> tuple[Action, ...]:
 def format_plan(plan: tuple[Action, ...]) -> str:
     """The plan as text, one action a line, ending in the cost comment that Fast Downward writes."""
     return "".join(f"{action}\n" for action in plan) + f"; cost = {len(plan)} (unit cost)\n"
+
+
+def format_problem(text: ProblemText) -> str:
+    """A problem as PDDL, which `read_problem` reads back as it was."""
+
+    def kind(types: tuple[str, ...]) -> str:
+        return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
+
+    def literal(each: Literal) -> str:
+        return str(each.atom) if each.positive else f"(not {each.atom})"
+
+    typed = any(each.types != ("object",) for each in text.objects)
+    objects = [f"{each.name} - {kind(each.types)}" if typed else each.name for each in text.objects]
+    parts = ((":objects", objects), (":init", map(str, text.init)), (":goal (and", map(literal, text.goal)))
+    body = "".join(f"\n  ({head}" + "".join(f"\n    {line}" for line in lines) + ")" for head, lines in parts)
+    return f"(define (problem {text.name})\n  (:domain {text.domain}){body}))\n"

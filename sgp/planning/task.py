@@ -8,6 +8,7 @@ import subprocess
 import sys
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
@@ -22,6 +23,7 @@ from sgp.planning.pddl import (
     Parameter,
     Problem,
     ProblemText,
+    format_problem,
     normalise,
     read_domain,
     read_problem,
@@ -131,6 +133,11 @@ class Task:
                 f"{self.name} is of another domain than the model: its domain '{self.domain_text.name}' "
                 f"{text.difference(self.domain_text)}; use a model trained on this domain"
             )
+
+    def restarted(self, state: State) -> Problem:
+        """The same problem from another initial state."""
+        text = replace(self.text, init=self.atoms(state))
+        return replace(self.problem, problem_pddl=format_problem(text))
 
     def successors(self, state: State) -> list[Successor]:
         """The states one action away, in the order of the PDDL's actions and objects."""

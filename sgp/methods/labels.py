@@ -1,0 +1,159 @@
+"""Where a ranking policy's labels come from: which candidates of a training state are right.
+
+Experts' trajectories tell one right way from the states of one plan. Expanding the whole state space of a small
+problem tells all of them, and the dead ends. Letting the policy act and planning anew from where it goes tells what
+to do off the expert's way (the idea of dataset aggregation; Ross, Gordon and Bagnell 2011).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.datasets.experts import plan_of
+from sgp.errors import ConfigurationError
+from sgp.planning.experts import OPTIMAL, SATISFICING
+from sgp.planning.planner import Planner
+from sgp.planning.policy import Successors
+from sgp.planning.task import State, Successor, Task
+from sgp.planning.trajectory import Trajectory
+
+Source = Literal["experts", "optimal", "visited", "joined"]
+
+
+@dataclass(frozen=True)
+class LabelConfig:
+    """Which labels are made. Problems whose state space is too large for `optimal` keep their experts' labels."""
+
+    source: Source = "experts"  # trajectories; all optimal choices; also from states that the policy visits; all three
+    space: int = 20_000  # most states of a state space that is expanded
+    states: int = 30  # random states of a state space, beside those of the expert's trajectory
+    visits: int = 4  # states of a rollout from which is planned anew
+
+    def __post_init__(self) -> None:
+        if self.source not in get_args(Source):
+            raise ConfigurationError(
+                f"labels' source is '{self.source}'; expected one of {', '.join(get_args(Source))}"
+            )
+        for name, least in (("space", 1), ("states", 0), ("visits", 1)):
+            if getattr(self, name) < least:
+                raise ConfigurationError(f"labels' {name} is {getattr(self, name)}; expected at least {least}")
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether no states are drawn."""
+        return self.source in ("experts", "visited")
+
+
+class Decision(NamedTuple):
+    """A state, its candidates, which of them are right, and the decision's weight."""
+
+    task: Task
+    state: State
+    choice: Sequence[Successor]
+    positive: NDArray[np.bool_]
+    weight: float
+
+
+def label(
+    config: LabelConfig,
+    trajectories: Sequence[Trajectory],
+    successors: Successors,
+    fit: Callable[[Sequence[Decision]], Planner],
+    rng: np.random.Generator,
+) -> list[Decision]:
+    """The decisions to learn from, those of each problem weighing the same together.
+
+    `fit` makes the planner that visits states, from the other labels. Plans from visited states are kept in the cache.
+    """
+    decisions: list[Decision] = []
+    for trajectory in trajectories:
+        if config.source in ("experts", "visited", "joined"):
+            decisions += _weighed(_followed(trajectory, successors))
+        if config.source in ("optimal", "joined"):
+            space = StateSpace.expand(trajectory.task, config.space)
+            if space is not None:
+                decisions += _weighed(_optimal(space, trajectory, successors, config.states, rng))
+            elif config.source == "optimal":
+                decisions += _weighed(_followed(trajectory, successors))
+    if config.source in ("visited", "joined"):
+        planner = fit(decisions)
+        for trajectory in trajectories:
+            decisions += _weighed(_replanned(planner, trajectory, successors, config.visits))
+    return decisions
+
+
+def _weighed(found: Iterator[Decision]) -> list[Decision]:
+    decisions = [decision for decision in found if decision.positive.any()]
+    return [decision._replace(weight=1 / len(decisions)) for decision in decisions]
+
+
+def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Decision]:
+    """The states of a trajectory; right is whatever the trajectory reaches later."""
+    for step, state in enumerate(trajectory.states[:-1]):
+        choice = successors(trajectory.task, state)
+        later = set(trajectory.states[step + 1 :]) - {state}
+        yield Decision(trajectory.task, state, choice, np.array([each.state in later for each in choice]), 1.0)
+
+
+def _optimal(
+    space: StateSpace, trajectory: Trajectory, successors: Successors, count: int, rng: np.random.Generator
+) -> Iterator[Decision]:
+    """The states of a trajectory and random ones; right is whatever lies on a shortest way to the goal."""
+    known = space.distance
+    others = [state for state, distance in known.items() if 0 < distance < np.inf]
+    drawn = rng.choice(len(others), min(count, len(others)), replace=False)
+    for state in dict.fromkeys([*trajectory.states[:-1], *(others[place] for place in drawn)]):
+        choice = successors(trajectory.task, state)
+        through = np.array([len(each.actions) + known[each.state] for each in choice])
+        yield Decision(trajectory.task, state, choice, through == known[state], 1.0)
+
+
+def _replanned(planner: Planner, trajectory: Trajectory, successors: Successors, count: int) -> Iterator[Decision]:
+    """New plans from states that the planner visits and the expert does not."""
+    visited = [step.state for step in planner.solve(trajectory.task).steps]
+    off = [state for state in dict.fromkeys(visited) if state not in set(trajectory.states)]
+    for place in np.unique(np.linspace(0, len(off) - 1, min(count, len(off))).round().astype(int)):
+        problem = trajectory.task.restarted(off[place])
+        plan = plan_of(problem, (OPTIMAL, SATISFICING)).plan
+        if plan is not None:
+            yield from _followed(Trajectory.of(Task(problem), plan), successors)
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """All states that can be reached, each with the length of a shortest plan from it (infinite: a dead end)."""
+
+    distance: dict[State, float]
+
+    @classmethod
+    def expand(cls, task: Task, most: int) -> StateSpace | None:
+        """The state space of a task; None where it has more than `most` states."""
+        number = {task.init: 0}
+        states, before = [task.init], [list[int]()]  # predecessors of each state
+        for place, state in enumerate(states):  # grows while it is walked through
+            for action in task.applicable(state):
+                after = task.after(state, action)
+                known = number.setdefault(after, len(states))
+                if known == len(states):
+                    if known == most:
+                        return None
+                    states.append(after)
+                    before.append([])
+                before[known].append(place)
+        distance = [np.inf] * len(states)
+        waiting = deque(place for place, state in enumerate(states) if task.is_goal(state))
+        for place in waiting:
+            distance[place] = 0
+        while waiting:
+            place = waiting.popleft()
+            for origin in before[place]:
+                if distance[origin] == np.inf:
+                    distance[origin] = distance[place] + 1
+                    waiting.append(origin)
+        return cls(dict(zip(states, distance, strict=True)))
