@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.pddl import Atom
-from sgp.planning.task import State, Task
+from sgp.planning.task import Candidates, State, Successor, Task
 
 _UNMET = -1
 
@@ -26,15 +28,32 @@ class FluentNumbers:
 
         `number` gives the number of an atom that was not met before.
         """
-        indices = [np.fromiter(state.get_fluent_atoms(), np.int64) for state in states]
-        first = np.zeros(len(states) + 1, np.int64)
-        np.cumsum([len(each) for each in indices], out=first[1:])
-        flat = np.concatenate(indices) if indices else np.empty(0, np.int64)
+        return self._listed([list(state.get_fluent_atoms()) for state in states], number)
+
+    def changed(
+        self, state: State, choice: Sequence[Successor], number: Callable[[Atom], int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where each candidate's changes begin [b + 1], and the numbers of the fluent atoms that change."""
+        if isinstance(choice, Candidates):
+            return choice.first, self._known(choice.changed, number)
+        before = set(state.get_fluent_atoms())
+        return self._listed(
+            [sorted(before.symmetric_difference(each.state.get_fluent_atoms())) for each in choice], number
+        )
+
+    def _listed(
+        self, lists: Sequence[Sequence[int]], number: Callable[[Atom], int]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        first = np.zeros(len(lists) + 1, np.int64)
+        np.cumsum([len(each) for each in lists], out=first[1:])
+        return first, self._known(np.fromiter(chain.from_iterable(lists), np.int64, int(first[-1])), number)
+
+    def _known(self, flat: NDArray[np.integer[Any]], number: Callable[[Atom], int]) -> NDArray[np.int32]:
         if len(flat) and (flat.max() >= len(self._numbers) or (self._numbers[flat] == _UNMET).any()):
             self._meet(np.unique(flat), number)
-        return first, self._numbers[flat]
+        return np.asarray(self._numbers[flat])
 
-    def _meet(self, fluents: NDArray[np.int64], number: Callable[[Atom], int]) -> None:
+    def _meet(self, fluents: NDArray[np.integer[Any]], number: Callable[[Atom], int]) -> None:
         task = self._task()
         assert task is not None, "states outlived their task"
         if fluents[-1] >= len(self._numbers):

@@ -147,10 +147,10 @@ class MarkedTransitionEncoder:
         graph = self._graphs.get(task)
         if graph is None:
             graph = self._graphs[task] = _Graph(task, self.walked)
-        here, (first, atoms) = graph.numbers([state])[1], graph.numbers([each.state for each in choice])
+        here, (first, changed) = graph.numbers(state), graph.changed(state, choice)
         config = self.config
         return transition_features(
-            graph.layout, config.iterations, config.open_atoms, config.closed_atoms, here, first, atoms
+            graph.layout, config.iterations, config.open_atoms, config.closed_atoms, here, first, changed
         )
 
 
@@ -215,9 +215,13 @@ class _Graph:
             )
         return self._layout
 
-    def numbers(self, states: Sequence[State]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states."""
-        return self._fluents.of(states, self._number)
+    def numbers(self, state: State) -> NDArray[np.int32]:
+        """The numbers of the fluent atoms true in a state."""
+        return self._fluents.of([state], self._number)[1]
+
+    def changed(self, state: State, choice: Sequence[Successor]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where each candidate's changes begin [b + 1], and the numbers of the fluent atoms that differ."""
+        return self._fluents.changed(state, choice, self._number)
 
     def _number(self, atom: Atom) -> int:
         known = self._numbers.get(atom)

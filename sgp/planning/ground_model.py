@@ -58,6 +58,7 @@ class GroundModel:
                 adds.append(added)
                 deletes.append([index for index, positive in effects if not positive and index not in added])
         self.needs, self.forbids, self.adds, self.deletes = map(Lists.of, (needs, forbids, adds, deletes))
+        self.watchers = _watchers(needs, self.atoms)
         self.goal = np.array([self.fluents[atom] for atom in task.goal_atoms if atom in self.fluents], np.int32)
         self._ground: list[GroundAction | None] = [None] * len(self.actions)
 
@@ -72,6 +73,20 @@ class GroundModel:
         if known is None:
             known = self._ground[number] = task.ground(self.actions[number])
         return known
+
+
+def _watchers(needs: Sequence[Sequence[int]], atoms: int) -> Lists:
+    """For each atom the actions that need it, each action at the one of its atoms that the fewest need; then the rest.
+
+    Looking at the lists of a state's true atoms alone finds all applicable actions.
+    """
+    users = np.zeros(atoms, np.int64)
+    for atom in chain.from_iterable(needs):
+        users[atom] += 1
+    lists: list[list[int]] = [[] for _ in range(atoms + 1)]
+    for action, needed in enumerate(needs):
+        lists[min(needed, key=users.__getitem__) if needed else atoms].append(action)
+    return Lists.of(lists)
 
 
 def _bind(literals: Sequence[Literal], bound: dict[str, str]) -> Iterator[tuple[Atom, bool]]:

@@ -13,7 +13,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning.ground_model import GroundModel, Lists
 from sgp.planning.novelty import novel_states
 from sgp.planning.pddl import Action
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import Candidates, State, Successor, Task
 
 Abstraction = Literal["none", "types", "base"]
 LAYER_LIMIT = 1000  # states kept at each depth by the capped variant (AIW-AD, appendix B)
@@ -54,14 +54,15 @@ class Lookahead:
         """The candidates of a state; none where it is a dead end."""
         return self._compiled(task, state) if task.mode == "grounded" else self._lifted(task, state)
 
-    def _compiled(self, task: Task, state: State) -> list[Successor]:
+    def _compiled(self, task: Task, state: State) -> Candidates:
         """Finds what is novel over arrays of all ground actions; only the candidates become states."""
         model, forms = _ground_model(task, self.abstraction)
-        parents, actions, novel = novel_states(
+        parents, actions, novel, first, changed = novel_states(
             model.needs,
             model.forbids,
             model.adds,
             model.deletes,
+            model.watchers,
             forms,
             int(forms.values.max(initial=0)) + 1,
             model.goal,
@@ -73,8 +74,10 @@ class Lookahead:
         )
         met = {state}
         found: list[Successor] = []
+        kept: list[int] = []  # which of the generated candidates these are
         places: list[int | None] = []  # of the generated candidates among those found
-        for parent, number, new in zip(parents.tolist(), actions.tolist(), novel.tolist(), strict=True):
+        generated = zip(parents.tolist(), actions.tolist(), novel.tolist(), strict=True)
+        for which, (parent, number, new) in enumerate(generated):
             before = None if parent < 0 else places[parent]
             origin, path = (state, ()) if before is None else (found[before].state, found[before].actions)
             action = model.ground(task, number)
@@ -84,10 +87,11 @@ class Lookahead:
                 continue
             met.add(after)
             places[-1] = len(found)
+            kept.append(which)
             found.append(Successor((*path, *action.actions), after, before))
             if len(found) >= self.states:
                 break
-        return found
+        return Candidates(found, first, changed, kept)
 
     def _lifted(self, task: Task, state: State) -> list[Successor]:
         """The same where not all ground actions are known."""

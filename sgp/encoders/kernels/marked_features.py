@@ -111,12 +111,12 @@ def transition_features(
     closed_atoms: int,
     state: Ints,
     first: NDArray[np.int64],
-    atoms: Ints,
+    changed: Ints,
 ) -> tuple[NDArray[np.int64], Hashes]:
     """The features of the transitions from a state to each of b candidates.
 
-    The fluent atoms true in the state are `state`, those of candidate i `atoms[first[i] : first[i + 1]]`. Gives where
-    each candidate's features begin [b + 1], and the features, ascending and each once.
+    The fluent atoms true in the state are `state`; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
+    Gives where each candidate's features begin [b + 1], and the features, ascending and each once.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
     before = np.zeros(known, np.bool_)
@@ -162,11 +162,11 @@ def transition_features(
     object_differs = np.zeros((iterations + 1, objects), np.bool_)
     atom_reached, object_reached = np.zeros(known, np.bool_), np.zeros(objects, np.bool_)
     reached_atoms, reached_objects = np.empty(known, np.int32), np.empty(objects, np.int32)
-    changed, is_changed = np.empty(known, np.int32), np.zeros(known, np.bool_)
-    after = np.zeros(known, np.bool_)
+    is_changed = np.zeros(known, np.bool_)
     touched, is_touched = np.empty(objects, np.int32), np.zeros(objects, np.bool_)
     token, next_token = np.zeros(objects, np.uint64), np.zeros(objects, np.uint64)
-    used = np.zeros(known, np.bool_)
+    links = _no_links(objects)
+    search = _search(known, max(open_atoms, closed_atoms))
 
     starts = np.zeros(len(first), np.int64)
     out = np.empty(1024, np.uint64)
@@ -175,18 +175,10 @@ def transition_features(
     for candidate in range(len(first) - 1):
         found = 0
         # What changed, and which objects it touches.
-        changes = 0
-        for place in range(first[candidate], first[candidate + 1]):
-            after[atoms[place]] = True
-            if not before[atoms[place]]:
-                changed[changes] = atoms[place]
-                changes += 1
-        for atom in state:
-            if not after[atom]:
-                changed[changes] = atom
-                changes += 1
+        begins, ends = first[candidate], first[candidate + 1]
+        changes = ends - begins
         touches = 0
-        for change in range(changes):
+        for change in range(begins, ends):
             atom = changed[change]
             is_changed[atom] = True
             for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
@@ -198,9 +190,9 @@ def transition_features(
 
         # Marked colours: only what the change reaches is refined anew.
         atoms_reached = 0
-        for change in range(changes):
+        for change in range(begins, ends):
             atom = changed[change]
-            new_atom[0, atom] = marked(layout.kind[atom], before[atom], after[atom])
+            new_atom[0, atom] = marked(layout.kind[atom], before[atom], not before[atom])
             atom_differs[0, atom] = True
             atom_reached[atom] = True
             reached_atoms[atoms_reached] = atom
@@ -245,7 +237,7 @@ def transition_features(
                 for edge in range(edges[thing], edges[thing + 1]):
                     around[size] = pair(EDGE, new_atom[level, edge_atom[edge]], np.uint64(edge_position[edge]))
                     size += 1
-                for change in range(changes):
+                for change in range(begins, ends):
                     atom = changed[change]
                     if not in_graph[atom]:
                         begin = layout.first_argument[atom]
@@ -265,28 +257,24 @@ def transition_features(
         # Tokens: two rounds on the graph of the changed atoms and their arguments alone.
         for which in range(touches):
             token[touched[which]] = layout.object_colour[touched[which]]
-        for change in range(changes):
-            new_atom[0, changed[change]] = marked(
-                layout.kind[changed[change]], before[changed[change]], after[changed[change]]
-            )
         small = np.empty(changes, np.uint64)
         for change in range(changes):
-            small[change] = new_atom[0, changed[change]]
+            small[change] = new_atom[0, changed[begins + change]]
         for _ in range(2):
             for which in range(touches):
                 thing = touched[which]
                 size = 0
                 for change in range(changes):
-                    begin = layout.first_argument[changed[change]]
-                    for place in range(begin, layout.first_argument[changed[change] + 1]):
+                    begin = layout.first_argument[changed[begins + change]]
+                    for place in range(begin, layout.first_argument[changed[begins + change] + 1]):
                         if layout.arguments[place] == thing:
                             around[size] = pair(EDGE, small[change], np.uint64(place - begin))
                             size += 1
                 next_token[thing] = refine(token[thing], around, size)
             for change in range(changes):
                 value = np.uint64(0)
-                begin = layout.first_argument[changed[change]]
-                for place in range(begin, layout.first_argument[changed[change] + 1]):
+                begin = layout.first_argument[changed[begins + change]]
+                for place in range(begin, layout.first_argument[changed[begins + change] + 1]):
                     value += pair(EDGE, token[layout.arguments[place]], np.uint64(place - begin))
                 small[change] = pair(ATOM, small[change], value)
             for which in range(touches):
@@ -302,12 +290,21 @@ def transition_features(
 
         # Walks over what did not change.
         if open_atoms > 0 or closed_atoms > 0:
+            if closed_atoms > 1:
+                links = _linked(
+                    layout, links, touched, touches, is_touched, is_changed, edges, edge_atom, edge_position
+                )
+            for which in range(touches):
+                buffer, found = _walks(
+                    layout, open_atoms, closed_atoms, touched[which], token, is_touched, is_changed, links, search,
+                    edges, edge_atom, edge_position, atom_colour[0], buffer, found,
+                )  # fmt: skip
             for which in range(touches):
                 thing = touched[which]
-                buffer, found = _walks(
-                    layout, open_atoms, closed_atoms, thing, token, is_touched, is_changed, used, edges, edge_atom,
-                    edge_position, atom_colour[0], buffer, found,
-                )  # fmt: skip
+                for edge in range(edges[thing], edges[thing + 1]):
+                    atom = edge_atom[edge]
+                    for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
+                        links.last[layout.arguments[place]] = -1
 
         # Each feature once.
         present = buffer[:found]
@@ -333,12 +330,10 @@ def transition_features(
             for level in range(iterations + 1):
                 new_object[level, thing] = object_colour[level, thing]
                 object_differs[level, thing] = False
-        for change in range(changes):
+        for change in range(begins, ends):
             is_changed[changed[change]] = False
         for which in range(touches):
             is_touched[touched[which]] = False
-        for place in range(first[candidate], first[candidate + 1]):
-            after[atoms[place]] = False
     return starts, out[:total].copy()
 
 
@@ -352,6 +347,90 @@ def _refined_atom(layout: MarkedLayout, atom: int, atom_colour: Hashes, object_c
     return pair(ATOM, atom_colour[atom], value)
 
 
+class Links(NamedTuple):
+    """For each object the unchanged atoms that join it to a touched object, as linked lists: how closed walks end."""
+
+    last: Ints  # [n], of each object, or -1
+    before: Ints  # of each link the one before it, or -1
+    atom: Ints
+    ports: Ints  # the argument's position on this side, and on the touched object's
+    target: Ints  # the touched object
+
+
+class Search(NamedTuple):
+    """Where a walk stands: after so many atoms the object, the edge and the argument to be tried next, and its hash."""
+
+    used: NDArray[np.bool_]  # [a]
+    at: Ints
+    edge: Ints
+    place: Ints
+    said: Hashes
+
+
+@compiled
+def _search(atoms: int, longest: int) -> Search:
+    return Search(
+        np.zeros(atoms, np.bool_),
+        np.empty(longest + 1, np.int32),
+        np.empty(longest + 1, np.int32),
+        np.empty(longest + 1, np.int32),
+        np.empty(longest + 1, np.uint64),
+    )
+
+
+@compiled
+def _no_links(objects: int) -> Links:
+    return Links(
+        np.full(objects, -1, np.int32),
+        np.empty(256, np.int32),
+        np.empty(256, np.int32),
+        np.empty(256, np.int32),
+        np.empty(256, np.int32),
+    )
+
+
+@compiled
+def _wider(values: Ints) -> Ints:
+    wider = np.empty(2 * len(values), np.int32)
+    wider[: len(values)] = values
+    return wider
+
+
+@compiled
+def _linked(
+    layout: MarkedLayout,
+    links: Links,
+    touched: Ints,
+    touches: int,
+    is_touched: NDArray[np.bool_],
+    is_changed: NDArray[np.bool_],
+    edges: Ints,
+    edge_atom: Ints,
+    edge_position: Ints,
+) -> Links:
+    """The links of untouched objects to the touched ones. No object has links before."""
+    before, atoms, ports, targets = links.before, links.atom, links.ports, links.target
+    count = 0
+    for which in range(touches):
+        thing = touched[which]
+        for edge in range(edges[thing], edges[thing + 1]):
+            atom = edge_atom[edge]
+            if is_changed[atom] or not layout.walkable[atom]:
+                continue
+            begin = layout.first_argument[atom]
+            for place in range(begin, layout.first_argument[atom + 1]):
+                other = layout.arguments[place]
+                if place - begin == edge_position[edge] or is_touched[other]:
+                    continue
+                if count == len(before):
+                    before, atoms, ports, targets = _wider(before), _wider(atoms), _wider(ports), _wider(targets)
+                before[count], atoms[count], targets[count] = links.last[other], atom, thing
+                ports[count] = (place - begin) * 64 + edge_position[edge]
+                links.last[other] = count
+                count += 1
+    return Links(links.last, before, atoms, ports, targets)
+
+
 @compiled
 def _walks(
     layout: MarkedLayout,
@@ -361,7 +440,8 @@ def _walks(
     token: Hashes,
     is_touched: NDArray[np.bool_],
     is_changed: NDArray[np.bool_],
-    used: NDArray[np.bool_],
+    links: Links,
+    search: Search,
     edges: Ints,
     edge_atom: Ints,
     edge_position: Ints,
@@ -371,13 +451,10 @@ def _walks(
 ) -> tuple[Hashes, int]:
     """Adds the walks from a touched object that use no atom twice and pass no other touched object.
 
-    A walk ends open after at most `open_atoms` atoms, or closed on a touched object after at most `closed_atoms`.
+    A walk ends open after at most `open_atoms` atoms, or closed on a touched object after at most `closed_atoms`. The
+    last atom of a closed walk is found by its link, not by looking at all atoms of the last object but one.
     """
-    longest = max(open_atoms, closed_atoms)
-    at = np.empty(longest + 1, np.int32)  # the object after so many atoms
-    edge = np.empty(longest + 1, np.int32)  # the edge to be tried next there
-    place = np.empty(longest + 1, np.int32)  # and the argument of its atom to be tried next
-    said = np.empty(longest + 1, np.uint64)
+    used, at, edge, place, said = search
     depth = 0
     at[0], said[0] = start, pair(STEP, number(STEP, 0), token[start])
     edge[0], place[0] = edges[start], -1
@@ -408,15 +485,21 @@ def _walks(
         if argument - begin == edge_position[edge[depth]]:
             continue
         thing = layout.arguments[argument]
+        length = depth + 1
+        if is_touched[thing] and (depth > 0 or length > closed_atoms):
+            continue  # the link to it was followed already
+        # What a further step could still be: the last of a closed walk, one inside a walk, the end of an open walk.
+        closes = length + 1 <= closed_atoms and not is_touched[thing] and links.last[thing] >= 0
+        deeper = length + 2 <= closed_atoms or length + 1 <= open_atoms
+        if not (is_touched[thing] or closes or deeper or length <= open_atoms):
+            continue
         ports = np.uint64(edge_position[edge[depth]] * 64 + (argument - begin))
         walk = pair(STEP, said[depth], pair(STEP, colour[atom], ports))
-        length = depth + 1
         if is_touched[thing]:
-            if length <= closed_atoms:
-                if found == len(buffer):
-                    buffer = _grown(buffer)
-                buffer[found] = pair(CLOSED, walk, token[thing])
-                found += 1
+            if found == len(buffer):
+                buffer = _grown(buffer)
+            buffer[found] = pair(CLOSED, walk, token[thing])
+            found += 1
             continue
         walk = pair(STEP, walk, layout.object_colour[thing])
         if length <= open_atoms:
@@ -424,7 +507,18 @@ def _walks(
                 buffer = _grown(buffer)
             buffer[found] = pair(OPEN, walk, np.uint64(0))
             found += 1
-        if length < longest:
+        if closes:
+            link = links.last[thing]
+            while link >= 0:
+                last = links.atom[link]
+                if last != atom and not used[last]:
+                    if found == len(buffer):
+                        buffer = _grown(buffer)
+                    step = pair(STEP, walk, pair(STEP, colour[last], np.uint64(links.ports[link])))
+                    buffer[found] = pair(CLOSED, step, token[links.target[link]])
+                    found += 1
+                link = links.before[link]
+        if deeper:
             used[atom] = True
             depth += 1
             at[depth], said[depth] = thing, walk
