@@ -142,6 +142,8 @@ DOMAIN = Domain(
             "5-cities": _larger(5, 2, 15, 10),
             "3-locations": _larger(3, 3, 10, 10),
             "5-locations": _larger(3, 5, 20, 10),
+            "10-cities": _larger(10, 2, 50, 5),
+            "7-locations": _larger(4, 7, 40, 5),
         },
         "harder": {
             "8-cities": _larger(8, 2, 30, 5),

@@ -92,16 +92,20 @@ class MarkedTransitionEncoder:
     @classmethod
     def fit(
         cls, config: MarkedConfig, transitions: Sequence[tuple[Task, State, Sequence[Successor]]]
-    ) -> MarkedTransitionEncoder:
-        """Collects the features of the transitions from training states to their candidates."""
+    ) -> tuple[MarkedTransitionEncoder, list[Embedded]]:
+        """Collects the features of the transitions from training states to their candidates, and embeds them."""
         if not transitions:
             raise ConfigurationError("a transition embedding needs at least one training transition; there is none")
         tasks = list(dict.fromkeys(task for task, _, _ in transitions))
         walked = _walked(tasks, config.walk_degree)
         encoder = cls(config, tasks[0].domain_text, np.empty(0, np.uint64), walked)
-        found = [encoder._features(task, state, choice)[1] for task, state, choice in transitions]
-        encoder.hashes = np.unique(np.concatenate(found))
-        return encoder
+        features = [encoder._features(*transition) for transition in transitions]
+        encoder.hashes = np.unique(np.concatenate([found for _, found in features]))
+        embedded = [
+            encoder._embedded(task, choice, *each)
+            for (task, _, choice), each in zip(transitions, features, strict=True)
+        ]
+        return encoder, embedded
 
     @property
     def dimension(self) -> int:
@@ -115,13 +119,19 @@ class MarkedTransitionEncoder:
 
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
         """The embeddings of the transitions from a state to its candidates."""
-        first, found = self._features(task, state, choice)
+        return self._embedded(task, choice, *self._features(task, state, choice))
+
+    def _embedded(
+        self, task: Task, choice: Sequence[Successor], first: NDArray[np.int64], found: NDArray[np.uint64]
+    ) -> Embedded:
         columns = np.searchsorted(self.hashes, found)
         seen = columns < len(self.hashes)
         seen[seen] = self.hashes[columns[seen]] == found[seen]
         kept = np.concatenate([[0], np.cumsum(seen)])[first]
-        scalars = np.array([(np.log2(len(each.actions)), task.is_goal(each.state)) for each in choice], np.float64)
-        return Embedded(kept, columns[seen], scalars.reshape(-1, _SCALARS))
+        scalars = np.empty((len(choice), _SCALARS))
+        scalars[:, 0] = np.log2([len(each.actions) for each in choice])
+        scalars[:, 1] = [task.is_goal(each.state) for each in choice]
+        return Embedded(kept, columns[seen], scalars)
 
     def unseen_share(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
         """The share of the transitions' features that training never saw."""

@@ -20,7 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from scipy.sparse import csr_array, hstack, vstack
+from scipy.sparse import csr_array, hstack
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import TrainingData
@@ -159,10 +159,8 @@ def _fit(
     config: ContrastiveJumpsConfig, decisions: Sequence[Decision]
 ) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
     """Embeds the candidates of every decision and fits delta; the policy, and what the fit says of itself."""
-    encoder = MarkedTransitionEncoder.fit(
-        config.embedding, [(each.task, each.state, each.choice) for each in decisions]
-    )
-    embedded = [encoder.embed(each.task, each.state, each.choice) for each in decisions]
+    transitions = [(each.task, each.state, each.choice) for each in decisions]
+    encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
     weights, facts = fit_contrastive(
         config.loss,
         _rows(embedded, encoder.dimension),
@@ -175,16 +173,12 @@ def _fit(
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:
     """All embeddings [b, D] as one sparse matrix, the two numbers in the last columns."""
-    parts = []
-    for each in embedded:
-        count = len(each.scalars)
-        known = csr_array(
-            (np.ones(len(each.columns)), each.columns, each.first), shape=(count, dimension - each.scalars.shape[1])
-        )
-        parts.append((known, each.scalars))
-    return csr_array(
-        hstack([vstack([known for known, _ in parts]), csr_array(np.vstack([scalars for _, scalars in parts]))])
-    )
+    counts = np.concatenate([np.diff(each.first) for each in embedded])
+    columns = np.concatenate([each.columns for each in embedded])
+    scalars = np.vstack([each.scalars for each in embedded])
+    shape = len(counts), dimension - scalars.shape[1]
+    known = csr_array((np.ones(len(columns)), columns, np.concatenate([[0], np.cumsum(counts)])), shape=shape)
+    return csr_array(hstack([known, csr_array(scalars)], format="csr"))
 
 
 METHODS = (ContrastiveJumps(),)

@@ -7,7 +7,6 @@ to do off the expert's way (the idea of dataset aggregation; Ross, Gordon and Ba
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
@@ -20,6 +19,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
+from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory
 
@@ -32,7 +32,7 @@ class LabelConfig:
 
     source: Source = "experts"  # trajectories; all optimal choices; also from states that the policy visits; all three
     space: int = 20_000  # most states of a state space that is expanded
-    states: int = 30  # random states of a state space, beside those of the expert's trajectory
+    states: int = 3000  # random states of all state spaces together, beside those of the experts' trajectories
     visits: int = 4  # states of a rollout from which is planned anew
 
     def __post_init__(self) -> None:
@@ -72,13 +72,14 @@ def label(
     `fit` makes the planner that visits states, from the other labels. Plans from visited states are kept in the cache.
     """
     decisions: list[Decision] = []
+    share = -(-config.states // len(trajectories))
     for trajectory in trajectories:
         if config.source in ("experts", "visited", "joined"):
             decisions += _weighed(_followed(trajectory, successors))
         if config.source in ("optimal", "joined"):
             space = StateSpace.expand(trajectory.task, config.space)
             if space is not None:
-                decisions += _weighed(_optimal(space, trajectory, successors, config.states, rng))
+                decisions += _weighed(_optimal(space, trajectory, successors, share, rng))
             elif config.source == "optimal":
                 decisions += _weighed(_followed(trajectory, successors))
     if config.source in ("visited", "joined"):
@@ -105,13 +106,12 @@ def _optimal(
     space: StateSpace, trajectory: Trajectory, successors: Successors, count: int, rng: np.random.Generator
 ) -> Iterator[Decision]:
     """The states of a trajectory and random ones; right is whatever lies on a shortest way to the goal."""
-    known = space.distance
-    others = [state for state, distance in known.items() if 0 < distance < np.inf]
-    drawn = rng.choice(len(others), min(count, len(others)), replace=False)
-    for state in dict.fromkeys([*trajectory.states[:-1], *(others[place] for place in drawn)]):
+    others = np.flatnonzero((space.distances > 0) & (space.distances < np.inf))
+    drawn = rng.choice(others, min(count, len(others)), replace=False)
+    for state in dict.fromkeys([*trajectory.states[:-1], *map(space.state, drawn)]):
         choice = successors(trajectory.task, state)
-        through = np.array([len(each.actions) + known[each.state] for each in choice])
-        yield Decision(trajectory.task, state, choice, through == known[state], 1.0)
+        through = np.array([len(each.actions) for each in choice]) + space.distance([each.state for each in choice])
+        yield Decision(trajectory.task, state, choice, through == space.distance([state])[0], 1.0)
 
 
 def _replanned(planner: Planner, trajectory: Trajectory, successors: Successors, count: int) -> Iterator[Decision]:
@@ -123,37 +123,3 @@ def _replanned(planner: Planner, trajectory: Trajectory, successors: Successors,
         plan = plan_of(problem, (OPTIMAL, SATISFICING)).plan
         if plan is not None:
             yield from _followed(Trajectory.of(Task(problem), plan), successors)
-
-
-@dataclass(frozen=True)
-class StateSpace:
-    """All states that can be reached, each with the length of a shortest plan from it (infinite: a dead end)."""
-
-    distance: dict[State, float]
-
-    @classmethod
-    def expand(cls, task: Task, most: int) -> StateSpace | None:
-        """The state space of a task; None where it has more than `most` states."""
-        number = {task.init: 0}
-        states, before = [task.init], [list[int]()]  # predecessors of each state
-        for place, state in enumerate(states):  # grows while it is walked through
-            for action in task.applicable(state):
-                after = task.after(state, action)
-                known = number.setdefault(after, len(states))
-                if known == len(states):
-                    if known == most:
-                        return None
-                    states.append(after)
-                    before.append([])
-                before[known].append(place)
-        distance = [np.inf] * len(states)
-        waiting = deque(place for place, state in enumerate(states) if task.is_goal(state))
-        for place in waiting:
-            distance[place] = 0
-        while waiting:
-            place = waiting.popleft()
-            for origin in before[place]:
-                if distance[origin] == np.inf:
-                    distance[origin] = distance[place] + 1
-                    waiting.append(origin)
-        return cls(dict(zip(states, distance, strict=True)))

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Iterator, Sequence
-from itertools import chain
-from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from sgp.planning.operators import Operators
 from sgp.planning.pddl import Action, Atom, Literal, Schema
 from sgp.planning.task import GroundAction, Task
-
-Ints = NDArray[np.int32]
-
-
-class Lists(NamedTuple):
-    """Lists of numbers, one after the other: list i is `values[first[i] : first[i + 1]]`."""
-
-    first: Ints
-    values: Ints
-
-    @classmethod
-    def of(cls, lists: Sequence[Sequence[int]]) -> Lists:
-        """The lists as two arrays."""
-        first = np.zeros(len(lists) + 1, np.int32)
-        np.cumsum([len(each) for each in lists], out=first[1:])
-        return cls(first, np.fromiter(chain.from_iterable(lists), np.int32, int(first[-1])))
 
 
 class GroundModel:
     """The instantiated actions that can ever be applicable, in the order of the PDDL's actions and objects.
 
-    Atoms are numbered as the task numbers its fluents. `needs`, `forbids` and `adds`, `deletes` list the fluents of
-    each action's precondition and effect; an atom that an action adds and deletes is added. The task must be grounded:
+    Atoms are numbered as the task numbers its fluents. `operators` has each action's precondition and effect; an
+    atom that an action adds and deletes is added. The task must be grounded:
     only then are all atoms known that can ever be true.
     """
 
@@ -57,8 +40,7 @@ class GroundModel:
                 forbids.append([index for index, positive in known if not positive])
                 adds.append(added)
                 deletes.append([index for index, positive in effects if not positive and index not in added])
-        self.needs, self.forbids, self.adds, self.deletes = map(Lists.of, (needs, forbids, adds, deletes))
-        self.watchers = _watchers(needs, self.atoms)
+        self.operators = Operators.of(needs, forbids, adds, deletes, self.atoms)
         self.goal = np.array([self.fluents[atom] for atom in task.goal_atoms if atom in self.fluents], np.int32)
         self._ground: list[GroundAction | None] = [None] * len(self.actions)
 
@@ -75,18 +57,14 @@ class GroundModel:
         return known
 
 
-def _watchers(needs: Sequence[Sequence[int]], atoms: int) -> Lists:
-    """For each atom the actions that need it, each action at the one of its atoms that the fewest need; then the rest.
+_MODELS: weakref.WeakKeyDictionary[Task, GroundModel] = weakref.WeakKeyDictionary()
 
-    Looking at the lists of a state's true atoms alone finds all applicable actions.
-    """
-    users = np.zeros(atoms, np.int64)
-    for atom in chain.from_iterable(needs):
-        users[atom] += 1
-    lists: list[list[int]] = [[] for _ in range(atoms + 1)]
-    for action, needed in enumerate(needs):
-        lists[min(needed, key=users.__getitem__) if needed else atoms].append(action)
-    return Lists.of(lists)
+
+def ground_model(task: Task) -> GroundModel:
+    """A task's ground model; a memo that dies with the task."""
+    if task not in _MODELS:
+        _MODELS[task] = GroundModel(task)
+    return _MODELS[task]
 
 
 def _bind(literals: Sequence[Literal], bound: dict[str, str]) -> Iterator[tuple[Atom, bool]]:

@@ -10,8 +10,9 @@ from typing import Literal, get_args
 import numpy as np
 
 from sgp.errors import ConfigurationError
-from sgp.planning.ground_model import GroundModel, Lists
+from sgp.planning.ground_model import ground_model
 from sgp.planning.novelty import novel_states
+from sgp.planning.operators import Lists
 from sgp.planning.pddl import Action
 from sgp.planning.task import Candidates, State, Successor, Task
 
@@ -56,13 +57,10 @@ class Lookahead:
 
     def _compiled(self, task: Task, state: State) -> Candidates:
         """Finds what is novel over arrays of all ground actions; only the candidates become states."""
-        model, forms = _ground_model(task, self.abstraction)
+        model = ground_model(task)
+        forms = _novelty_forms(task, self.abstraction, model.atoms)
         parents, actions, novel, first, changed = novel_states(
-            model.needs,
-            model.forbids,
-            model.adds,
-            model.deletes,
-            model.watchers,
+            model.operators,
             forms,
             int(forms.values.max(initial=0)) + 1,
             model.goal,
@@ -125,20 +123,17 @@ class Lookahead:
         return found
 
 
-_MODELS: weakref.WeakKeyDictionary[Task, dict[Abstraction, tuple[GroundModel, Lists]]] = weakref.WeakKeyDictionary()
+_FORMS: weakref.WeakKeyDictionary[Task, dict[Abstraction, Lists]] = weakref.WeakKeyDictionary()
 
 
-def _ground_model(task: Task, abstraction: Abstraction) -> tuple[GroundModel, Lists]:
-    """A task's ground model and the novelty forms of its atoms; a memo that dies with the task."""
-    known = _MODELS.setdefault(task, {})
+def _novelty_forms(task: Task, abstraction: Abstraction, atoms: int) -> Lists:
+    """What stands for each fluent of a grounded task; a memo that dies with the task."""
+    known = _FORMS.setdefault(task, {})
     if abstraction not in known:
-        model = next((model for model, _ in known.values()), None) or GroundModel(task)
         novelty = _Novelty(task, abstraction, task.init)
         numbers: dict[_Form, int] = {}
-        forms = [
-            [numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)] for index in range(model.atoms)
-        ]
-        known[abstraction] = model, Lists.of(forms)
+        forms = [[numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)] for index in range(atoms)]
+        known[abstraction] = Lists.of(forms)
     return known[abstraction]
 
 

@@ -202,6 +202,12 @@ class Task:
             self._fluents[index] = atom
         return atom
 
+    def state_of(self, fluents: Iterable[int]) -> State:
+        """The state in which just these fluents are true."""
+        known = self._native.get_repositories().get_fluent_ground_atoms_from_indices(list(fluents))
+        state: State = self._repository.get_or_create_state(known, [])[0]
+        return state
+
     def known_fluents(self) -> dict[Atom, int]:
         """The index of every fluent atom met so far: in a grounded task, all that can ever be true."""
         return {

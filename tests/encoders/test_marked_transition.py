@@ -135,7 +135,7 @@ def transitions(problems, steps=2):
 def test_features_are_those_of_the_definition(domain, config):
     """Every feature of the kernel is one of the reference and the other way round, in the same transitions."""
     found = list(transitions(SUITE.problems(domain, "train")[2::5][:4]))
-    encoder = MarkedTransitionEncoder.fit(config, found)
+    encoder, _ = MarkedTransitionEncoder.fit(config, found)
     ours, theirs = defaultdict(set), defaultdict(set)
     number = 0
     for task, state, choice in found:
@@ -153,7 +153,7 @@ def test_features_are_those_of_the_definition(domain, config):
 
 
 def test_typed_problems_with_constants_and_negative_goals_too(courier):
-    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(courier, courier.init, courier.successors(courier.init))])
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(courier, courier.init, courier.successors(courier.init))])
     reference = Reference(courier, MarkedConfig(), encoder.walked)
     embedded = encoder.embed(courier, courier.init, courier.successors(courier.init))
     sizes = [len(reference.features(courier.init, each.state)) for each in courier.successors(courier.init)]
@@ -164,7 +164,7 @@ def test_renaming_changes_no_embedding():
     problem = SUITE.problems("logistics", "interpolation")[0]
     renamed = Problem("r", problem.domain_pddl, problem.problem_pddl.replace("p1", "q9").replace("l1-", "z-"))
     one, two = Task(problem), Task(renamed)
-    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(one, one.init, one.successors(one.init))])
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(one, one.init, one.successors(one.init))])
     first, second = (encoder.embed(task, task.init, task.successors(task.init)) for task in (one, two))
     assert Counter(first.keys()) == Counter(second.keys())
     assert encoder.unseen_share(two, two.init, two.successors(two.init)) == 0.0
@@ -172,7 +172,7 @@ def test_renaming_changes_no_embedding():
 
 def test_scalars_norms_and_products(three_blocks):
     choice = Lookahead()(three_blocks, three_blocks.init)
-    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
     embedded = encoder.embed(three_blocks, three_blocks.init, choice)
     dense = np.zeros((len(choice), encoder.dimension))
     for row in range(len(choice)):
@@ -188,7 +188,7 @@ def test_scalars_norms_and_products(three_blocks):
 
 
 def test_what_training_never_saw_is_dropped(three_blocks, two_blocks):
-    small = MarkedTransitionEncoder.fit(
+    small, _ = MarkedTransitionEncoder.fit(
         MarkedConfig(), [(two_blocks, two_blocks.init, two_blocks.successors(two_blocks.init))]
     )
     choice = three_blocks.successors(three_blocks.init)
@@ -201,22 +201,22 @@ def test_what_training_never_saw_is_dropped(three_blocks, two_blocks):
 
 
 def replace_vocabulary(encoder, task, choice):
-    return MarkedTransitionEncoder.fit(encoder.config, [(task, task.init, choice)])
+    return MarkedTransitionEncoder.fit(encoder.config, [(task, task.init, choice)])[0]
 
 
 def test_dense_static_predicates_stay_out_of_the_walks():
     task = Task(SUITE.problems("visitall", "validation")[0])
     found = [(task, task.init, task.successors(task.init))]
-    assert "connected" in MarkedTransitionEncoder.fit(MarkedConfig(), found).walked
-    sparse = MarkedTransitionEncoder.fit(MarkedConfig(walk_degree=2), found)
+    assert "connected" in MarkedTransitionEncoder.fit(MarkedConfig(), found)[0].walked
+    sparse, _ = MarkedTransitionEncoder.fit(MarkedConfig(walk_degree=2), found)
     assert "connected" not in sparse.walked
     assert "at-robot" in sparse.walked
-    assert sparse.dimension < MarkedTransitionEncoder.fit(MarkedConfig(), found).dimension
+    assert sparse.dimension < MarkedTransitionEncoder.fit(MarkedConfig(), found)[0].dimension
 
 
 def test_saved_features_are_read_again_and_damage_is_told(three_blocks, courier, tmp_path):
     choice = three_blocks.successors(three_blocks.init)
-    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
     file = tmp_path / "e.safetensors"
     encoder.save(file)
     again = MarkedTransitionEncoder.load(file, encoder.config, encoder.domain_text, encoder.walked)
@@ -237,7 +237,7 @@ def test_a_goal_atom_that_is_reached_is_seen(two_blocks):
     on_table = "(ontable a) (ontable b) (clear a) (clear b)"
     other = Task(blocks_problem("a b", on_table, "(on b a)"))
     found = [(task, task.init, task.successors(task.init)) for task in (two_blocks, other)]
-    encoder = MarkedTransitionEncoder.fit(MarkedConfig(), found)
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), found)
     one, two = (encoder.embed(*each).keys() for each in found)
     assert one[0] != two[0]  # (pick-up a)
     assert set(one) == set(two)  # the tasks are the same up to renaming

@@ -1,0 +1,168 @@
+"""Whole state spaces of small problems, with the distance of every state to the goal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.compilation import compiled
+from sgp.planning.ground_model import ground_model
+from sgp.planning.operators import Ints, Operators, Words, applicable, apply, has, longer, possible, taller
+from sgp.planning.task import State, Task
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """All states that can be reached, each with the length of a shortest plan from it (infinite: a dead end)."""
+
+    task: Task
+    table: Words  # [n, w], the initial state first
+    distances: NDArray[np.float64]  # [n]
+    _places: dict[bytes, int]
+
+    @classmethod
+    def expand(cls, task: Task, most: int) -> StateSpace | None:
+        """The state space of a task; None where it has more than `most` states, or the task cannot be grounded."""
+        if task.mode != "grounded":
+            return None
+        model = ground_model(task)
+        wanted, unwanted = ([each.atom for each in task.goal if each.positive is kind] for kind in (True, False))
+        static = set(task.static_atoms)
+        possible = all(atom in model.fluents or atom in static for atom in wanted) and static.isdisjoint(unwanted)
+        table, distances = _expand(
+            model.operators,
+            np.array([model.fluents[atom] for atom in wanted if atom in model.fluents], np.int32),
+            np.array([model.fluents[atom] for atom in unwanted if atom in model.fluents], np.int32),
+            possible,
+            cls._words(task, model.atoms, task.init),
+            most,
+        )
+        if len(table) > most:
+            return None
+        found = np.where(distances < 0, np.inf, distances)
+        return cls(task, table, found, {row.tobytes(): place for place, row in enumerate(table)})
+
+    def __len__(self) -> int:
+        """The number of states."""
+        return len(self.table)
+
+    def state(self, place: int) -> State:
+        """The state that stands at a place of the table."""
+        bits = np.unpackbits(self.table[place].view(np.uint8), bitorder="little")
+        return self.task.state_of(np.flatnonzero(bits).tolist())
+
+    def distance(self, states: Sequence[State]) -> NDArray[np.float64]:
+        """The lengths [b] of shortest plans from states."""
+        words = 64 * self.table.shape[1]
+        places = [self._places[self._words(self.task, words, state).tobytes()] for state in states]
+        return np.asarray(self.distances[places])
+
+    @staticmethod
+    def _words(task: Task, atoms: int, state: State) -> Words:
+        bits = np.zeros(64 * max(-(-atoms // 64), 1), np.uint8)
+        bits[task.fluents(state)] = 1
+        return np.packbits(bits, bitorder="little").view(np.uint64)
+
+
+@compiled
+def _slot(state: Words, table: Words, slots: Ints) -> np.int64:
+    """Where a state stands in the hash table, or where there is room for it."""
+    value = np.uint64(0)
+    for word in state:
+        value = (value ^ word) * np.uint64(0x9E3779B97F4A7C15)
+        value ^= value >> np.uint64(29)
+    slot = np.int64(value & np.uint64(len(slots) - 1))
+    while slots[slot] >= 0:
+        same = True
+        for word in range(len(state)):
+            if table[slots[slot], word] != state[word]:
+                same = False
+                break
+        if same:
+            break
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot
+
+
+@compiled
+def _expand(
+    operators: Operators, wanted: Ints, unwanted: Ints, possible_goal: bool, start: Words, most: int
+) -> tuple[Words, Ints]:
+    """The states in the order of a breadth-first search, and their distances to the goal, -1 for dead ends.
+
+    Gives `most` + 1 states where there are more.
+    """
+    size = 16
+    while size < 4 * most:
+        size *= 2
+    slots = np.full(size, -1, np.int32)  # of the hash table: which state
+    table = np.zeros((256, len(start)), np.uint64)
+    table[0] = start
+    slots[_slot(start, table, slots)] = 0
+    count = 1
+    origin, target = np.empty(1024, np.int32), np.empty(1024, np.int32)
+    edges = 0
+    candidates = np.empty(len(operators.adds.first), np.int32)
+    after = np.empty(len(start), np.uint64)
+    place = 0
+    while place < count and count <= most:
+        for which in range(possible(table[place], operators, candidates)):
+            action = candidates[which]
+            if not applicable(table[place], operators, action):
+                continue
+            after[:] = table[place]
+            apply(after, operators, action)
+            slot = _slot(after, table, slots)
+            if slots[slot] < 0:
+                if count == len(table):
+                    table = taller(table)
+                table[count] = after
+                slots[slot] = count
+                count += 1
+            if edges == len(origin):
+                origin, target = longer(origin), longer(target)
+            origin[edges], target[edges] = place, slots[slot]
+            edges += 1
+            if count > most:
+                break
+        place += 1
+    first = np.zeros(count + 1, np.int32)  # where the predecessors of each state begin
+    for edge in range(edges):
+        first[target[edge] + 1] += 1
+    for place in range(count):
+        first[place + 1] += first[place]
+    before = np.empty(edges, np.int32)
+    filled = first[:-1].copy()
+    for edge in range(edges):
+        before[filled[target[edge]]] = origin[edge]
+        filled[target[edge]] += 1
+    distances, queue = np.full(count, -1, np.int32), np.empty(count, np.int32)
+    waiting = 0
+    if possible_goal:
+        for place in range(count):
+            reached = True
+            for atom in wanted:
+                if not has(table[place], atom):
+                    reached = False
+                    break
+            for atom in unwanted:
+                if has(table[place], atom):
+                    reached = False
+                    break
+            if reached:
+                distances[place] = 0
+                queue[waiting] = place
+                waiting += 1
+    done = 0
+    while done < waiting:
+        place = queue[done]
+        done += 1
+        for edge in range(first[place], first[place + 1]):
+            if distances[before[edge]] < 0:
+                distances[before[edge]] = distances[place] + 1
+                queue[waiting] = before[edge]
+                waiting += 1
+    return table[:count].copy(), distances
