@@ -28,7 +28,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from sgp.encoders.fluent_numbers import FluentNumbers
-from sgp.encoders.kernels.marked_features import MarkedLayout, transition_features
+from sgp.encoders.kernels.marked_features import transition_features
+from sgp.encoders.kernels.marked_graph import MarkedLayout
+from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.planning.pddl import Atom, DomainText
@@ -87,6 +89,7 @@ class MarkedTransitionEncoder:
 
     def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: frozenset[str]):
         self.config, self.domain_text, self.hashes, self.walked = config, text, hashes, walked
+        self._vocabulary = make_vocabulary(hashes)
         self._graphs: weakref.WeakKeyDictionary[Task, _Graph] = weakref.WeakKeyDictionary()  # a memo
 
     @classmethod
@@ -98,14 +101,17 @@ class MarkedTransitionEncoder:
             raise ConfigurationError("a transition embedding needs at least one training transition; there is none")
         tasks = list(dict.fromkeys(task for task, _, _ in transitions))
         walked = _walked(tasks, config.walk_degree)
-        encoder = cls(config, tasks[0].domain_text, np.empty(0, np.uint64), walked)
-        features = [encoder._features(*transition) for transition in transitions]
-        encoder.hashes = np.unique(np.concatenate([found for _, found in features]))
+        blank = cls(config, tasks[0].domain_text, np.empty(0, np.uint64), walked)
+        features = [blank._features(*transition, blank._vocabulary) for transition in transitions]
+        hashes, columns = np.unique(np.concatenate([found for _, found in features]), return_inverse=True)
+        ends = np.cumsum([len(found) for _, found in features])
         embedded = [
-            encoder._embedded(task, choice, *each)
-            for (task, _, choice), each in zip(transitions, features, strict=True)
+            Embedded(first, known, _scalars(task, choice))
+            for (task, _, choice), (first, _), known in zip(
+                transitions, features, np.split(columns, ends[:-1]), strict=True
+            )
         ]
-        return encoder, embedded
+        return cls(config, tasks[0].domain_text, hashes, walked), embedded
 
     @property
     def dimension(self) -> int:
@@ -119,23 +125,12 @@ class MarkedTransitionEncoder:
 
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
         """The embeddings of the transitions from a state to its candidates."""
-        return self._embedded(task, choice, *self._features(task, state, choice))
-
-    def _embedded(
-        self, task: Task, choice: Sequence[Successor], first: NDArray[np.int64], found: NDArray[np.uint64]
-    ) -> Embedded:
-        columns = np.searchsorted(self.hashes, found)
-        seen = columns < len(self.hashes)
-        seen[seen] = self.hashes[columns[seen]] == found[seen]
-        kept = np.concatenate([[0], np.cumsum(seen)])[first]
-        scalars = np.empty((len(choice), _SCALARS))
-        scalars[:, 0] = np.log2([len(each.actions) for each in choice])
-        scalars[:, 1] = [task.is_goal(each.state) for each in choice]
-        return Embedded(kept, columns[seen], scalars)
+        first, columns = self._features(task, state, choice, self._vocabulary)
+        return Embedded(first, columns.astype(np.int64), _scalars(task, choice))
 
     def unseen_share(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
         """The share of the transitions' features that training never saw."""
-        _, found = self._features(task, state, choice)
+        _, found = self._features(task, state, choice, make_vocabulary(self.hashes[:0]))
         return float(1 - np.isin(found, self.hashes).mean()) if len(found) else 0.0
 
     def save(self, path: Path) -> None:
@@ -152,7 +147,7 @@ class MarkedTransitionEncoder:
             raise StoreError(f"{path} holds no features of transitions; train the run again") from error
 
     def _features(
-        self, task: Task, state: State, choice: Sequence[Successor]
+        self, task: Task, state: State, choice: Sequence[Successor], vocabulary: Vocabulary
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graphs.get(task)
         if graph is None:
@@ -160,8 +155,16 @@ class MarkedTransitionEncoder:
         here, (first, changed) = graph.numbers(state), graph.changed(state, choice)
         config = self.config
         return transition_features(
-            graph.layout, config.iterations, config.open_atoms, config.closed_atoms, here, first, changed
+            graph.layout, config.iterations, config.open_atoms, config.closed_atoms, here, first, changed, vocabulary
         )
+
+
+def _scalars(task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
+    """Of each candidate log2 of the number of actions, and whether it is a goal [b, 2]."""
+    scalars = np.empty((len(choice), _SCALARS))
+    scalars[:, 0] = np.log2([len(each.actions) for each in choice])
+    scalars[:, 1] = [task.is_goal(each.state) for each in choice]
+    return scalars
 
 
 def _walked(tasks: Sequence[Task], most: int) -> frozenset[str]:
