@@ -400,6 +400,27 @@ def ablate(
     _console().print(coverage_sheet(results.scores, (), f"ablation of {method} on {suite}").terminal())
 
 
+@verb("select", "sgp select --validation selection --csv selection.csv")
+def select(
+    method: Annotated[str, typer.Option(help="Method that names settings to choose.")] = "contrastive_jumps",
+    suite: Suite = "state-centric",
+    validation: Annotated[str, typer.Option(help="Suite of larger problems to choose by.")] = "selection",
+    domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
+    csv: CsvFile = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Choose a method's settings by validation on problems larger than training; goes on where it was interrupted."""
+    from sgp import selection
+
+    trials, chosen = selection.select(method, suite, validation, _words(domains), seed, _jobs(jobs))
+    if csv is not None:
+        selection.write_trials(csv, trials)
+    title = f"{method}, trained on {suite}, chosen on {validation}"
+    _console().print(selection.trials_sheet(trials, title).terminal())
+    typer.echo(" ".join(f"--set {setting}={value}" for setting, value in chosen.items()))
+
+
 @verb("report", "sgp report --scores results/scores-state-centric.csv --attempts results/attempts-state-centric.csv")
 def report(
     scores: Annotated[

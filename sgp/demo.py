@@ -15,7 +15,7 @@ from sgp.progress import track
 
 SUITE = "state-centric"
 METHODS = (
-    ("contrastive_jumps", "iw"),
+    ("contrastive_jumps", "aiw"),
     ("state-centric", "wl-xgboost-delta"),
     ("zero-change", "wl"),
     ("random-successor", "unvisited"),

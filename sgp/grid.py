@@ -40,6 +40,12 @@ class Cell:
     suite: str
     splits: tuple[str, ...]
     overrides: tuple[tuple[str, str], ...] = ()
+    trained_on: str = ""  # the suite whose training problems are used, where it is another
+
+    @property
+    def training_suite(self) -> str:
+        """The suite that the run is trained on."""
+        return self.trained_on or self.suite
 
     @property
     def file(self) -> Path:
@@ -47,11 +53,13 @@ class Cell:
 
         Other problems, expert plans or settings under the same names have another file.
         """
-        suite = load_suite(self.suite)
+        suites = [load_suite(name) for name in dict.fromkeys((self.suite, self.training_suite))]
         config = asdict(configure(get_method(self.method), self.variant, dict(self.overrides))[1])
-        experts = sorted((suite.experts / self.domain).glob("*.jsonl"))
+        experts = [path for suite in suites for path in sorted((suite.experts / self.domain).glob("*.jsonl"))]
         plans = [hashlib.sha256(path.read_bytes()).hexdigest() for path in experts]
-        identity = json.dumps([asdict(self), config, suite.manifest_sha256, plans], sort_keys=True)
+        identity = json.dumps(
+            [asdict(self), config, [suite.manifest_sha256 for suite in suites], plans], sort_keys=True
+        )
         key = hashlib.sha256(identity.encode()).hexdigest()[:12]
         return home() / "grid" / self.suite / self.domain / f"{self.method}-{self.variant}-seed{self.seed}-{key}.json"
 
@@ -106,10 +114,12 @@ def grid_cells(
     seeds: Sequence[int] = SEEDS,
     splits: Sequence[str] = (),
     overrides: Mapping[str, str] | None = None,
+    trained_on: str = "",
 ) -> list[Cell]:
     """The cells of a grid; deterministic methods have one, with the first seed.
 
-    `methods` maps a method to its variants (none: all). `overrides` go to the methods that have such a setting.
+    `methods` maps a method to its variants (none: all). `overrides` go to the methods that have such a setting. Runs
+    are trained on the suite itself, or on `trained_on`, whose domains then have the same names.
     Raises InputError or ConfigurationError for what does not exist.
     """
     source = load_suite(suite)
@@ -125,7 +135,9 @@ def grid_cells(
                 own = {name: value for name, value in settings.items() if has_setting(config, name)}
                 config = configure(method, variant, own)[1]
                 for seed in (seeds[0], *(() if method.deterministic(config) else seeds[1:])):
-                    cells.append(Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items()))))
+                    cells.append(
+                        Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on)
+                    )
     used = {name for cell in cells for name, _ in cell.overrides}
     if set(settings) - used:
         raise ConfigurationError(f"no method of the grid has the setting '{min(set(settings) - used)}'")
@@ -208,7 +220,7 @@ def _run(cell: Cell, again: bool, diagnosed: bool) -> None:
     record = None if again else _read(cell)
     if _is_done(record, diagnosed):
         return  # meanwhile, by another process on the same store
-    run = train(cell.method, cell.domain, cell.suite, cell.variant, cell.seed, overrides=dict(cell.overrides))
+    run = train(cell.method, cell.domain, cell.training_suite, cell.variant, cell.seed, overrides=dict(cell.overrides))
     if record is None:
         found = evaluate([run.folder], cell.suite, cell.splits)
         (note,) = {score.note for score in found.scores}

@@ -18,6 +18,7 @@ FLOORS = [
     {"methods", "evaluation"},
     {"api"},
     {"demo", "grid", "listing"},
+    {"selection"},
     {"cli"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

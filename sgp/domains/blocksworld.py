@@ -111,7 +111,7 @@ DOMAIN = Domain(
                 for _ in range(count)
             ],
         },
-        "selection": {f"{n}-blocks": [{"blocks": n}] * 10 for n in (12, 20, 30)},
+        "selection": {f"{n}-blocks": [{"blocks": n}] * 5 for n in (12, 20, 30)},
         "harder": {f"{n}-blocks": [{"blocks": n}] * 5 for n in (20, 34, 50, 100)},
     },
 )

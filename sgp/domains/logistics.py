@@ -139,9 +139,9 @@ DOMAIN = Domain(
         },
         # More of everything, and cities of another structure than in training.
         "selection": {
-            "5-cities": _larger(5, 2, 15, 10),
-            "3-locations": _larger(3, 3, 10, 10),
-            "5-locations": _larger(3, 5, 20, 10),
+            "5-cities": _larger(5, 2, 15, 5),
+            "3-locations": _larger(3, 3, 10, 5),
+            "5-locations": _larger(3, 5, 20, 5),
             "10-cities": _larger(10, 2, 50, 5),
             "7-locations": _larger(4, 7, 40, 5),
         },

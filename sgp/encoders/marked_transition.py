@@ -46,6 +46,7 @@ class MarkedConfig:
     iterations: int = 2  # rounds of colour refinement
     open_atoms: int = 1  # most atoms of an open walk; 0: none
     closed_atoms: int = 3  # most atoms of a closed walk; 0: none
+    counted: bool = False  # how often a feature occurs, instead of whether it does
     walk_degree: int = 16  # a static predicate with more atoms on one object in training stays out of the walks
 
     def __post_init__(self) -> None:
@@ -57,7 +58,10 @@ class MarkedConfig:
 
 
 class Embedded(NamedTuple):
-    """Embeddings [b, D] of transitions, sparse: the columns of row i, ascending, and the row's two numbers [b, 2]."""
+    """Embeddings [b, D] of transitions, sparse: the columns of row i, ascending, and the row's two numbers [b, 2].
+
+    A column that stands n times in a row has the value n there.
+    """
 
     first: NDArray[np.int64]  # [b + 1]
     columns: NDArray[np.int64]
@@ -65,7 +69,14 @@ class Embedded(NamedTuple):
 
     def squared_norms(self) -> NDArray[np.float64]:
         """|psi|^2 [b]."""
-        return np.asarray(np.diff(self.first) + (self.scalars**2).sum(axis=1))
+        runs = np.ones(len(self.columns), np.bool_)  # where another column or row begins
+        runs[1:] = self.columns[1:] != self.columns[:-1]
+        runs[self.first[:-1][np.diff(self.first) > 0]] = True
+        begins = np.flatnonzero(runs)
+        squares = np.zeros(len(self.columns) + 1)
+        squares[begins + 1] = np.diff(begins, append=len(self.columns)) ** 2
+        sums = np.cumsum(squares)
+        return np.asarray(sums[self.first[1:]] - sums[self.first[:-1]] + (self.scalars**2).sum(axis=1))
 
     def keys(self) -> list[Hashable]:
         """One key a row, equal where the embeddings are equal."""
@@ -155,7 +166,15 @@ class MarkedTransitionEncoder:
         here, (first, changed) = graph.numbers(state), graph.changed(state, choice)
         config = self.config
         return transition_features(
-            graph.layout, config.iterations, config.open_atoms, config.closed_atoms, here, first, changed, vocabulary
+            graph.layout,
+            config.iterations,
+            config.open_atoms,
+            config.closed_atoms,
+            config.counted,
+            here,
+            first,
+            changed,
+            vocabulary,
         )
 
 

@@ -7,7 +7,8 @@ candidate nearest to it is chosen. Training is contrastive: the states that the 
 siblings.
 
 What it is: delta is one vector, the same in every state, so that nearest-candidate decoding is a linear ranker in the
-marked embedding. State and goal enter through the embedding of the pair alone.
+marked embedding. State and goal enter through the embedding of the pair alone. (`delta` "progress" makes it a function
+of the state; it is not the default because it did not help.)
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransit
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.methods.labels import Decision, LabelConfig, label
-from sgp.methods.policies import NearestTransition
+from sgp.methods.policies import NearestTransition, progress
 from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors, one_step
@@ -36,6 +37,7 @@ from sgp.planning.task import Task
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive
 
 Candidates = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
+Delta = Literal["constant", "progress"]
 
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
@@ -44,16 +46,26 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 class ContrastiveJumpsConfig:
     """Which candidates, which features, which loss."""
 
-    candidates: Candidates = "iw"  # IW(1), abstracted IW(1), its variants, or successors alone
+    candidates: Candidates = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
+    enough: int = (
+        128  # the lookahead ends after a depth with so many novel states and progress; 0: never before its end
+    )
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
+    delta: Delta = "constant"  # one vector for all states, or one that moves with the share of the goal that is reached
+    beam: int = 1  # nodes kept at each decision
+    revisits: bool = False  # visited states stay candidates
 
     def __post_init__(self) -> None:
-        if self.candidates not in get_args(Candidates):
-            raise ConfigurationError(
-                f"candidates is '{self.candidates}'; expected one of {', '.join(get_args(Candidates))}"
-            )
+        for name, kind in (("candidates", Candidates), ("delta", Delta)):
+            if getattr(self, name) not in get_args(kind):
+                raise ConfigurationError(
+                    f"{name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kind))}"
+                )
+        for name, least in (("enough", 0), ("beam", 1)):
+            if getattr(self, name) < least:
+                raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least {least}")
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> ContrastiveJumpsConfig:
@@ -68,12 +80,13 @@ class ContrastiveJumpsConfig:
     @property
     def successors(self) -> Successors:
         """What makes the candidates of a state."""
+        enough = self.enough or None
         lookaheads: Mapping[str, Successors] = {
             "one-step": one_step,
-            "iw": Lookahead(),
-            "aiw": Lookahead("types"),
-            "capped-aiw": Lookahead("types", layer=LAYER_LIMIT),
-            "base-aiw": Lookahead("base"),
+            "iw": Lookahead(enough=enough),
+            "aiw": Lookahead("types", enough=enough),
+            "capped-aiw": Lookahead("types", layer=LAYER_LIMIT, enough=enough),
+            "base-aiw": Lookahead("base", enough=enough),
         }
         return lookaheads[self.candidates]
 
@@ -85,15 +98,19 @@ class ContrastiveJumps:
     title = "Contrastive jumps"
     paper = ""
     variants: Mapping[str, ContrastiveJumpsConfig] = {
-        "iw": ContrastiveJumpsConfig(),
+        "aiw": ContrastiveJumpsConfig(),
+        "iw": ContrastiveJumpsConfig("iw"),
         "one-step": ContrastiveJumpsConfig("one-step"),
-        "aiw": ContrastiveJumpsConfig("aiw"),
     }
-
     ablations: Sequence[Mapping[str, str]] = (
+        {"loss.kind": "squared"},
         {"candidates": "one-step"},
-        {"candidates": "aiw"},
+        {"candidates": "iw"},
         {"candidates": "base-aiw"},
+        {"enough": "0"},
+        {"labels.source": "experts"},
+        {"labels.source": "visited"},
+        {"labels.source": "joined"},
         {"embedding.closed_atoms": "0"},
         {"embedding.open_atoms": "0"},
         {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
@@ -101,11 +118,24 @@ class ContrastiveJumps:
         {"embedding.iterations": "0"},
         {"embedding.iterations": "1"},
         {"embedding.iterations": "3"},
+        {"embedding.counted": "true"},
+        {"revisits": "true"},
+        {"delta": "progress"},
+        {"beam": "3"},
         {"loss.alpha": "0.1"},
         {"loss.alpha": "1.0"},
         {"loss.l2": "0.02"},
         {"loss.l2": "0.5"},
     )
+    choices: Mapping[str, Sequence[str]] = {
+        "labels.source": ("experts", "optimal", "visited", "joined"),
+        "candidates": ("aiw", "iw", "one-step"),
+        "labels.states": ("1000", "3000", "10000"),
+        "embedding.open_atoms": ("1", "2"),
+        "embedding.iterations": ("2", "1"),
+        "loss.l2": ("0.1", "0.02", "0.5"),
+        "beam": ("1", "3"),
+    }
 
     def deterministic(self, config: ContrastiveJumpsConfig) -> bool:
         """The loss is minimised from zero; only states of a state space are drawn."""
@@ -120,7 +150,7 @@ class ContrastiveJumps:
         started = time.perf_counter()
 
         def fit(decisions: Sequence[Decision]) -> Planner:
-            return Planner(_fit(config, decisions)[0], config.successors)
+            return _planner(config, _fit(config, decisions)[0])
 
         rng = np.random.default_rng(draft.key.seed)
         decisions = label(config.labels, data.train, config.successors, fit, rng)
@@ -138,7 +168,7 @@ class ContrastiveJumps:
         )
         task = data.train[0].task
         draft.keep_check(task.problem, policy.sample(task, config.successors))
-        return Planner(policy, config.successors)
+        return _planner(config, policy)
 
     def load(self, run: Run) -> Planner:
         """The planner of a run, verified to rank as it ranked when it was trained."""
@@ -150,9 +180,9 @@ class ContrastiveJumps:
             weights = load_file(run.folder / _DELTA)["weights"]
         except (SafetensorError, KeyError, OSError) as error:
             raise StoreError(f"{run.folder / _DELTA} holds no weights; train the run again") from error
-        policy = NearestTransition(encoder, weights, config.loss.alpha)
+        policy = NearestTransition(encoder, weights, config.loss.alpha, additive=config.beam > 1)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
-        return Planner(policy, config.successors)
+        return _planner(config, policy)
 
 
 def _fit(
@@ -161,14 +191,24 @@ def _fit(
     """Embeds the candidates of every decision and fits delta; the policy, and what the fit says of itself."""
     transitions = [(each.task, each.state, each.choice) for each in decisions]
     encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
+    rows = _rows(embedded, encoder.dimension)
+    counts = [len(each.choice) for each in decisions]
+    if config.delta == "progress":
+        shares = np.repeat([progress(each.task, each.state) for each in decisions], counts)
+        rows = csr_array(hstack([rows, rows.multiply(shares[:, None])], format="csr"))
     weights, facts = fit_contrastive(
         config.loss,
-        _rows(embedded, encoder.dimension),
-        np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])]),
+        rows,
+        np.concatenate([[0], np.cumsum(counts)]),
         np.concatenate([each.positive for each in decisions]),
         np.array([each.weight for each in decisions]),
     )
-    return NearestTransition(encoder, weights, config.loss.alpha), facts
+    weights = weights.reshape(-1, encoder.dimension)
+    return NearestTransition(encoder, weights, config.loss.alpha, additive=config.beam > 1), facts
+
+
+def _planner(config: ContrastiveJumpsConfig, policy: NearestTransition[MarkedTransitionEncoder]) -> Planner:
+    return Planner(policy, config.successors, width=config.beam, revisits=config.revisits)
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from sgp.encoders.marked_transition import Embedded
 from sgp.planning.policy import Node, Ranking, Successors
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 
 Metric = Literal["euclidean", "cosine"]
 Embeddings = NDArray[np.float32]
@@ -170,11 +170,14 @@ class NearestTransition(Generic[Encoding]):
     """Costs a candidate by the distance of its transition's embedding psi from a learned change w / (2 alpha).
 
     The cost is alpha (|psi - delta|^2 - |delta|^2) = alpha |psi|^2 - w.psi: the same order, without the large constant
-    in which small differences would drown. Candidates of equal embedding have equal keys.
+    in which small differences would drown. With two rows of weights the change depends on the state: w = w0 + p w1
+    with the share p of the goal's atoms that are true. With `additive` the cost is the negative logarithm of the
+    candidate's share in the softmax over its siblings, which adds up along a path. Candidates of equal embedding have
+    equal keys.
     """
 
     encoder: Encoding
-    weights: NDArray[np.float64]
+    weights: NDArray[np.float64]  # [1 or 2, D]
     alpha: float
     additive: bool = False
 
@@ -187,20 +190,29 @@ class NearestTransition(Generic[Encoding]):
         rankings = []
         for node, choice in zip(nodes, choices, strict=True):
             embedded = self.encoder.embed(node.task, node.state, choice)
-            costs = self.alpha * embedded.squared_norms() - embedded.dot(self.weights)
-            distances = np.sqrt(np.maximum(costs / self.alpha + self.delta_norm**2, 0.0))
+            weights = self._weights(node)
+            costs = self.alpha * embedded.squared_norms() - embedded.dot(weights)
+            length = float(np.linalg.norm(weights)) / (2 * self.alpha)
+            distances = np.sqrt(np.maximum(costs / self.alpha + length**2, 0.0))
+            if self.additive:
+                costs = costs + logsumexp(-costs)
             rankings.append(Ranking(costs, embedded.keys(), note={"distance": distances}))
         return rankings
 
-    @cached_property
-    def delta_norm(self) -> float:
-        """|delta|, the length of the learned change."""
-        return float(np.linalg.norm(self.weights)) / (2 * self.alpha)
+    def _weights(self, node: Node) -> NDArray[np.float64]:
+        if len(self.weights) == 1:
+            return np.asarray(self.weights[0])
+        return np.asarray(self.weights[0] + progress(node.task, node.state) * self.weights[1])
 
     def sample(self, task: Task, successors: Successors) -> dict[str, NDArray[np.floating[Any]]]:
         """The costs [n] of the initial state's candidates, by which a run is verified."""
         (ranking,) = self.rank([Node(task, task.init)], [successors(task, task.init)])
         return {"costs": ranking.costs}
+
+
+def progress(task: Task, state: State) -> float:
+    """The share of the goal's literals that hold."""
+    return 1 - len(missing_goal_atoms(task, state)) / max(len(task.goal), 1)
 
 
 @dataclass(frozen=True)

@@ -11,35 +11,35 @@ from sgp.planning.operators import Operators
 from sgp.planning.pddl import Action, Atom, Literal, Schema
 from sgp.planning.task import GroundAction, Task
 
+_Numbers = dict[str, dict[tuple[str, ...], int]]
+"""The index of each fluent, by predicate and arguments."""
+
 
 class GroundModel:
     """The instantiated actions that can ever be applicable, in the order of the PDDL's actions and objects.
 
     Atoms are numbered as the task numbers its fluents. `operators` has each action's precondition and effect; an
-    atom that an action adds and deletes is added. The task must be grounded:
-    only then are all atoms known that can ever be true.
+    atom that an action adds and deletes is added. The task must be grounded: only then are all atoms known that can
+    ever be true.
     """
 
     def __init__(self, task: Task):
         self.fluents = task.known_fluents()
+        numbers: _Numbers = {}
+        for (predicate, names), index in self.fluents.items():
+            numbers.setdefault(predicate, {})[names] = index
         self.actions: list[Action] = []
         needs, forbids, adds, deletes = [], [], [], []
         for schema in task.domain_text.schemas.values():
+            precondition, effect = (_Binding(schema, each, numbers) for each in (schema.precondition, schema.effect))
             for arguments in _Instances(task, schema, self.fluents):
-                bound = dict(zip((parameter.name for parameter in schema.parameters), arguments, strict=True))
-                known = [
-                    (self.fluents[atom], positive)
-                    for atom, positive in _bind(schema.precondition, bound)
-                    if atom in self.fluents
-                ]
-                effects = [(self.fluents[atom], positive) for atom, positive in _bind(schema.effect, bound)
-                           if atom in self.fluents]  # fmt: skip
-                added = [index for index, positive in effects if positive]
                 self.actions.append(Action(schema.name, arguments))
-                needs.append([index for index, positive in known if positive])
-                forbids.append([index for index, positive in known if not positive])
+                needed, forbidden = precondition.bind(arguments)
+                added, deleted = effect.bind(arguments)
+                needs.append(needed)
+                forbids.append(forbidden)
                 adds.append(added)
-                deletes.append([index for index, positive in effects if not positive and index not in added])
+                deletes.append([index for index in deleted if index not in added])
         self.operators = Operators.of(needs, forbids, adds, deletes, self.atoms)
         self.goal = np.array([self.fluents[atom] for atom in task.goal_atoms if atom in self.fluents], np.int32)
         self._ground: list[GroundAction | None] = [None] * len(self.actions)
@@ -67,9 +67,30 @@ def ground_model(task: Task) -> GroundModel:
     return _MODELS[task]
 
 
-def _bind(literals: Sequence[Literal], bound: dict[str, str]) -> Iterator[tuple[Atom, bool]]:
-    for atom, positive in literals:
-        yield Atom(atom.predicate, tuple(bound.get(name, name) for name in atom.objects)), positive
+class _Binding:
+    """A schema's literals, ready to become the numbers of fluents for given arguments; what is no fluent is left out.
+
+    Bound names are looked up by place: this runs for every literal of every action.
+    """
+
+    def __init__(self, schema: Schema, literals: Sequence[Literal], numbers: _Numbers):
+        names = [parameter.name for parameter in schema.parameters]
+        names += sorted({name for atom, _ in literals for name in atom.objects}.difference(names))
+        self._constants = tuple(names[len(schema.parameters) :])
+        self._literals = [
+            (numbers.get(atom.predicate, {}), [names.index(name) for name in atom.objects], positive)
+            for atom, positive in literals
+        ]
+
+    def bind(self, arguments: tuple[str, ...]) -> tuple[list[int], list[int]]:
+        """The fluents of the positive and of the negative literals."""
+        known = arguments + self._constants
+        found: tuple[list[int], list[int]] = [], []
+        for fluents, places, positive in self._literals:
+            index = fluents.get(tuple([known[place] for place in places]))
+            if index is not None:
+                found[not positive].append(index)
+        return found
 
 
 class _Instances:

@@ -30,7 +30,9 @@ class Lookahead:
     first state's atoms included (Lipovetzky and Geffner 2012; AIW-AD, section 3). With `abstraction` "types" every
     argument of an atom but one is replaced by its object's type, one position after the other, atoms of the goal stay
     whole (abstracted IW); with "base" there is one type for all objects (base-abstracted IW). `layer` keeps at each
-    depth only so many novel states to expand, those that satisfy more goal atoms first (capped). Goal states are
+    depth only so many novel states to expand, those that satisfy more goal atoms first (capped). With `enough` the
+    search ends after a depth at which so many novel states were found, one of which has more of the goal's positive
+    atoms than the first state: far candidates of large problems cost much and are rarely chosen. Goal states are
     candidates whatever their novelty. `states` bounds the number of candidates, so that memory stays bounded.
 
     Candidates stand in the order in which they were generated; `parent` is the candidate that one was generated from,
@@ -39,6 +41,7 @@ class Lookahead:
 
     abstraction: Abstraction = "none"
     layer: int | None = None
+    enough: int | None = None
     states: int = 100_000
 
     def __post_init__(self) -> None:
@@ -46,7 +49,7 @@ class Lookahead:
             raise ConfigurationError(
                 f"abstraction is '{self.abstraction}'; expected one of {', '.join(get_args(Abstraction))}"
             )
-        for name in ("layer", "states"):
+        for name in ("layer", "enough", "states"):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError(f"lookahead's {name} is {value}; expected at least 1")
@@ -68,6 +71,7 @@ class Lookahead:
             model.atoms,
             np.array(task.fluents(state), np.int32),
             self.layer or 0,
+            self.enough or 0,
             4 * self.states,
         )
         met = {state}
@@ -96,9 +100,11 @@ class Lookahead:
         novelty, goal = _Novelty(task, self.abstraction, state), _Goal(task)
         most = max(len(schema.effect) for schema in task.domain_text.schemas.values())
         met = {state}
+        wanted, novelties, progress = set(task.goal_atoms), 0, False
+        reached = wanted.intersection(task.atoms(state))
         found: list[Successor] = []
         layer: list[tuple[State, tuple[Action, ...], int | None]] = [(state, (), None)]
-        while layer:
+        while layer and not (self.enough is not None and novelties >= self.enough and progress):
             novel: list[tuple[State, tuple[Action, ...], int | None]] = []
             for origin, path, parent in layer:
                 near = goal.is_near(origin, most)
@@ -114,8 +120,10 @@ class Lookahead:
                     found.append(Successor(path + action.actions, after, parent))
                     if new:
                         novel.append((after, path + action.actions, len(found) - 1))
+                        progress = progress or len(wanted.intersection(task.atoms(after))) > len(reached)
                     if len(found) >= self.states:
                         return found
+            novelties += len(novel)
             if self.layer is not None and len(novel) > self.layer:
                 novel.sort(key=lambda entry: -goal.satisfied(entry[0]))  # stable: first seen, first kept
                 novel = novel[: self.layer]

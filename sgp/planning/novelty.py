@@ -19,6 +19,7 @@ def novel_states(
     atoms: int,
     state: Ints,
     layer: int,
+    enough: int,
     most: int,
 ) -> tuple[Ints, Ints, NDArray[np.bool_], Ints, Ints]:
     """The candidates of a state in the order in which they are generated: parent, action, whether it is novel, change.
@@ -27,8 +28,9 @@ def novel_states(
     list of candidates, -1 for the state itself. All actions of the state are candidates, then the novel ones, and
     those that might reach the goal (from a state that lacks at most as many goal atoms as an action adds, or from any
     with `always_near`); whoever asks must look at the latter, and at candidates that are the same state. `layer` > 0
-    keeps so many novel states at each depth, those with more goal atoms first. Stops after `most` candidates. The
-    fluents in which candidate i differs from the state are `changed[first[i] : first[i + 1]]`, the last two results.
+    keeps so many novel states at each depth, those with more goal atoms first; `enough` > 0 ends the search after a
+    depth when so many were novel and one of them has more goal atoms than the state. Stops after `most` candidates.
+    The fluents in which candidate i differs from the state are `changed[first[i] : first[i + 1]]`, given last.
     """
     adds = operators.adds
     count = len(adds.first) - 1
@@ -52,7 +54,11 @@ def novel_states(
     watching = np.empty(count, np.int32)  # actions that might be applicable in the node
     after = np.empty(words, np.uint64)
     found = 0
-    while depth_first < expanded:
+    novelties, lacked, progress = 0, 0, False
+    for atom in goal:
+        if not has(table[0], atom):
+            lacked += 1
+    while depth_first < expanded and not (0 < enough <= novelties and progress):
         layer_end = expanded
         for node in range(depth_first, layer_end):
             missing = 0
@@ -100,6 +106,13 @@ def novel_states(
                     table[expanded] = after
                     owner[expanded] = found - 1
                     expanded += 1
+                    novelties += 1
+                    if enough > 0 and not progress:
+                        lacks = 0
+                        for atom in goal:
+                            if not has(after, atom):
+                                lacks += 1
+                        progress = lacks < lacked
                 if found >= most:
                     return parents[:found], actions[:found], novel[:found] != 0, first[: found + 1], changed
         depth_first = layer_end

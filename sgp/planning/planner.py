@@ -65,6 +65,7 @@ class Planner:
     successors: Successors = one_step
     width: int = 1
     batch: int = 64  # problems that advance together, so that the model is called on many rows
+    revisits: bool = False  # visited states stay open: for measuring what masking them is worth
 
     def __post_init__(self) -> None:
         for name in ("width", "batch"):
@@ -172,7 +173,7 @@ class _Search:
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
         pool = _Pool(self.paths, self.choices, rankings, planner.policy.additive)
-        unvisited, within = pool.close(self.visited, self.horizon)
+        unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
         goal = pool.find_goal(self.task)
         if goal is not None:
             self.beam = [pool.child(goal)]

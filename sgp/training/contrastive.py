@@ -1,8 +1,9 @@
-"""Fits a linear score that ranks positives above their siblings."""
+"""Fits the vector that a transition's embedding should be near to: positives above their siblings, or their mean."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,21 @@ from sgp.errors import ConfigurationError
 _SCALE = 1000.0  # the mean loss is multiplied by it, so that L2 weights stay handy numbers
 
 
+Loss = Literal["contrastive", "squared"]
+
+
 @dataclass(frozen=True)
 class ContrastiveConfig:
     """The loss and how it is minimised."""
 
+    kind: Loss = "contrastive"  # positives against their siblings, or squared error, which looks at positives alone
     alpha: float = 0.01  # weight of |psi|^2 in the score, which makes ranking the same as being near to w / (2 alpha)
     l2: float = 0.1  # weight of |w|^2 / 2 beside 1000 times the mean loss
     iterations: int = 200  # of L-BFGS, from zero
 
     def __post_init__(self) -> None:
+        if self.kind not in get_args(Loss):
+            raise ConfigurationError(f"loss kind is '{self.kind}'; expected one of {', '.join(get_args(Loss))}")
         for name in ("alpha", "l2"):
             if not 0 < getattr(self, name) < np.inf:
                 raise ConfigurationError(f"contrastive {name} is {getattr(self, name)}; expected above 0")
@@ -41,8 +48,13 @@ def fit_contrastive(
 
     `rows` [b, D] are embeddings of candidates; decision i has the rows `first[i]` to `first[i + 1]`, of which at least
     one is positive, and the weight `weights[i]`. With scores w.psi - alpha |psi|^2 a decision's loss is
-    -log(sum of exp over the positives / sum of exp over all): convex where there is one positive.
+    -log(sum of exp over the positives / sum of exp over all): convex where there is one positive. By squared error
+    w / (2 alpha) is the mean of the positives, those of a decision weighing its weight together.
     """
+    if config.kind == "squared":
+        counts = np.add.reduceat(positive.astype(np.float64), first[:-1])
+        each = positive * np.repeat(weights / counts, np.diff(first)) / weights.sum()
+        return np.asarray(2 * config.alpha * (rows.T @ each)), {}
     penalty = config.alpha * np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
     share = _SCALE * weights / weights.sum()
     begins = first[:-1]

@@ -126,6 +126,22 @@ def test_a_layer_keeps_those_with_more_of_the_goal():
     assert "(pick-up a)" not in {plans([found[each.parent]])[0] for each in found if each.parent is not None}
 
 
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+@pytest.mark.parametrize("enough", [1, 8, 1000])
+def test_the_search_ends_after_the_depth_with_enough_and_progress(mode, enough):
+    task = Task(SUITE.problems("visitall", "validation")[0], mode)
+    for state in [task.init, *(each.state for each in task.successors(task.init))]:
+        whole, found = Lookahead()(task, state), Lookahead(enough=enough)(task, state)
+        goals = [len(set(task.goal_atoms) & set(task.atoms(each.state))) for each in whole]
+        better = [count > len(set(task.goal_atoms) & set(task.atoms(state))) for count in goals]
+        last = max(len(each.actions) for each in whole)
+        for depth in range(last, 0, -1):
+            within = [place for place, each in enumerate(whole) if len(each.actions) <= depth]
+            if len(within) >= enough and any(better[place] for place in within):
+                last = depth
+        assert plans(found) == plans([each for each in whole if len(each.actions) <= last])
+
+
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_both_ways_to_search_keep_the_same_layers(domain):
     problem = SUITE.problems(domain, "extrapolation")[3]
@@ -145,12 +161,12 @@ def test_the_ground_model_has_the_applicable_actions_and_their_effects(domain):
 
     for _ in range(6):
         true = set(task.fluents(state))
-        possible = [n for n in range(len(model.actions)) if listed(model.needs, n) <= true]
-        usable = [n for n in possible if not listed(model.forbids, n) & true]
+        possible = [n for n in range(len(model.actions)) if listed(model.operators.needs, n) <= true]
+        usable = [n for n in possible if not listed(model.operators.forbids, n) & true]
         assert [model.actions[n] for n in usable] == [each.actions[0] for each in task.applicable(state)]
         for n, each in zip(usable, task.applicable(state), strict=True):
             after = set(task.fluents(task.after(state, each)))
-            assert after == (true - listed(model.deletes, n)) | listed(model.adds, n)
+            assert after == (true - listed(model.operators.deletes, n)) | listed(model.operators.adds, n)
             assert model.ground(task, n) == each
         state = task.successors(state)[-1].state
 

@@ -44,6 +44,7 @@ def transition_features(
     iterations: int,
     open_atoms: int,
     closed_atoms: int,
+    counted: bool,
     state: Ints,
     first: NDArray[np.int64],
     changed: Ints,
@@ -52,8 +53,8 @@ def transition_features(
     """The features of the transitions from a state to each of b candidates.
 
     The fluent atoms true in the state are `state`; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
-    Gives where each candidate's features begin [b + 1], and the features, ascending and each once: as their places in
-    the vocabulary, others dropped, or as hashes where the vocabulary is empty.
+    Gives where each candidate's features begin [b + 1], and the features, ascending and each once, or as often as it
+    occurs if `counted`: as their places in the vocabulary, others dropped, or as hashes where the vocabulary is empty.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
     before = np.zeros(known, np.bool_)
@@ -255,13 +256,13 @@ def transition_features(
                     for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
                         links.last[layout.arguments[place]] = -1
 
-        # Each feature once.
+        # Each feature once, unless they are counted.
         kept = found
         if len(vocabulary.hashes) > 0:
             kept = 0
             for place in range(found):
                 column = find(vocabulary, buffer[place])
-                if column >= 0 and met[column] != candidate:
+                if column >= 0 and (counted or met[column] != candidate):
                     met[column] = candidate
                     buffer[kept] = np.uint64(column)
                     kept += 1
@@ -270,7 +271,7 @@ def transition_features(
         while total + kept > len(out):
             out = grown(out)
         for place in range(kept):
-            if place == 0 or present[place] != present[place - 1]:
+            if counted or place == 0 or present[place] != present[place - 1]:
                 out[total] = present[place]
                 total += 1
         starts[candidate + 1] = total

@@ -1,0 +1,128 @@
+"""Choosing a method's settings by validation: on generated problems larger than training, one setting after another."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+
+from sgp.errors import InputError
+from sgp.evaluation.attempts import AttemptRow
+from sgp.evaluation.sheets import Sheet
+from sgp.files import whole_file
+from sgp.grid import SEEDS, Results, grid_cells, run_grid
+from sgp.methods import all_methods, configure, get_method
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one choice of settings reached: the mean over rows (domain and split) of coverage, and of plan quality.
+
+    A solved problem has the quality L* / L, the length of the shortest plan that any trial found over that of its own;
+    an unsolved one has 0 (the satisficing track's score of the planning competitions).
+    """
+
+    setting: str
+    value: str
+    coverage: float
+    quality: float
+    rows: Mapping[str, float]  # coverage by domain and split
+    chosen: bool = False
+
+
+def choices(method: str) -> Mapping[str, Sequence[str]]:
+    """The settings of a method that are chosen by validation. Raises InputError for a method that names none."""
+    found: Mapping[str, Sequence[str]] | None = getattr(get_method(method), "choices", None)
+    if not found:
+        known = ", ".join(each.key for each in all_methods() if getattr(each, "choices", None))
+        raise InputError(f"method {method} names no settings to choose; expected one of {known}")
+    return found
+
+
+def select(
+    method: str, suite: str, validation: str, domains: Sequence[str] = (), seed: int = SEEDS[0], jobs: int = 1
+) -> tuple[list[Trial], Mapping[str, str]]:
+    """Trials of every value of each setting, the others as chosen so far, and the settings chosen.
+
+    Runs are trained on `suite` and tried on all problems of `validation`. The value of the highest coverage is chosen;
+    of several with the same, the one of the highest quality; the method's own default where nothing is better. Trials
+    that were made are kept, so that an interrupted selection goes on.
+    """
+    learner = get_method(method)
+    variant = next(iter(learner.variants))
+    chosen: dict[str, str] = {}
+    made: dict[object, Results] = {}  # by configuration: the default under another name is not tried again
+    order: list[tuple[str, str, object]] = []
+    for setting, values in choices(method).items():
+        tried = []
+        for value in values:
+            settings = {**chosen, setting: value}
+            config = configure(learner, variant, settings)[1]
+            if config not in made:
+                cells = grid_cells(
+                    validation, domains, {method: [variant]}, (seed,), overrides=settings, trained_on=suite
+                )
+                made[config] = run_grid(cells, jobs)
+            tried.append(config)
+            order.append((setting, value, config))
+        measured = _measured(made)
+        chosen[setting] = max(zip(values, tried, strict=True), key=lambda each: measured[each[1]])[0]
+    measured = _measured(made)
+    found = [
+        Trial(setting, value, *measured[config], _coverage(made[config].attempts), chosen[setting] == value)
+        for setting, value, config in order
+    ]
+    return found, chosen
+
+
+def _measured(made: Mapping[object, Results]) -> dict[object, tuple[float, float]]:
+    """Coverage and quality of each configuration, against the shortest plans of all made so far."""
+    shortest: dict[tuple[str, str, str], int] = {}
+    for results in made.values():
+        for row in results.attempts:
+            if row.length is not None:
+                problem = row.domain, row.split, row.problem
+                shortest[problem] = min(row.length, shortest.get(problem, row.length))
+    measured = {}
+    for config, results in made.items():
+        quality: dict[tuple[str, str], list[float]] = {}
+        for row in results.attempts:
+            best = shortest.get((row.domain, row.split, row.problem), 0)
+            share = 0.0 if row.length is None else best / row.length if row.length else 1.0
+            quality.setdefault((row.domain, row.split), []).append(share)
+        measured[config] = fmean(_coverage(results.attempts).values()), fmean(map(fmean, quality.values()))
+    return measured
+
+
+def _coverage(attempts: Sequence[AttemptRow]) -> dict[str, float]:
+    rows: dict[str, list[bool]] = {}
+    for row in attempts:
+        rows.setdefault(f"{row.domain} {row.split}", []).append(row.solved)
+    return {name: fmean(solved) for name, solved in rows.items()}
+
+
+def trials_sheet(trials: Sequence[Trial], title: str) -> Sheet:
+    """The trials, one a row, with the rows of the validation problems on which each fell short."""
+    lines = [
+        (
+            trial.setting,
+            f"{trial.value} (chosen)" if trial.chosen else trial.value,
+            f"{trial.coverage:.3f}",
+            f"{trial.quality:.3f}",
+            ", ".join(f"{name} {value:.2f}" for name, value in trial.rows.items() if value < 1) or "none",
+        )
+        for trial in trials
+    ]
+    return Sheet.of(title, ("setting", "value", "coverage", "quality", "not all solved"), lines)
+
+
+def write_trials(path: Path, trials: Sequence[Trial]) -> None:
+    """Writes the trials as CSV, a line for each trial and row of the validation problems."""
+    with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(("setting", "value", "chosen", "coverage", "quality", "row", "row_coverage"))
+        for each in trials:
+            head = each.setting, each.value, each.chosen, f"{each.coverage:.4f}", f"{each.quality:.4f}"
+            table.writerows((*head, name, value) for name, value in each.rows.items())
