@@ -28,15 +28,14 @@ from sgp.datasets.training_data import TrainingData
 from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
+from sgp.methods.candidates import Candidates, check_candidates, successors_for
 from sgp.methods.labels import Decision, LabelConfig, label
 from sgp.methods.policies import NearestTransition, progress
-from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Successors, one_step
+from sgp.planning.policy import Successors
 from sgp.planning.task import Task
-from sgp.training.contrastive import ContrastiveConfig, fit_contrastive
+from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
 
-Candidates = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
 Delta = Literal["constant", "progress"]
 
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
@@ -58,14 +57,13 @@ class ContrastiveJumpsConfig:
     revisits: bool = False  # visited states stay candidates
 
     def __post_init__(self) -> None:
-        for name, kind in (("candidates", Candidates), ("delta", Delta)):
-            if getattr(self, name) not in get_args(kind):
-                raise ConfigurationError(
-                    f"{name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kind))}"
-                )
-        for name, least in (("enough", 0), ("beam", 1)):
-            if getattr(self, name) < least:
-                raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least {least}")
+        check_candidates(self.candidates, self.enough)
+        if self.delta not in get_args(Delta):
+            raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
+        if self.beam < 1:
+            raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
+        if self.delta != "constant" and self.loss.kind == "squared":
+            raise ConfigurationError(f"delta {self.delta} conflicts with loss.kind squared, whose mean is one vector")
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> ContrastiveJumpsConfig:
@@ -80,15 +78,7 @@ class ContrastiveJumpsConfig:
     @property
     def successors(self) -> Successors:
         """What makes the candidates of a state."""
-        enough = self.enough or None
-        lookaheads: Mapping[str, Successors] = {
-            "one-step": one_step,
-            "iw": Lookahead(enough=enough),
-            "aiw": Lookahead("types", enough=enough),
-            "capped-aiw": Lookahead("types", layer=LAYER_LIMIT, enough=enough),
-            "base-aiw": Lookahead("base", enough=enough),
-        }
-        return lookaheads[self.candidates]
+        return successors_for(self.candidates, self.enough)
 
 
 class ContrastiveJumps:
@@ -192,13 +182,15 @@ def _fit(
     transitions = [(each.task, each.state, each.choice) for each in decisions]
     encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
     rows = _rows(embedded, encoder.dimension)
+    squares = rows.multiply(rows)
     counts = [len(each.choice) for each in decisions]
     if config.delta == "progress":
         shares = np.repeat([progress(each.task, each.state) for each in decisions], counts)
         rows = csr_array(hstack([rows, rows.multiply(shares[:, None])], format="csr"))
     weights, facts = fit_contrastive(
         config.loss,
-        rows,
+        sparse_rows(rows),
+        np.asarray(squares.sum(axis=1)).ravel(),
         np.concatenate([[0], np.cumsum(counts)]),
         np.concatenate([each.positive for each in decisions]),
         np.array([each.weight for each in decisions]),

@@ -23,19 +23,24 @@ from sgp.domains import serving
 from sgp.encoders.fsf import FSFEncoder
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError
+from sgp.methods.candidates import Candidates, check_candidates, successors_for
+from sgp.methods.labels import Decision, LabelConfig, label
 from sgp.methods.policies import Metric, NearestEmbedding, Predictor, StateEncoder
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import choose_device
+from sgp.models.linear import LinearModel
 from sgp.models.recurrent import Head, LSTMShape, RecurrentModel
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
+from sgp.planning.policy import Successors
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
+from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
 from sgp.training.recurrent import Loss, RecurrentTraining, fit_recurrent
 
 Encoder = Literal["wl", "fsf"]
-Model = Literal["xgboost", "lstm"]
+Model = Literal["xgboost", "lstm", "linear"]
 Mode = Literal["state", "delta"]
 
 METRICS: Mapping[Mode, Metric] = {"state": "cosine", "delta": "euclidean"}  # state-centric, Table 7
@@ -66,11 +71,17 @@ class StateCentricConfig:
     """What is predicted, from which features, by which model, and how plans are decoded."""
 
     encoder: Encoder = "wl"  # Weisfeiler-Leman features, or fixed-size factored slots
-    model: Model = "xgboost"  # boosted trees, or an LSTM that remembers the path
+    model: Model = (
+        "xgboost"  # boosted trees, an LSTM that remembers the path, or (ours) a linear map fitted contrastively
+    )
     mode: Mode = "delta"  # predict the next embedding, or its difference from the present one
     wl: WLConfig = field(default_factory=WLConfig)
     boosting: BoostingConfig = field(default_factory=BoostingConfig)
     lstm: LSTMConfig = field(default_factory=LSTMConfig)
+    contrastive: ContrastiveConfig = field(default_factory=ContrastiveConfig)  # how the linear model is fitted
+    labels: LabelConfig = field(default_factory=LabelConfig)  # what the linear model is fitted to
+    candidates: Candidates = "one-step"  # the paper's successors, or jumps
+    enough: int = 128  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
     beam: int = 3  # nodes kept at each step (state-centric, Table 7)
     strip_static: bool = False  # decode without static atoms, as the published implementation does by accident
 
@@ -80,10 +91,20 @@ class StateCentricConfig:
                 raise ConfigurationError(
                     f"{name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kind))}"
                 )
+        check_candidates(self.candidates, self.enough)
         if self.beam < 1:
             raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
+        if self.model == "linear" and self.mode == "state":
+            raise ConfigurationError("model linear conflicts with mode state; it predicts the change, use mode delta")
+        if self.model == "linear" and self.contrastive.kind == "squared":
+            raise ConfigurationError("model linear conflicts with contrastive.kind squared; use model xgboost for that")
         if self.strip_static and self.encoder == "fsf":
             raise ConfigurationError("strip_static conflicts with encoder fsf, whose slots hold no static atoms")
+
+    @property
+    def successors(self) -> Successors:
+        """What makes the candidates of a state."""
+        return successors_for(self.candidates, self.enough)
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> StateCentricConfig:
@@ -94,15 +115,17 @@ class StateCentricConfig:
             "wl": WLConfig(**record["wl"]),
             "boosting": BoostingConfig(**record["boosting"]),
             "lstm": LSTMConfig(**lstm),
+            "contrastive": ContrastiveConfig(**record["contrastive"]),
+            "labels": LabelConfig(**record["labels"]),
         }
         return cls(**{**record, **parts})
 
 
 @dataclass(frozen=True)
-class TreePredictor:
-    """Predicts by boosted trees; every prediction depends on state and goal alone."""
+class RowPredictor:
+    """Predicts by boosted trees or a linear map; every prediction depends on state and goal alone."""
 
-    model: BoostedTrees
+    model: BoostedTrees | LinearModel
     mode: Mode
 
     def __call__(
@@ -110,7 +133,7 @@ class TreePredictor:
     ) -> tuple[NDArray[np.float32], Sequence[Any]]:
         """Next embeddings [B, D]."""
         output = self.model.predict(np.hstack([states, goals]))
-        return (states + output if self.mode == "delta" else output), carried
+        return (states + output if self.mode == "delta" else output).astype(np.float32), carried
 
 
 @dataclass(frozen=True)
@@ -146,23 +169,29 @@ def transitions(
 
 
 class StateCentric:
-    """The method of the state-centric paper: {WL, FSF} x {XGBoost, LSTM} x {delta, state}."""
+    """The method of the state-centric paper: {WL, FSF} x {XGBoost, LSTM} x {delta, state}.
+
+    Two more variants borrow what contrastive jumps are made of, one ingredient each: the loss, and the candidates.
+    """
 
     key = "state-centric"
     title = "State-centric planning"
     paper = "state-centric"
     variants: Mapping[str, StateCentricConfig] = {
         f"{encoder}-{model}-{mode}": StateCentricConfig(encoder, model, mode)
-        for encoder, model, mode in product(get_args(Encoder), get_args(Model), reversed(get_args(Mode)))
+        for encoder, model, mode in product(get_args(Encoder), get_args(Model)[:2], reversed(get_args(Mode)))
+    } | {
+        "wl-contrastive-delta": StateCentricConfig(model="linear"),
+        "wl-xgboost-delta-jumps": StateCentricConfig(candidates="aiw"),
     }
 
     def deterministic(self, config: StateCentricConfig) -> bool:
-        """Boosting samples nothing; the LSTM starts from random weights."""
-        return config.model == "xgboost"
+        """Boosting samples nothing, the linear map starts from zero; the LSTM starts from random weights."""
+        return config.model == "xgboost" or (config.model == "linear" and config.labels.deterministic)
 
     def invariant(self, config: StateCentricConfig) -> bool:
-        """WL colours know no names; the slots stand in the order of the objects."""
-        return config.encoder == "wl"
+        """WL colours know no names; the slots stand in the order of the objects, and so does what a jump finds new."""
+        return config.encoder == "wl" and config.candidates == "one-step"
 
     def train(self, config: StateCentricConfig, data: TrainingData, draft: RunDraft) -> Planner:
         """Makes the encoder from the training states and fits the model, stopping by the validation trajectories."""
@@ -178,8 +207,13 @@ class StateCentric:
                 config.boosting, _stack(train), _stack(validation), draft.key.seed, draft.device, title=title
             )
             model.save(draft.folder / _TREES)
-            predictor = TreePredictor(model, config.mode)
+            predictor = RowPredictor(model, config.mode)
             draft.facts.update(rounds=model.rounds, nodes=model.count_nodes())
+        elif config.model == "linear":
+            linear, found = self._fit_linear(config, encoder, data, draft.key.seed)
+            linear.save(draft.folder / _WEIGHTS)
+            predictor = RowPredictor(linear, config.mode)
+            draft.facts.update(parameters=linear.matrix.size, **found)
         else:
             network = _network(config, encoder.dimension, draft.key.seed)
             best = fit_recurrent(
@@ -200,7 +234,7 @@ class StateCentric:
         )
         policy = self._policy(config, encoder, predictor)
         draft.keep_check(data.train[0].task.problem, policy.sample(data.train[0].task))
-        return Planner(policy, width=config.beam)
+        return Planner(policy, config.successors, config.beam)
 
     def load(self, run: Run) -> Planner:
         """The planner of a run, verified to predict what it predicted when it was trained."""
@@ -213,19 +247,49 @@ class StateCentric:
             encoder = _fsf(run.domain_text, facts["largest"])
         predictor: Predictor
         if config.model == "xgboost":
-            predictor = TreePredictor(BoostedTrees.load(run.folder / _TREES, facts["rounds"]), config.mode)
+            predictor = RowPredictor(BoostedTrees.load(run.folder / _TREES, facts["rounds"]), config.mode)
+        elif config.model == "linear":
+            predictor = RowPredictor(LinearModel.load(run.folder / _WEIGHTS), config.mode)
         else:
             network = _network(config, encoder.dimension, seed=0)
             network.read(run.folder / _WEIGHTS)
             predictor = RecurrentPredictor(network.to(choose_device("auto")).eval(), config.mode)
         policy = self._policy(config, encoder, predictor)
         run.verify(policy.sample(Task(run.check_problem)))
-        return Planner(policy, width=config.beam)
+        return Planner(policy, config.successors, config.beam)
 
     def _make_encoder(self, config: StateCentricConfig, data: TrainingData) -> WLEncoder | FSFEncoder:
         if config.encoder == "fsf":
             return _fsf(data.train[0].task.domain_text, data.largest)
         return WLEncoder.fit(config.wl, ((each.task, each.states) for each in data.train))
+
+    def _fit_linear(
+        self, config: StateCentricConfig, encoder: StateEncoder, data: TrainingData, seed: int
+    ) -> tuple[LinearModel, dict[str, float]]:
+        """A map from state and goal to a change, to which the change to the right candidate is nearest."""
+
+        def fit(decisions: Sequence[Decision]) -> tuple[LinearModel, dict[str, float]]:
+            here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])
+            goals = np.stack([encoder.embed_goal(each.task) for each in decisions])
+            there = [encoder.embed(each.task, [other.state for other in each.choice]) for each in decisions]
+            changes = np.vstack([after - before for after, before in zip(there, here, strict=True)]).astype(np.float64)
+            first = np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])])
+            w, found = fit_contrastive(
+                config.contrastive,
+                bilinear_rows(np.hstack([here, goals]).astype(np.float64), changes, first),
+                (changes**2).sum(axis=1),
+                first,
+                np.concatenate([each.positive for each in decisions]),
+                np.array([each.weight for each in decisions]),
+            )
+            return LinearModel(w.reshape(changes.shape[1], -1) / (2 * config.contrastive.alpha)), found
+
+        def planner(decisions: Sequence[Decision]) -> Planner:
+            policy = NearestEmbedding(encoder, RowPredictor(fit(decisions)[0], config.mode), METRICS[config.mode])
+            return Planner(policy, config.successors, config.beam)
+
+        rng = np.random.default_rng(seed)
+        return fit(label(config.labels, data.train, config.successors, planner, rng))
 
     def _policy(
         self, config: StateCentricConfig, encoder: WLEncoder | FSFEncoder, predictor: Predictor

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.sparse import csr_array
+from scipy.sparse.linalg import LinearOperator
 
 from sgp.errors import ConfigurationError
 
@@ -39,27 +40,28 @@ class ContrastiveConfig:
 
 def fit_contrastive(
     config: ContrastiveConfig,
-    rows: csr_array,
+    rows: LinearOperator,
+    squared_norms: NDArray[np.float64],
     first: NDArray[np.int64],
     positive: NDArray[np.bool_],
     weights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], dict[str, float]]:
-    """The vector w [D] of least loss, and the loss reached.
+    """The vector w [P] of least loss, and the loss reached.
 
-    `rows` [b, D] are embeddings of candidates; decision i has the rows `first[i]` to `first[i + 1]`, of which at least
-    one is positive, and the weight `weights[i]`. With scores w.psi - alpha |psi|^2 a decision's loss is
-    -log(sum of exp over the positives / sum of exp over all): convex where there is one positive. By squared error
-    w / (2 alpha) is the mean of the positives, those of a decision weighing its weight together.
+    `rows` [b, P] are linear features of candidates, `squared_norms` [b] those of their embeddings psi; decision i has
+    the rows `first[i]` to `first[i + 1]`, of which at least one is positive, and the weight `weights[i]`. With scores
+    rows w - alpha |psi|^2 a decision's loss is -log(sum of exp over the positives / sum of exp over all): convex where
+    there is one positive. By squared error, for rows that are the embeddings, w / (2 alpha) is the mean of the
+    positives, those of a decision weighing its weight together.
     """
-    if config.kind == "squared":
-        counts = np.add.reduceat(positive.astype(np.float64), first[:-1])
-        each = positive * np.repeat(weights / counts, np.diff(first)) / weights.sum()
-        return np.asarray(2 * config.alpha * (rows.T @ each)), {}
-    penalty = config.alpha * np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-    share = _SCALE * weights / weights.sum()
-    begins = first[:-1]
     counts = np.diff(first)
-    transposed = rows.T.tocsr()
+    begins = first[:-1]
+    if config.kind == "squared":
+        positives = np.add.reduceat(positive.astype(np.float64), begins)
+        each = positive * np.repeat(weights / positives, counts) / weights.sum()
+        return np.asarray(2 * config.alpha * rows.rmatvec(each)), {}
+    penalty = config.alpha * squared_norms
+    share = _SCALE * weights / weights.sum()
     masked = np.where(positive, 0.0, -np.inf)
 
     def normalised(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -70,13 +72,40 @@ def fit_contrastive(
         return powers / np.repeat(sums, counts), np.log(sums) + largest
 
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-        scores = rows @ w - penalty
+        scores = rows.matvec(w) - penalty
         chosen, over_all = normalised(scores)
         wanted, over_positive = normalised(scores + masked)
         value = float(share @ (over_all - over_positive)) + 0.5 * config.l2 * float(w @ w)
-        return value, transposed @ (np.repeat(share, counts) * (chosen - wanted)) + config.l2 * w
+        return value, rows.rmatvec(np.repeat(share, counts) * (chosen - wanted)) + config.l2 * w
 
     found = minimize(
         loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": config.iterations, "maxcor": 20}
     )
     return np.asarray(found.x), {"loss": float(found.fun), "iterations": int(found.nit)}
+
+
+def sparse_rows(matrix: csr_array) -> LinearOperator:
+    """Rows that are embeddings themselves."""
+    transposed = matrix.T.tocsr()
+    return LinearOperator(matrix.shape, matvec=matrix.dot, rmatvec=transposed.dot, dtype=np.float64)
+
+
+def bilinear_rows(
+    contexts: NDArray[np.float64], changes: NDArray[np.float64], first: NDArray[np.int64]
+) -> LinearOperator:
+    """Rows [b, D C] for which `rows w` is change . (W context), with W [D, C] made from w.
+
+    Decision i has the context `contexts[i]` [C] and its candidates the changes `changes[first[i] : first[i + 1]]` [D].
+    """
+    decision = np.repeat(np.arange(len(contexts)), np.diff(first))
+    width, length = changes.shape[1], contexts.shape[1]
+
+    def matvec(w: NDArray[np.float64]) -> NDArray[np.float64]:
+        aims = contexts @ w.reshape(width, length).T  # [n, D]
+        return np.asarray((aims[decision] * changes).sum(axis=1))
+
+    def rmatvec(g: NDArray[np.float64]) -> NDArray[np.float64]:
+        pulls = np.add.reduceat(np.ravel(g)[:, None] * changes, first[:-1], axis=0)  # [n, D]
+        return np.asarray((pulls.T @ contexts).ravel())
+
+    return LinearOperator((len(changes), width * length), matvec=matvec, rmatvec=rmatvec, dtype=np.float64)

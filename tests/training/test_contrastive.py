@@ -7,7 +7,11 @@ import pytest
 from scipy.sparse import csr_array
 
 from sgp.errors import ConfigurationError
-from sgp.training.contrastive import ContrastiveConfig, fit_contrastive
+from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
+
+
+def fit(config, rows, first, positive, weights):
+    return fit_contrastive(config, sparse_rows(csr_array(rows)), (rows**2).sum(axis=1), first, positive, weights)
 
 
 def loss_of(w, config, rows, first, positive, weights):
@@ -37,7 +41,7 @@ def problem(seed=0, decisions=12, dimension=6):
 def test_the_minimum_is_one_of_the_defined_loss():
     config = ContrastiveConfig(alpha=0.05, l2=1.0)
     rows, first, positive, weights = problem()
-    w, facts = fit_contrastive(config, csr_array(rows), first, positive, weights)
+    w, facts = fit(config, rows, first, positive, weights)
     value = loss_of(w, config, rows, first, positive, weights)
     assert value == pytest.approx(facts["loss"], rel=1e-9)
     for axis in range(len(w)):  # no step along an axis is better
@@ -56,7 +60,7 @@ def test_what_can_be_separated_is_ranked_first():
     for start in first[:-1]:
         positive[start + np.argmax(rows[start : start + 5] @ wanted)] = True
     config = ContrastiveConfig(l2=0.01)
-    w, _ = fit_contrastive(config, csr_array(rows), first, positive, np.ones(40))
+    w, _ = fit(config, rows, first, positive, np.ones(40))
     scores = rows @ w - config.alpha * (rows**2).sum(axis=1)
     right = [positive[start + np.argmax(scores[start : start + 5])] for start in first[:-1]]
     assert np.mean(right) > 0.9

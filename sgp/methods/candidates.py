@@ -1,0 +1,33 @@
+"""The candidates that methods choose among: successors alone, or what a width-1 search reaches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, get_args
+
+from sgp.errors import ConfigurationError
+from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
+from sgp.planning.policy import Successors, one_step
+
+Candidates = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
+
+
+def check_candidates(candidates: str, enough: int) -> None:
+    """Raises ConfigurationError for settings that name no candidates."""
+    if candidates not in get_args(Candidates):
+        raise ConfigurationError(f"candidates is '{candidates}'; expected one of {', '.join(get_args(Candidates))}")
+    if enough < 0:
+        raise ConfigurationError(f"enough is {enough}; expected at least 0, which ends no search early")
+
+
+def successors_for(candidates: Candidates, enough: int) -> Successors:
+    """What makes the candidates of a state; a lookahead ends early with `enough`, unless it is 0."""
+    end = enough or None
+    lookaheads: Mapping[Candidates, Successors] = {
+        "one-step": one_step,
+        "iw": Lookahead(enough=end),
+        "aiw": Lookahead("types", enough=end),
+        "capped-aiw": Lookahead("types", layer=LAYER_LIMIT, enough=end),
+        "base-aiw": Lookahead("base", enough=end),
+    }
+    return lookaheads[candidates]
