@@ -406,6 +406,7 @@ def select(
     suite: Suite = "state-centric",
     validation: Annotated[str, typer.Option(help="Suite of larger problems to choose by.")] = "selection",
     domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    settings: Annotated[str, typer.Option(help="Choose only these settings, separated by commas.")] = "",
     seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
     csv: CsvFile = None,
     jobs: Jobs = 0,
@@ -413,7 +414,7 @@ def select(
     """Choose a method's settings by validation on problems larger than training; goes on where it was interrupted."""
     from sgp import selection
 
-    trials, chosen = selection.select(method, suite, validation, _words(domains), seed, _jobs(jobs))
+    trials, chosen = selection.select(method, suite, validation, _words(domains), _words(settings), seed, _jobs(jobs))
     if csv is not None:
         selection.write_trials(csv, trials)
     title = f"{method}, trained on {suite}, chosen on {validation}"

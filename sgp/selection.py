@@ -32,17 +32,29 @@ class Trial:
     chosen: bool = False
 
 
-def choices(method: str) -> Mapping[str, Sequence[str]]:
-    """The settings of a method that are chosen by validation. Raises InputError for a method that names none."""
+def choices(method: str, settings: Sequence[str] = ()) -> Mapping[str, Sequence[str]]:
+    """The settings of a method that are chosen by validation, or those of them that are named.
+
+    Raises InputError for a method that names none, and for a setting that it does not name.
+    """
     found: Mapping[str, Sequence[str]] | None = getattr(get_method(method), "choices", None)
     if not found:
         known = ", ".join(each.key for each in all_methods() if getattr(each, "choices", None))
         raise InputError(f"method {method} names no settings to choose; expected one of {known}")
-    return found
+    unknown = [setting for setting in settings if setting not in found]
+    if unknown:
+        raise InputError(f"method {method} does not choose setting '{unknown[0]}'; expected one of {', '.join(found)}")
+    return {setting: values for setting, values in found.items() if not settings or setting in settings}
 
 
 def select(
-    method: str, suite: str, validation: str, domains: Sequence[str] = (), seed: int = SEEDS[0], jobs: int = 1
+    method: str,
+    suite: str,
+    validation: str,
+    domains: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    seed: int = SEEDS[0],
+    jobs: int = 1,
 ) -> tuple[list[Trial], Mapping[str, str]]:
     """Trials of every value of each setting, the others as chosen so far, and the settings chosen.
 
@@ -55,14 +67,14 @@ def select(
     chosen: dict[str, str] = {}
     made: dict[object, Results] = {}  # by configuration: the default under another name is not tried again
     order: list[tuple[str, str, object]] = []
-    for setting, values in choices(method).items():
+    for setting, values in choices(method, settings).items():
         tried = []
         for value in values:
-            settings = {**chosen, setting: value}
-            config = configure(learner, variant, settings)[1]
+            overrides = {**chosen, setting: value}
+            config = configure(learner, variant, overrides)[1]
             if config not in made:
                 cells = grid_cells(
-                    validation, domains, {method: [variant]}, (seed,), overrides=settings, trained_on=suite
+                    validation, domains, {method: [variant]}, (seed,), overrides=overrides, trained_on=suite
                 )
                 made[config] = run_grid(cells, jobs)
             tried.append(config)

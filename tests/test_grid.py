@@ -117,7 +117,7 @@ def test_an_ablation_changes_one_ingredient_at_a_time(home):
     assert len({cell.overrides for cell in cells}) == len(cells) >= 10
     some = [cell for cell in cells if cell.overrides in ((), (("candidates", "one-step"),))]
     covered = [score for score in run_grid(some).scores if score.metric == "coverage"]
-    assert {score.variant for score in covered} == {"iw", "iw+candidates=one-step"}
+    assert {score.variant for score in covered} == {"aiw", "aiw+candidates=one-step"}
     with pytest.raises(InputError, match="method zero-change describes no ablations; expected one of contrastive_jump"):
         ablation_cells("state-centric", "zero-change")
 

@@ -120,10 +120,10 @@ class ContrastiveJumps:
     choices: Mapping[str, Sequence[str]] = {
         "labels.source": ("experts", "optimal", "visited", "joined"),
         "candidates": ("aiw", "iw", "one-step"),
-        "labels.states": ("1000", "3000", "10000"),
+        "labels.states": ("3000", "10000"),
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
-        "loss.l2": ("0.1", "0.02", "0.5"),
+        "loss.l2": ("0.1", "0.02"),
         "beam": ("1", "3"),
     }
 

@@ -243,3 +243,21 @@ def test_a_goal_atom_that_is_reached_is_seen(two_blocks):
     one, two = (encoder.embed(*each).keys() for each in found)
     assert one[0] != two[0]  # (pick-up a)
     assert set(one) == set(two)  # the tasks are the same up to renaming
+
+
+def test_counted_features_are_the_present_ones_as_often_as_they_occur(three_blocks):
+    choice = Lookahead()(three_blocks, three_blocks.init)
+    transitions_ = [(three_blocks, three_blocks.init, choice)]
+    _, (present,) = MarkedTransitionEncoder.fit(MarkedConfig(), transitions_)
+    encoder, (counted,) = MarkedTransitionEncoder.fit(MarkedConfig(counted=True), transitions_)
+    dense = np.zeros((len(choice), encoder.dimension))
+    for row in range(len(choice)):
+        known = counted.columns[counted.first[row] : counted.first[row + 1]]
+        np.add.at(dense[row], known, 1)
+        assert np.unique(known).tolist() == present.columns[present.first[row] : present.first[row + 1]].tolist()
+    assert dense.max() > 1
+    dense[:, -2:] = counted.scalars
+    assert np.allclose(counted.squared_norms(), (dense**2).sum(axis=1))
+    assert np.allclose(counted.dot(np.arange(encoder.dimension, dtype=float)), dense @ np.arange(encoder.dimension))
+    again = encoder.embed(*transitions_[0])
+    assert (again.columns.tolist(), again.first.tolist()) == (counted.columns.tolist(), counted.first.tolist())

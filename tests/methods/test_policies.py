@@ -4,10 +4,14 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.methods.policies import NearestEmbedding, RandomSuccessor, distances
-from sgp.methods.state_centric import METRICS, TreePredictor, transitions
+from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
+from sgp.methods.policies import NearestEmbedding, NearestTransition, RandomSuccessor, distances, progress
+from sgp.methods.state_centric import METRICS, RowPredictor, transitions
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.task import Task
+from sgp.planning.policy import Node, one_step
+from sgp.planning.task import Task, replay
 
 
 def test_distances_by_hand():
@@ -20,6 +24,9 @@ def test_distances_by_hand():
 
 def test_the_metrics_are_those_of_the_paper():
     assert METRICS == {"state": "cosine", "delta": "euclidean"}
+
+
+SUSSMAN = "(unstack c a) (put-down c) (pick-up b) (stack b c) (pick-up a) (stack a b)".replace(") (", ")\n(")
 
 
 class CountEncoder:
@@ -82,10 +89,10 @@ def test_predictions_of_a_tree_model_are_added_in_delta_mode():
             return rows[:, :2] * 10
 
     states, goals = np.array([[1, 2], [3, 4]], np.float32), np.zeros((2, 2), np.float32)
-    delta, carried = TreePredictor(Model(), "delta")(states, goals, [None, None])
+    delta, carried = RowPredictor(Model(), "delta")(states, goals, [None, None])
     assert delta.tolist() == [[11, 22], [33, 44]]
     assert carried == [None, None]
-    assert TreePredictor(Model(), "state")(states, goals, [None, None])[0].tolist() == [[10, 20], [30, 40]]
+    assert RowPredictor(Model(), "state")(states, goals, [None, None])[0].tolist() == [[10, 20], [30, 40]]
 
 
 def test_transitions_hold_state_goal_and_target(home):
@@ -107,3 +114,29 @@ def test_random_costs_follow_seed_problem_and_step_alone(three_blocks, two_block
     assert len({walk.plan for walk in walks.values()}) > 1
     again = Planner(RandomSuccessor(3)).solve_many([two_blocks, Task(three_blocks.problem)], Limit(actions=12))
     assert again[1] == walks[3]
+
+
+def test_shares_of_the_softmax_add_up_to_one_and_rank_alike(three_blocks):
+    choice = Lookahead()(three_blocks, three_blocks.init)
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])
+    weights = np.random.default_rng(0).normal(size=(1, encoder.dimension))
+    node = Node(three_blocks, three_blocks.init)
+    (plain,) = NearestTransition(encoder, weights, 0.01).rank([node], [choice])
+    (shares,) = NearestTransition(encoder, weights, 0.01, additive=True).rank([node], [choice])
+    assert np.exp(-shares.costs).sum() == pytest.approx(1)
+    assert np.allclose(np.diff(shares.costs), np.diff(plain.costs))
+
+
+def test_the_change_moves_with_the_share_of_the_goal_that_is_reached(three_blocks):
+    state = three_blocks.successors(three_blocks.init)[0].state
+    choice = one_step(three_blocks, state)
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, state, choice)])
+    base, slope = np.random.default_rng(0).normal(size=(2, encoder.dimension))
+    assert progress(three_blocks, state) == 0
+    solved = replay(three_blocks, parse_plan(SUSSMAN))
+    assert [progress(three_blocks, each) for each in solved[-3:]] == [0.5, 0.5, 1]
+    node = Node(three_blocks, solved[-2])
+    choice = one_step(three_blocks, solved[-2])
+    (moved,) = NearestTransition(encoder, np.stack([base, slope]), 0.01).rank([node], [choice])
+    (fixed,) = NearestTransition(encoder, (base + 0.5 * slope)[None], 0.01).rank([node], [choice])
+    assert np.allclose(moved.costs, fixed.costs)

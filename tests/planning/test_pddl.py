@@ -2,8 +2,10 @@ import re
 
 import pytest
 
+import sgp
 from sgp.errors import PddlError, PlanError, UnsupportedPddl
-from sgp.planning.pddl import Action, Atom, Problem, format_plan, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import Action, Atom, Problem, format_plan, format_problem, parse_plan, read_domain, read_problem
+from sgp.planning.task import Task
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
 
 
@@ -98,3 +100,21 @@ def test_a_binary_file_is_no_pddl(tmp_path):
         Problem.from_files(tmp_path / "d.pddl", tmp_path / "d.pddl")
     with pytest.raises(PddlError, match=r"No such file.*check the path"):
         Problem.from_files(tmp_path / "none.pddl", tmp_path / "d.pddl")
+
+
+@pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
+def test_a_written_problem_reads_back_as_it_was(domain):
+    for problem in sgp.load_suite("state-centric").problems(domain, "validation")[:2]:
+        text = read_problem(problem.problem_pddl)
+        assert read_problem(format_problem(text)) == text
+
+
+def test_types_and_negative_goals_are_written_too(courier):
+    assert read_problem(format_problem(courier.text)) == courier.text
+
+
+def test_a_problem_can_start_elsewhere(courier):
+    (first, *_) = courier.successors(courier.init)
+    again = Task(courier.restarted(first.state))
+    assert set(again.atoms(again.init)) == set(courier.atoms(first.state))
+    assert (again.goal, again.objects) == (courier.goal, courier.objects)

@@ -68,6 +68,14 @@ def test_visited_states_are_masked_the_initial_one_among_them(two_blocks):
     assert Mark.CHOSEN in second["(stack b a)"]
 
 
+def test_visited_states_can_stay_open(two_blocks):
+    wanted = {"(pick-up b)": 0.0, "(put-down b)": 0.0}
+    back_and_forth = Costs(lambda task, action, state: wanted.get(action, 1.0))
+    rollout = Planner(back_and_forth, revisits=True).solve(two_blocks, Limit(actions=6))
+    assert rollout.outcome is Outcome.HORIZON
+    assert [action.name for action in rollout.plan] == ["pick-up", "put-down"] * 3
+
+
 def test_a_state_without_unvisited_successors_is_stuck(two_blocks):
     task = Task(blocks_problem("a", "(ontable a) (clear a)", "(on a a)"))
     rollout = Planner(by_name(pick_up=0.0)).solve(task)

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sgp.errors import ConfigurationError
-from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
+from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive, sparse_rows
 
 
 def fit(config, rows, first, positive, weights):
@@ -67,11 +67,11 @@ def test_what_can_be_separated_is_ranked_first():
 
 
 def test_weights_of_decisions_count_and_settings_are_checked():
-    rows = csr_array(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]]))
+    rows = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0]])
     positive = np.array([True, False, False, True])  # two decisions that contradict each other
-    w, _ = fit_contrastive(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([3.0, 1.0]))
+    w, _ = fit(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([3.0, 1.0]))
     assert w[0] > w[1]
-    w, _ = fit_contrastive(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([1.0, 3.0]))
+    w, _ = fit(ContrastiveConfig(), rows, np.array([0, 2, 4]), positive, np.array([1.0, 3.0]))
     assert w[0] < w[1]
     with pytest.raises(ConfigurationError, match="contrastive alpha is 0; expected above 0"):
         ContrastiveConfig(alpha=0)
@@ -79,3 +79,26 @@ def test_weights_of_decisions_count_and_settings_are_checked():
         ContrastiveConfig(l2=float("nan"))
     with pytest.raises(ConfigurationError, match="contrastive iterations is 0; expected at least 1"):
         ContrastiveConfig(iterations=0)
+
+
+def test_by_squared_error_the_vector_is_the_mean_of_the_positives():
+    rows, first, positive, weights = problem()
+    config = ContrastiveConfig("squared", alpha=0.05)
+    w, _ = fit(config, rows, first, positive, weights)
+    means = [rows[a:b][positive[a:b]].mean(axis=0) for a, b in pairwise(first)]
+    assert np.allclose(w / (2 * config.alpha), np.average(means, axis=0, weights=weights))
+    with pytest.raises(ConfigurationError, match="loss kind is 'hinge'; expected one of contrastive, squared"):
+        ContrastiveConfig("hinge")
+
+
+def test_bilinear_rows_are_the_products_of_change_and_context():
+    rng = np.random.default_rng(5)
+    first = np.array([0, 2, 5, 6])
+    contexts, changes = rng.normal(size=(3, 4)), rng.normal(size=(6, 2))
+    dense = np.stack(
+        [np.outer(changes[row], contexts[np.searchsorted(first, row, "right") - 1]).ravel() for row in range(6)]
+    )
+    rows = bilinear_rows(contexts, changes, first)
+    w, g = rng.normal(size=8), rng.normal(size=6)
+    assert np.allclose(rows.matvec(w), dense @ w)
+    assert np.allclose(rows.rmatvec(g), dense.T @ g)

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import math
+from collections import deque
+
+import pytest
+
+import sgp
+from sgp.planning.pddl import Problem
+from sgp.planning.state_space import StateSpace
+from sgp.planning.task import Task
+
+SUITE = sgp.load_suite("state-centric")
+DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
+
+# Glue runs out: who glues the wrong thing first never finishes.
+GLUE = """\
+(define (domain glue) (:requirements :strips :typing)
+  (:types part) (:predicates (glue) (wanted ?p - part) (fixed ?p - part))
+  (:action fix :parameters (?p - part) :precondition (glue) :effect (and (fixed ?p) (not (glue)))))
+"""
+GLUE_PROBLEM = "(define (problem g) (:domain glue) (:objects a b - part) (:init (glue) (wanted a)) (:goal (fixed a)))"
+
+
+def shortest(task, state):
+    """The length of a shortest plan from a state, by a plain forward search: the oracle."""
+    met, waiting = {state}, deque([(state, 0)])
+    while waiting:
+        here, length = waiting.popleft()
+        if task.is_goal(here):
+            return length
+        for successor in task.successors(here):
+            if successor.state not in met:
+                met.add(successor.state)
+                waiting.append((successor.state, length + 1))
+    return math.inf
+
+
+def reachable(task):
+    found = {task.init: None}
+    for state in (waiting := [task.init]):
+        for successor in task.successors(state):
+            if successor.state not in found:
+                found[successor.state] = None
+                waiting.append(successor.state)
+    return list(found)
+
+
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_all_states_and_their_distances(domain):
+    problem = min(SUITE.problems(domain, "train"), key=lambda each: Task(each).size)
+    task = Task(problem)
+    states = reachable(task)
+    space = StateSpace.expand(task, len(states))
+    assert space is not None
+    assert len(space) == len(states)
+    assert {space.state(place) for place in range(len(space))} == set(states)
+    some = states[:: max(1, len(states) // 40)]
+    assert space.distance(some).tolist() == [shortest(task, state) for state in some]
+    assert StateSpace.expand(task, len(states) - 1) is None
+
+
+def test_optimal_plans_have_the_distance_of_the_initial_state():
+    plans = {plan.sha256: plan for plan in sgp.expert_plans(SUITE, "logistics", "train").values()}
+    for problem in SUITE.problems("logistics", "train")[:3]:
+        task = Task(problem)
+        space = StateSpace.expand(task, 20_000)
+        assert space is not None
+        assert space.distance([task.init])[0] == len(plans[problem.sha256].plan)
+
+
+def test_dead_ends_negative_goals_and_unreachable_goals(courier):
+    glue = Task(Problem("g", GLUE, GLUE_PROBLEM))
+    space = StateSpace.expand(glue, 10)
+    assert space is not None
+    assert sorted(space.distances.tolist()) == [0, 1, math.inf]
+    space = StateSpace.expand(courier, 1000)
+    assert space is not None
+    states = reachable(courier)
+    assert space.distance(states).tolist() == [shortest(courier, state) for state in states]
+    hopeless = Task(Problem("g", GLUE, GLUE_PROBLEM.replace("(:goal (fixed a))", "(:goal (wanted b))")))
+    space = StateSpace.expand(hopeless, 10)
+    assert space is not None
+    assert set(space.distances) == {math.inf}
+
+
+def test_a_task_that_is_not_grounded_has_no_state_space():
+    assert StateSpace.expand(Task(SUITE.problems("gripper", "train")[0], "lifted"), 10_000) is None

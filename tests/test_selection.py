@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+import csv
+
+import pytest
+
+from sgp.errors import InputError
+from sgp.grid import grid_cells, run_grid
+from sgp.selection import choices, select, trials_sheet, write_trials
+
+
+def test_the_best_by_coverage_then_by_plan_length_is_chosen(home, tmp_path):
+    trials, chosen = select("contrastive_jumps", "state-centric", "selection", ["gripper"], ["candidates"])
+    assert [(trial.setting, trial.value) for trial in trials] == [
+        ("candidates", "aiw"),
+        ("candidates", "iw"),
+        ("candidates", "one-step"),
+    ]
+    best = max(trials, key=lambda trial: (trial.coverage, trial.quality))  # the first of equal ones
+    assert chosen == {"candidates": best.value}
+    assert [trial.value for trial in trials if trial.chosen] == [best.value]
+
+    # What a trial says is what the problems themselves say.
+    overrides = {"candidates": "one-step"}
+    cells = grid_cells("selection", ["gripper"], {"contrastive_jumps": ["aiw"]}, (13,), (), overrides, "state-centric")
+    (cell,) = cells
+    assert (cell.suite, cell.training_suite) == ("selection", "state-centric")
+    attempts = run_grid(cells).attempts
+    one_step = trials[-1]
+    assert set(one_step.rows) == {f"gripper {row.split}" for row in attempts}
+    for name, coverage in one_step.rows.items():
+        solved = [row.solved for row in attempts if f"gripper {row.split}" == name]
+        assert coverage == sum(solved) / len(solved)
+    assert one_step.coverage == sum(one_step.rows.values()) / len(one_step.rows)
+    assert 0 < one_step.quality <= one_step.coverage
+
+    sheet = trials_sheet(trials, "chosen").markdown()
+    assert f"| candidates | {best.value} (chosen) | {best.coverage:.3f} |" in sheet
+    write_trials(tmp_path / "trials.csv", trials)
+    rows = list(csv.DictReader((tmp_path / "trials.csv").open()))
+    assert {(row["value"], row["row"]) for row in rows} == {(t.value, name) for t in trials for name in t.rows}
+
+
+def test_what_cannot_be_chosen_is_named():
+    with pytest.raises(InputError, match="method zero-change names no settings to choose; expected one of contrastive"):
+        choices("zero-change")
+    with pytest.raises(InputError, match="does not choose setting 'colour'; expected one of labels"):
+        choices("contrastive_jumps", ["colour"])
