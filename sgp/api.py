@@ -50,17 +50,20 @@ def train(
     stages: Sequence[Stage] = STAGES,
     overrides: Mapping[str, str] | None = None,
     again: bool = False,
+    without: str = "",
 ) -> Run:
     """A trained run: the one in the store where configuration and data are the same, else a new one.
 
     Missing expert plans are made first, `jobs` at a time. `overrides` sets fields of the variant's configuration,
-    nested ones with dots (`{"boosting.rounds": "200"}`).
+    nested ones with dots (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name.
     """
     learner = get_method(method)
     name, config = configure(learner, variant, overrides)
     chosen = choose_device(device)
     source = load_suite(suite)
     data = load_training_data(source, domain, stages, jobs)
+    if without:
+        data, name = data.without(without), f"{name}+without={without}"
     key = RunKey(learner.key, name, source.name, data.domain, seed)
     found = None if again else _usable_run(key)
     if found is not None and found.config == asdict(config) and found.record["data"]["sha256"] == data.sha256:

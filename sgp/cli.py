@@ -400,6 +400,29 @@ def ablate(
     _console().print(coverage_sheet(results.scores, (), f"ablation of {method} on {suite}").terminal())
 
 
+@verb("jackknife", "sgp jackknife --domains logistics --splits extrapolation")
+def jackknife(
+    method: Annotated[str, typer.Option(help="Method whose default variant is trained.")] = "contrastive_jumps",
+    suite: Suite = "state-centric",
+    domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
+    splits: Splits = "extrapolation",
+    most: Annotated[int, typer.Option(min=1, help="At most so many training problems of a domain.")] = 16,
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Train with each training problem left out in turn; does the result hang on one of them?"""
+    from sgp import grid
+    from sgp.evaluation.tables import spread_sheet
+
+    results = grid.run_grid(
+        grid.jackknife_cells(suite, method, _words(domains), seed, _words(splits), most), _jobs(jobs)
+    )
+    _write(results.scores, json, csv)
+    _console().print(spread_sheet(results.scores, f"{method} on {suite}, one training problem left out").terminal())
+
+
 @verb("select", "sgp select --validation selection --csv selection.csv")
 def select(
     method: Annotated[str, typer.Option(help="Method that names settings to choose.")] = "contrastive_jumps",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +41,7 @@ class Cell:
     splits: tuple[str, ...]
     overrides: tuple[tuple[str, str], ...] = ()
     trained_on: str = ""  # the suite whose training problems are used, where it is another
+    without: str = ""  # a training problem that is left out
 
     @property
     def training_suite(self) -> str:
@@ -157,6 +158,24 @@ def ablation_cells(
     ]
 
 
+def jackknife_cells(
+    suite: str,
+    method: str,
+    domains: Sequence[str] = (),
+    seed: int = SEEDS[0],
+    splits: Sequence[str] = (),
+    most: int = 16,
+) -> list[Cell]:
+    """A method's default variant with one training problem left out, each in turn, evenly up to `most` a domain."""
+    learner = get_method(method)
+    cells = []
+    for cell in grid_cells(suite, domains, {learner.key: [next(iter(learner.variants))]}, (seed,), splits):
+        names = [each.name for each in load_suite(suite).domain(cell.domain).splits["train"]]
+        places = dict.fromkeys(round(at * (len(names) - 1) / max(most - 1, 1)) for at in range(most))
+        cells += [replace(cell, without=names[place]) for place in places]
+    return cells
+
+
 def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False, diagnostics: bool = False) -> Results:
     """The results of all cells, made where they are not kept. Each cell is kept as soon as it is done.
 
@@ -220,7 +239,15 @@ def _run(cell: Cell, again: bool, diagnosed: bool) -> None:
     record = None if again else _read(cell)
     if _is_done(record, diagnosed):
         return  # meanwhile, by another process on the same store
-    run = train(cell.method, cell.domain, cell.training_suite, cell.variant, cell.seed, overrides=dict(cell.overrides))
+    run = train(
+        cell.method,
+        cell.domain,
+        cell.training_suite,
+        cell.variant,
+        cell.seed,
+        overrides=dict(cell.overrides),
+        without=cell.without,
+    )
     if record is None:
         found = evaluate([run.folder], cell.suite, cell.splits)
         (note,) = {score.note for score in found.scores}

@@ -13,9 +13,18 @@ import pytest
 
 import sgp
 from sgp.datasets.experts import kept_plans
-from sgp.errors import ConfigurationError, InputError
+from sgp.errors import ConfigurationError, InputError, SuiteError
 from sgp.evaluation.attempts import read_attempts
-from sgp.grid import ablation_cells, baseline_results, grid_cells, parse_seeds, parse_variants, run_grid
+from sgp.evaluation.tables import spread_sheet
+from sgp.grid import (
+    ablation_cells,
+    baseline_results,
+    grid_cells,
+    jackknife_cells,
+    parse_seeds,
+    parse_variants,
+    run_grid,
+)
 from sgp.methods import get_method
 
 TIMES = {"seconds", "training_seconds"}
@@ -120,6 +129,24 @@ def test_an_ablation_changes_one_ingredient_at_a_time(home):
     assert {score.variant for score in covered} == {"aiw", "aiw+candidates=one-step"}
     with pytest.raises(InputError, match="method zero-change describes no ablations; expected one of contrastive_jump"):
         ablation_cells("state-centric", "zero-change")
+
+
+def test_a_jackknife_leaves_each_training_problem_out_once(home):
+    cells = jackknife_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"])
+    names = [entry.name for entry in sgp.load_suite("state-centric").domain("gripper").splits["train"]]
+    assert [cell.without for cell in cells] == names
+    assert len({cell.file for cell in cells}) == len(names)
+    some = jackknife_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"], most=2)
+    assert [cell.without for cell in some] == [names[0], names[-1]]
+    results = run_grid(some)
+    trained = [run.record["data"]["train"] for run in sgp.list_runs()]
+    assert trained == [len(names) - 1] * 2
+    sheet = spread_sheet(results.scores, "jackknife").markdown()
+    assert "| gripper | interpolation | 2 | 1.0000 | 1.0000 |" in sheet
+    with pytest.raises(
+        SuiteError, match="training problem 'p99' cannot be left out of gripper; expected"
+    ):
+        sgp.train("contrastive_jumps", "gripper", "state-centric", without="p99")
 
 
 def without_times(folder):

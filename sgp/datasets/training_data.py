@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import sha256
 
 from sgp.datasets.experts import expert_plans
@@ -30,6 +30,16 @@ class TrainingData:
     validation: tuple[Trajectory, ...]
     sha256: str
     largest: int
+
+    def without(self, problem: str) -> TrainingData:
+        """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
+        kept = tuple(each for each in self.train if each.task.name != problem)
+        if len(kept) == len(self.train) or not kept:
+            raise SuiteError(
+                f"training problem '{problem}' cannot be left out of {self.domain}; expected one of several: "
+                f"{', '.join(each.task.name for each in self.train)}"
+            )
+        return replace(self, train=kept, sha256=sha256(f"{self.sha256} without {problem}".encode()).hexdigest())
 
 
 def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> TrainingData:

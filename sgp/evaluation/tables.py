@@ -242,3 +242,23 @@ def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
 
 def _number(score: Score | None) -> str:
     return "" if score is None else f"{score.value:.2f}"
+
+
+def spread_sheet(scores: Sequence[Score], title: str) -> Sheet:
+    """How coverage differs among runs that should be alike, such as those of a jackknife: a line a domain and split."""
+    lines = []
+    for domain, splits in domains_and_splits(scores).items():
+        for split in splits:
+            values = {score.variant: score.value for score in _whole(scores, domain, split)}
+            worst = min(values, key=values.__getitem__)
+            lines.append(
+                (
+                    domain,
+                    split,
+                    str(len(values)),
+                    f"{mean(values.values()):.4f}",
+                    f"{values[worst]:.4f}",
+                    "" if values[worst] == max(values.values()) else worst,
+                )
+            )
+    return Sheet.of(title, ("domain", "split", "runs", "mean coverage", "least", "of"), lines)
