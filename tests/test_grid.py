@@ -143,9 +143,7 @@ def test_a_jackknife_leaves_each_training_problem_out_once(home):
     assert trained == [len(names) - 1] * 2
     sheet = spread_sheet(results.scores, "jackknife").markdown()
     assert "| gripper | interpolation | 2 | 1.0000 | 1.0000 |" in sheet
-    with pytest.raises(
-        SuiteError, match="training problem 'p99' cannot be left out of gripper; expected"
-    ):
+    with pytest.raises(SuiteError, match="training problem 'p99' cannot be left out of gripper; expected"):
         sgp.train("contrastive_jumps", "gripper", "state-centric", without="p99")
 
 

@@ -117,14 +117,15 @@ class ContrastiveJumps:
         {"loss.l2": "0.02"},
         {"loss.l2": "0.5"},
     )
+    # Chosen one after the other; what costs no time in training comes first.
     choices: Mapping[str, Sequence[str]] = {
-        "labels.source": ("experts", "optimal", "visited", "joined"),
         "candidates": ("aiw", "iw", "one-step"),
-        "labels.states": ("3000", "10000"),
+        "beam": ("1", "3"),
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),
-        "beam": ("1", "3"),
+        "labels.source": ("experts", "optimal", "visited", "joined"),
+        "labels.states": ("3000", "10000"),
     }
 
     def deterministic(self, config: ContrastiveJumpsConfig) -> bool:

@@ -2,7 +2,8 @@
 
 Experts' trajectories tell one right way from the states of one plan. Expanding the whole state space of a small
 problem tells all of them, and the dead ends. Letting the policy act and planning anew from where it goes tells what
-to do off the expert's way (the idea of dataset aggregation; Ross, Gordon and Bagnell 2011).
+to do off the expert's way (the idea of dataset aggregation; Ross, Gordon and Bagnell 2011); where the state space is
+known, that tells it, and no planner is run.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class LabelConfig:
     source: Source = "experts"  # trajectories; all optimal choices; also from states that the policy visits; all three
     space: int = 20_000  # most states of a state space that is expanded
     states: int = 3000  # random states of all state spaces together, beside those of the experts' trajectories
-    visits: int = 4  # states of a rollout from which is planned anew
+    visits: int = 100  # states that the policy visits on all problems together, each problem at least one
 
     def __post_init__(self) -> None:
         if self.source not in get_args(Source):
@@ -72,20 +73,26 @@ def label(
     `fit` makes the planner that visits states, from the other labels. Plans from visited states are kept in the cache.
     """
     decisions: list[Decision] = []
-    share = -(-config.states // len(trajectories))
+    spaces = {}
+    states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))
     for trajectory in trajectories:
-        if config.source in ("experts", "visited", "joined"):
+        if config.source != "experts":
+            spaces[trajectory.task] = StateSpace.expand(trajectory.task, config.space)
+        if config.source != "optimal":
             decisions += _weighed(_followed(trajectory, successors))
         if config.source in ("optimal", "joined"):
-            space = StateSpace.expand(trajectory.task, config.space)
+            space = spaces[trajectory.task]
             if space is not None:
-                decisions += _weighed(_optimal(space, trajectory, successors, share, rng))
+                drawn = [*trajectory.states[:-1], *_drawn(space, states, rng)]
+                decisions += _weighed(_optimal(space, drawn, successors))
             elif config.source == "optimal":
                 decisions += _weighed(_followed(trajectory, successors))
     if config.source in ("visited", "joined"):
         planner = fit(decisions)
         for trajectory in trajectories:
-            decisions += _weighed(_replanned(planner, trajectory, successors, config.visits))
+            off, space = _visited(planner, trajectory, visits), spaces[trajectory.task]
+            found = _replanned(trajectory.task, off, successors) if space is None else _optimal(space, off, successors)
+            decisions += _weighed(found)
     return decisions
 
 
@@ -102,24 +109,34 @@ def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Decisi
         yield Decision(trajectory.task, state, choice, np.array([each.state in later for each in choice]), 1.0)
 
 
-def _optimal(
-    space: StateSpace, trajectory: Trajectory, successors: Successors, count: int, rng: np.random.Generator
-) -> Iterator[Decision]:
-    """The states of a trajectory and random ones; right is whatever lies on a shortest way to the goal."""
-    others = np.flatnonzero((space.distances > 0) & (space.distances < np.inf))
-    drawn = rng.choice(others, min(count, len(others)), replace=False)
-    for state in dict.fromkeys([*trajectory.states[:-1], *map(space.state, drawn)]):
-        choice = successors(trajectory.task, state)
-        through = np.array([len(each.actions) for each in choice]) + space.distance([each.state for each in choice])
-        yield Decision(trajectory.task, state, choice, through == space.distance([state])[0], 1.0)
+def _drawn(space: StateSpace, count: int, rng: np.random.Generator) -> list[State]:
+    """Random states from which the goal can be reached and does not hold."""
+    open_places = np.flatnonzero((space.distances > 0) & (space.distances < np.inf))
+    return [space.state(place) for place in rng.choice(open_places, min(count, len(open_places)), replace=False)]
 
 
-def _replanned(planner: Planner, trajectory: Trajectory, successors: Successors, count: int) -> Iterator[Decision]:
-    """New plans from states that the planner visits and the expert does not."""
+def _optimal(space: StateSpace, states: Sequence[State], successors: Successors) -> Iterator[Decision]:
+    """States of a state space; right is whatever lies on a shortest way to the goal, from a dead end nothing."""
+    for state in dict.fromkeys(states):
+        (best,) = space.distance([state])
+        choice = successors(space.task, state)
+        if 0 < best < np.inf:
+            through = np.array([len(each.actions) for each in choice]) + space.distance([each.state for each in choice])
+            yield Decision(space.task, state, choice, through == best, 1.0)
+
+
+def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State]:
+    """Up to `count` states that the planner visits and the expert does not, evenly along the rollout."""
+    expert = set(trajectory.states)
     visited = [step.state for step in planner.solve(trajectory.task).steps]
-    off = [state for state in dict.fromkeys(visited) if state not in set(trajectory.states)]
-    for place in np.unique(np.linspace(0, len(off) - 1, min(count, len(off))).round().astype(int)):
-        problem = trajectory.task.restarted(off[place])
+    off = [state for state in dict.fromkeys(visited) if state not in expert]
+    return [off[place] for place in np.unique(np.linspace(0, len(off) - 1, min(count, len(off))).round().astype(int))]
+
+
+def _replanned(task: Task, states: Sequence[State], successors: Successors) -> Iterator[Decision]:
+    """New plans from states."""
+    for state in states:
+        problem = task.restarted(state)
         plan = plan_of(problem, (OPTIMAL, SATISFICING)).plan
         if plan is not None:
             yield from _followed(Trajectory.of(Task(problem), plan), successors)

@@ -80,7 +80,8 @@ class Last:
         return [Ranking(-np.arange(len(choice), dtype=float)) for choice in choices]
 
 
-def test_visited_states_are_planned_from_anew(home, blocks):
+@pytest.mark.parametrize("space", [1, 20_000], ids=["planner", "state space"])
+def test_visited_states_are_labelled_too(home, blocks, space):
     experts = labelled("experts", blocks[:1], one_step)
     asked = []
 
@@ -88,19 +89,25 @@ def test_visited_states_are_planned_from_anew(home, blocks):
         asked.append(len(decisions))
         return Planner(Last())
 
-    decisions = labelled("visited", blocks[:1], one_step, fit, visits=2)
+    decisions = labelled("visited", blocks[:1], one_step, fit, visits=2, space=space)
     assert asked == [len(experts)]
     new = decisions[len(experts) :]
-    starts = list(dict.fromkeys(each.task for each in new))
-    assert len(starts) == 2
-    for task in starts:
-        own = [each for each in new if each.task is task]
-        assert own[0].state == task.init
-        assert own[-1].choice[int(np.flatnonzero(own[-1].positive)[0])].state
-        plan = tuple(each.choice[int(np.flatnonzero(each.positive)[0])].actions[0] for each in own)
-        assert validate(task.problem, plan).valid
+    if space == 1:  # plans from there, in tasks of their own
+        starts = list(dict.fromkeys(each.task for each in new))
+        assert len(starts) == 2
+        for task in starts:
+            own = [each for each in new if each.task is task]
+            assert own[0].state == task.init
+            plan = tuple(each.choice[int(np.flatnonzero(each.positive)[0])].actions[0] for each in own)
+            assert validate(task.problem, plan).valid
+    else:
+        assert len(new) == 2
+        for each in new:
+            assert each.state not in set(blocks[0].states)
+            best = shortest(each.task, each.state)
+            assert each.positive.tolist() == [1 + shortest(each.task, other.state) == best for other in each.choice]
     joined = labelled("joined", blocks[:1], one_step, fit, visits=2, states=5)
-    assert len(joined) > len(decisions)
+    assert len(joined) > len(experts) + 2
 
 
 def test_settings_are_checked():
