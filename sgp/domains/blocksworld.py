@@ -136,7 +136,7 @@ def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
         above.setdefault(lower, []).append(upper)
     upper_ones = {upper for upper, _ in scene.pairs("on")} - set(scene.unary("ontable"))
     towers, seen = [], set[str]()
-    for lowest in [*(block for block in blocks if block not in upper_ones), *blocks]:
+    for lowest in sorted(blocks, key=upper_ones.__contains__):  # what stands on no block first
         if lowest in seen and lowest in upper_ones:
             continue
         tower, waiting = [], [lowest]

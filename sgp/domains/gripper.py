@@ -72,23 +72,23 @@ def draw(scene: Scene) -> str:
     }
     at, carry = scene.pairs("at"), scene.pairs("carry")
     robot = _robot(scene, grippers, discs)
-    frames = []
+    frames, there = [], set(at)
     for room in rooms:
-        inside = [ball if (ball, room) in at else "" for ball in balls]
+        inside = [ball if (ball, room) in there else "" for ball in balls]
         strip = Box(robot.width, robot.height, robot.at if room in robots else lambda x, y: "")
         content = column([_shelf(inside, discs), strip], gap=10)
         frames.append(framed(words(room, 12, font_weight="bold"), content, hint=hint(scene, room), class_="room"))
     content = flow(frames, max([WIDEST, *(frame.width for frame in frames)]), gap=14)
     placed = {ball for ball, room in at if room in rooms} | {ball for ball, gripper in carry if gripper in grippers}
     lost = [discs[ball] for ball in balls if ball not in placed]
-    below = [*([] if set(robots) & set(rooms) else [robot]), aside(scene, lost, content.width)]
+    below = aside(scene, [*([] if set(robots) & set(rooms) else [robot]), *lost], content.width)
     also = [Atom("at", pair) for pair in at if pair[0] not in discs or pair[1] not in rooms]
     also += [Atom("carry", pair) for pair in carry if pair[0] not in discs or pair[1] not in grippers]
     also += [Atom("at-robby", (room,)) for room in robots if room not in rooms]
     also += [Atom("free", (name,)) for name in scene.unary("free") if name not in grippers]
     where = f"the robot in {', '.join(robots)}" if robots else "the robot anywhere"
     sentence = f"Gripper with {len(rooms)} rooms, {len(balls)} balls, {len(carry)} of them carried, {where}"
-    return whole(scene, sentence, column([content, *below], gap=10), also)
+    return whole(scene, sentence, column([content, below], gap=10), also)
 
 
 def _shelf(inside: Sequence[str], discs: Mapping[str, Box]) -> Box:

@@ -107,7 +107,7 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
 
 
 def draw(scene: Scene) -> str:
-    """Cities with their locations, and vehicles and packages where they are; airports bear a wing.
+    """Cities with their locations, and vehicles and packages where they are; airports bear an airplane.
 
     Packages in a vehicle stand in its frame. What the atoms place nowhere stands below.
     """
@@ -124,14 +124,24 @@ def draw(scene: Scene) -> str:
         name: _package(scene, name) if name in packages else _vehicle(scene, name, name in planes, cargo.get(name, []))
         for name in things
     }
+    at_once, room = set(at), _LOCATION - 16
     there = {
-        place: flow([shapes[name] for name in things if (name, place) in at], _LOCATION - 16, gap=4)
+        place: column(
+            [
+                flow(
+                    [shapes[name] for name in things if (name, place) in at_once and (name in packages) is packed],
+                    room,
+                    4,
+                )
+                for packed in (False, True)
+            ]
+        )
         for place in locations
     }
-    home = {location: city for location, city in scene.pairs("in-city")}
+    home = dict(scene.pairs("in-city"))
     groups = {city: [place for place in locations if home.get(place) == city] for city in cities}
     groups[""] = [place for place in locations if home.get(place) not in groups]
-    across = min(4, max(map(len, groups.values())))
+    across = min(3, max(map(len, groups.values())))
     frames = []
     per_line = max(1, int(WIDEST // (across * (_LOCATION + 6) + 24)))
     listed = [city for city in groups if city or groups[city]]
@@ -169,7 +179,7 @@ def _vehicle(scene: Scene, name: str, flies: bool, cargo: Sequence[Box]) -> Box:
         wide, high = content.width + 8, content.height + 8
         frame = drawing.rect(x, y, wide, high, rx=8 if flies else 2, fill="none", stroke="currentColor")
         if flies:
-            under = drawing.path(_wing(x + wide / 2, y + high + 4, 9), fill="currentColor")
+            under = drawing.path(_airplane(x + wide - 10, y + high), **_DRAWN)
         else:
             under = "".join(drawing.circle(x + dx, y + high + 1, 3.5, fill="currentColor") for dx in (9, wide - 9))
         said = f"{'airplane' if flies else 'truck'} {name}"
@@ -178,9 +188,12 @@ def _vehicle(scene: Scene, name: str, flies: bool, cargo: Sequence[Box]) -> Box:
     return Box(content.width + 8, content.height + 14, at)
 
 
-def _wing(x: float, y: float, half: float) -> str:
-    """The outline of an airplane seen from above, around (x, y)."""
-    return f"M{x:.1f} {y - 5:.1f}l{half:.1f} 6h{-half * 0.8:.1f}v4h{-half * 0.4:.1f}v-4h{-half * 0.8:.1f}z"
+def _airplane(x: float, y: float) -> str:
+    """The lines of an airplane seen from above, around (x, y): fuselage, wings and tail."""
+    return f"M{x:.1f} {y - 7:.1f}v13M{x - 8:.1f} {y + 1:.1f}l8 -5 8 5M{x - 4:.1f} {y + 7:.1f}l4 -3 4 3"
+
+
+_DRAWN = {"fill": "none", "stroke": "currentColor", "stroke_width": 2, "stroke_linecap": "round"}
 
 
 def _city(scene: Scene, city: str, places: Sequence[str], there: Mapping[str, Box], across: int, high: float) -> Box:
@@ -202,7 +215,7 @@ def _airport(place: str) -> Box:
     return Box(
         name.width + 22,
         name.height,
-        lambda x, y: drawing.path(_wing(x + 8, y + 8, 8), fill="currentColor") + name.at(x + 22, y),
+        lambda x, y: drawing.path(_airplane(x + 8, y + 8), **_DRAWN) + name.at(x + 22, y),
     )
 
 

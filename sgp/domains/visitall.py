@@ -114,7 +114,7 @@ def draw(scene: Scene) -> str:
     centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
     visited = set(scene.unary("visited"))
     edge = _walls(spots, linked, side) if named else _links(centres, linked)
-    robot = [_robot(*centres[cell], side) for cell in robots if cell in centres]
+    robot = [_robot(centres[cell][0] - side * 0.14, centres[cell][1], side) for cell in robots if cell in centres]
 
     def at(x: float, y: float) -> str:
         drawn = [_cell(scene, cell, centres[cell], side, cell in visited) for cell in cells]
@@ -137,9 +137,9 @@ def _cell(scene: Scene, cell: str, centre: tuple[float, float], side: int, visit
     if side >= 30 and breadth(cell, 9) <= side:
         parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
     wished = any(wish.atom.predicate == "visited" for wish in scene.wishes.get(cell, ()))
-    if not visited and wished or visited and scene.partial:
+    if visited if scene.partial else wished and not visited:
         parts.append(drawing.circle(*centre, side / 9, fill=THING.fill, stroke="currentColor", stroke_width=0.5))
-    parts.append(marks(scene, cell, x + side - side / 5, y + side - side / 5, side / 6))
+    parts.append(marks(scene, cell, x + side - side / 6, y + side - side / 6, side / 7))
     return drawing.group(hint(scene, cell, "at-robot", "visited"), parts)
 
 

@@ -134,9 +134,9 @@ class Scene:
 
     @cached_property
     def wishes(self) -> dict[str, list[Literal]]:
-        """The goal's positive literals by their first object, where that is one of the scene's objects."""
+        """The goal's positive literals by their first object, one of the scene's; none where the scene is the goal."""
         found: dict[str, list[Literal]] = {}
-        for literal in self.goal:
+        for literal in () if self.partial else self.goal:
             if literal.positive and literal.atom.objects and literal.atom.objects[0] in self.place:
                 found.setdefault(literal.atom.objects[0], []).append(literal)
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,8 +36,8 @@ def natural(name: str) -> tuple[object, ...]:
 
 def short_names(names: Sequence[str]) -> dict[str, str]:
     """Labels of names: their numbers alone where all are one word, of three letters or more, and a number."""
-    prefix = re.sub(r"\d+$", "", os.path.commonprefix(names)) if len(names) > 1 else ""
-    if len(prefix) >= 3 and all(name[len(prefix) :].isdecimal() for name in names):
+    prefix = re.sub(r"\d+$", "", names[0]) if len(names) > 1 else ""
+    if len(prefix) >= 3 and all(name.startswith(prefix) and name[len(prefix) :].isdecimal() for name in names):
         return {name: name[len(prefix) :] for name in names}
     return {name: name for name in names}
 
@@ -121,11 +120,13 @@ def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
 def notes(scene: Scene, also: Iterable[Atom], width: float) -> Box:
     """What has no shape, in words: further atoms, and the parts of the goal that belong to no object."""
     lines = [paragraph(["also true:", *map(str, also)], width)] if (also := tuple(also)) else []
+    drawn = {wish for wishes in scene.wishes.values() for wish in wishes}
     for wish in scene.goal:
-        if wish in scene.wishes.get(wish.atom.objects[0], ()) if wish.atom.objects else False:
-            continue
-        said = str(wish.atom) if wish.positive else f"not {wish.atom}"
-        lines.append(paragraph([f"must hold: {said}"], width) if scene.partial else _wish(scene, wish, said, width))
+        if scene.partial and not wish.positive:
+            lines.append(paragraph([f"must not hold: {wish.atom}"], width))
+        elif not scene.partial and wish not in drawn:
+            said = str(wish.atom) if wish.positive else f"not {wish.atom}"
+            lines.append(_wish(scene, wish, said, width))
     return column(lines, gap=2)
 
 
@@ -147,7 +148,7 @@ def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = ()) 
     parts = [content, notes(scene, also, width)]
     if scene.goal and not scene.partial:
         held = sum(map(scene.holds, scene.goal))
-        count = f"{held} of {len(scene.goal)} goals {'holds' if held == 1 else 'hold'}"
+        count = f"goals that hold: {held} of {len(scene.goal)}"
         sentence = f"{sentence}; {count}"
         parts.append(words(count, 12, class_="goal-count"))
     stack = column(parts, gap=10)
