@@ -171,17 +171,16 @@ def _package(scene: Scene, name: str) -> Box:
 
 
 def _vehicle(scene: Scene, name: str, flies: bool, cargo: Sequence[Box]) -> Box:
-    """A truck on wheels or an airplane with wings: its name, and what is in it."""
+    """A truck on wheels or an airplane with its sign: its name, and what is in it."""
     label = token(scene, name, name, FLYING if flies else ROBOT, hint(scene, name, "at"), height=20, width=38)
-    content = flow([label, *cargo], _LOCATION - 32, gap=4)
+    sign = [Box(16, 20, lambda x, y: drawing.path(_airplane(x + 8, y + 10), **_DRAWN))] if flies else []
+    content = flow([*sign, label, *cargo], _LOCATION - 32, gap=4)
 
     def at(x: float, y: float) -> str:
         wide, high = content.width + 8, content.height + 8
         frame = drawing.rect(x, y, wide, high, rx=8 if flies else 2, fill="none", stroke="currentColor")
-        if flies:
-            under = drawing.path(_airplane(x + wide - 10, y + high), **_DRAWN)
-        else:
-            under = "".join(drawing.circle(x + dx, y + high + 1, 3.5, fill="currentColor") for dx in (9, wide - 9))
+        wheels = [drawing.circle(x + dx, y + high + 1, 3.5, fill="currentColor") for dx in (9, wide - 9)]
+        under = "" if flies else "".join(wheels)
         said = f"{'airplane' if flies else 'truck'} {name}"
         return drawing.group(said, [frame, under, content.at(x + 4, y + 4)], class_="vehicle")
 

@@ -112,12 +112,13 @@ def draw(scene: Scene) -> str:
     side = 44 if max(columns, rows) <= 12 else 30 if max(columns, rows) <= 24 else 24
     pitch = side if named else max(side, 56)
     centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
+    lettered = max((breadth(cell, 9) for cell in cells), default=0) <= side - 4
     visited = set(scene.unary("visited"))
     edge = _walls(spots, linked, side) if named else _links(centres, linked)
     robot = [_robot(centres[cell][0] - side * 0.14, centres[cell][1], side) for cell in robots if cell in centres]
 
     def at(x: float, y: float) -> str:
-        drawn = [_cell(scene, cell, centres[cell], side, cell in visited) for cell in cells]
+        drawn = [_cell(scene, cell, centres[cell], side, visited=cell in visited, lettered=lettered) for cell in cells]
         ground = [edge, *drawn] if named is None else [*drawn, edge]
         return drawing.element("g", [*ground, *robot], transform=f"translate({x} {y})", font_size=9)
 
@@ -129,12 +130,12 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, Box(columns * pitch, rows * pitch, at), also)
 
 
-def _cell(scene: Scene, cell: str, centre: tuple[float, float], side: int, visited: bool) -> str:
-    """A cell with its name, where letters fit."""
+def _cell(scene: Scene, cell: str, centre: tuple[float, float], side: int, *, visited: bool, lettered: bool) -> str:
+    """A cell, with its name where the names of all cells fit."""
     x, y = centre[0] - side / 2, centre[1] - side / 2
     look = {"fill": DONE, "fill_opacity": 0.28} if visited and not scene.partial else {"fill": "none"}
     parts = [drawing.rect(x, y, side, side, stroke="currentColor", stroke_opacity=0.25, **look)]
-    if side >= 30 and breadth(cell, 9) <= side:
+    if lettered:
         parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
     wished = any(wish.atom.predicate == "visited" for wish in scene.wishes.get(cell, ()))
     if visited if scene.partial else wished and not visited:
