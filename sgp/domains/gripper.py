@@ -66,8 +66,11 @@ def draw(scene: Scene) -> str:
     rooms, grippers, robots = scene.unary("room"), scene.unary("gripper"), scene.unary("at-robby")
     balls = sorted((name for name in scene.names if name not in {*rooms, *grippers}), key=natural)
     labels = short_names(balls)
+    widest = max((breadth(label, 12) + 10 for label in labels.values()), default=0)
     discs = {
-        ball: token(scene, ball, labels[ball], THING, hint(scene, ball, "at", "carry"), height=26, round_=True)
+        ball: token(
+            scene, ball, labels[ball], THING, hint(scene, ball, "at", "carry"), height=26, width=widest, round_=True
+        )
         for ball in balls
     }
     at, carry = scene.pairs("at"), scene.pairs("carry")

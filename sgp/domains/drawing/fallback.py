@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from math import cos, pi, sin
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import Box, column, flow, framed, paragraph, words
+from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, paragraph, words
 from sgp.domains.drawing.tokens import WIDEST, Colour, hint, token, whole
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import OBJECT, Atom, DomainText
@@ -25,8 +25,9 @@ def draw_any(text: DomainText, scene: Scene) -> str:
     sentence = f"{text.name} with {len(scene.objects)} objects and {len(scene.atoms)} true atoms"
     if len(scene.objects) > MOST_NODES:
         return whole(scene, sentence, _tables(text, scene))
+    graph = _graph(text, scene)
     listed = [atom for atom in scene.ordered if len(atom.objects) not in (1, 2)]
-    return whole(scene, sentence, column([_graph(text, scene), _atoms(text, scene, listed)], gap=10))
+    return whole(scene, sentence, column([graph, _atoms(text, scene, listed, graph.width)], gap=10))
 
 
 def _graph(text: DomainText, scene: Scene) -> Box:
@@ -56,10 +57,10 @@ def _lines(text: DomainText, scene: Scene, spot: Mapping[str, tuple[float, float
     few = len(joined) <= 24
     for (first, second), atoms in joined.items():
         fluent = [atom.predicate for atom in atoms if atom.predicate in text.fluent_predicates]
-        (x1, y1), (x2, y2) = spot[first], spot[second]
+        (x1, y1), (x2, y2) = _edge(spot, first, second), _edge(spot, second, first)
         look = {"stroke_width": 2} if fluent else {"stroke_width": 1, "stroke_opacity": 0.3}
         if first == second:
-            parts.append(drawing.circle(x1, y1 - 12, 10, fill="none", stroke="currentColor", **look))
+            parts.append(drawing.circle(x1, y1 - 16, 10, fill="none", stroke="currentColor", **look))
         else:
             parts.append(drawing.line(x1, y1, x2, y2, stroke="currentColor", **look))
         shown = fluent or ([atom.predicate for atom in atoms] if few else [])
@@ -70,6 +71,14 @@ def _lines(text: DomainText, scene: Scene, spot: Mapping[str, tuple[float, float
             opacity = {} if fluent else {"fill_opacity": 0.65}
             labels.append(drawing.text(arrow, left, top - 3, font_size=10, text_anchor="middle", **opacity))
     return "".join(parts + labels)
+
+
+def _edge(spot: Mapping[str, tuple[float, float]], name: str, other: str) -> tuple[float, float]:
+    """Where a line to another object leaves the box around an object's name."""
+    (x1, y1), (x2, y2) = spot[name], spot[other]
+    half = breadth(name, 12) / 2 + 9
+    part = min(half / max(abs(x2 - x1), 1e-9), 13 / max(abs(y2 - y1), 1e-9), 0.4)
+    return x1 + part * (x2 - x1), y1 + part * (y2 - y1)
 
 
 def _node(text: DomainText, scene: Scene, name: str, spot: tuple[float, float]) -> str:
@@ -106,10 +115,10 @@ def _tables(text: DomainText, scene: Scene) -> Box:
         )
         for types, names in by_type.items()
     ]
-    return column([*frames, _atoms(text, scene, scene.ordered)], gap=10)
+    return column([*frames, _atoms(text, scene, scene.ordered, WIDEST)], gap=10)
 
 
-def _atoms(text: DomainText, scene: Scene, atoms: Sequence[Atom]) -> Box:
+def _atoms(text: DomainText, scene: Scene, atoms: Sequence[Atom], width: float) -> Box:
     """Atoms by predicate, fluent ones first; of static ones, which never change, only some."""
     by_predicate: dict[str, list[Atom]] = {}
     for atom in sorted(atoms, key=lambda atom: atom.predicate not in text.fluent_predicates):
@@ -120,6 +129,6 @@ def _atoms(text: DomainText, scene: Scene, atoms: Sequence[Atom]) -> Box:
         shown = [str(atom) for atom in (there if fluent else there[:_MOST_STATIC])]
         rest = [f"and {len(there) - len(shown)} more"] if len(shown) < len(there) else []
         title = f"{predicate}: {len(there)}{'' if fluent else ', never changing'}"
-        listed = paragraph([*shown, *rest], WIDEST - 16)
-        frames.append(framed(words(title, 12, font_weight="bold"), listed, WIDEST, hint=title))
+        listed = paragraph([*shown, *rest], width - 16)
+        frames.append(framed(words(title, 12, font_weight="bold"), listed, width, hint=title))
     return column(frames)
