@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from html import escape
 
 
 def element(tag: str, content: Iterable[str], /, **attributes: object) -> str:
-    """One element; underscores in attribute names become hyphens. `content` is markup (one string, or several)."""
+    """One element. `content` is markup (one string, or several).
+
+    Underscores within attribute names become hyphens, one at the end is dropped (`class_`).
+    """
     inner = "".join(content)
-    listed = "".join(f' {name.replace("_", "-")}="{escape(_plain(value))}"' for name, value in attributes.items())
+    listed = "".join(
+        f' {name.rstrip("_").replace("_", "-")}="{escaped(_plain(value))}"' for name, value in attributes.items()
+    )
     return f"<{tag}{listed}>{inner}</{tag}>" if inner else f"<{tag}{listed}/>"
 
 
@@ -17,9 +23,17 @@ def _plain(value: object) -> str:
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)
 
 
+_NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def escaped(words: str) -> str:
+    """Words as markup that shows them; characters that XML forbids become U+FFFD."""
+    return escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", words))
+
+
 def text(words: str, x: float, y: float, **attributes: object) -> str:
     """A line of text."""
-    return element("text", escape(words), x=x, y=y, **attributes)
+    return element("text", escaped(words), x=x, y=y, **attributes)
 
 
 def line(x1: float, y1: float, x2: float, y2: float, **attributes: object) -> str:
@@ -37,12 +51,22 @@ def circle(x: float, y: float, radius: float, **attributes: object) -> str:
     return element("circle", "", cx=x, cy=y, r=radius, **attributes)
 
 
-def picture(width: float, height: float, parts: Iterable[str], title: str) -> str:
+def path(steps: str, **attributes: object) -> str:
+    """A path, `steps` in SVG's own notation."""
+    return element("path", "", d=steps, **attributes)
+
+
+def group(title: str, parts: Iterable[str], **attributes: object) -> str:
+    """Parts that belong together, with a title that browsers show where the pointer rests."""
+    return element("g", [element("title", escaped(title)), *parts], **attributes)
+
+
+def picture(width: float, height: float, parts: Iterable[str], title: str, **attributes: object) -> str:
     """A whole SVG of `width` x `height`, with a title for screen readers."""
     return (
         element(
             "svg",
-            [element("title", escape(title)), *parts],
+            [element("title", escaped(title)), *parts],
             xmlns="http://www.w3.org/2000/svg",
             viewBox=f"0 0 {_plain(width)} {_plain(height)}",
             width=width,
@@ -50,6 +74,7 @@ def picture(width: float, height: float, parts: Iterable[str], title: str) -> st
             role="img",
             font_family="system-ui, sans-serif",
             font_size=12,
+            **attributes,
         )
         + "\n"
     )

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+from dataclasses import replace
 from functools import cache
 
+from sgp.domains.drawing.fallback import draw_any
 from sgp.errors import InputError
-from sgp.planning.domain import Domain
+from sgp.planning.domain import Domain, Scene
 from sgp.planning.pddl import DomainText
 
 
 @cache
 def all_domains() -> tuple[Domain, ...]:
     """Every domain of the house, by name."""
-    modules = (importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__))
+    modules = (
+        importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__) if not info.ispkg
+    )
     return tuple(sorted((module.DOMAIN for module in modules), key=lambda domain: domain.name))
 
 
@@ -34,3 +38,16 @@ def canonical_name(name: str) -> str:
 def serving(text: DomainText) -> Domain | None:
     """The domain of the house with the same predicates and actions as a domain's text, or None."""
     return next((domain for domain in all_domains() if domain.serves(text)), None)
+
+
+def draw_scene(text: DomainText, scene: Scene) -> str:
+    """A scene of a domain as SVG, by the domain of the house that serves the text, or else by its structure alone."""
+    domain = serving(text)
+    return domain.draw(scene) if domain is not None and domain.draw is not None else draw_any(text, scene)
+
+
+def draw_goal(text: DomainText, scene: Scene) -> str:
+    """A scene's goal as a scene of its own: its positive atoms beside the static ones, everything else left open."""
+    static = {atom for atom in scene.atoms if atom.predicate not in text.fluent_predicates}
+    wanted = {literal.atom for literal in scene.goal if literal.positive}
+    return draw_scene(text, replace(scene, atoms=frozenset(static | wanted), partial=True))

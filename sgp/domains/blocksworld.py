@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
+from math import ceil
 
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp import drawing
+from sgp.domains.drawing.boxes import Box, breadth, column
+from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
+from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 UNTYPED = """\
@@ -91,6 +96,132 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
     return found
 
 
+def draw(scene: Scene) -> str:
+    """Towers on a table, in the order of their lowest blocks in the PDDL, and the hand above them.
+
+    A clear block has a knob. A tower of which the atoms do not say where it stands, as in most goals, has a dashed
+    line below it.
+    """
+    on, held, onto = scene.pairs("on"), scene.unary("holding"), set(scene.unary("ontable"))
+    known = {block for pair in on for block in pair} | {*held, *onto, *scene.unary("clear")}
+    size = len(scene.names)
+    row = 26 if size <= 24 else 21 if size <= 60 else 16
+    font = min(12.0, row - 7)
+    width = min(max([row * 1.4, *(breadth(name, font) + 12 for name in scene.names)]), 120)
+    blocks = {name: _block(scene, name, width, row) for name in scene.names}
+    towers = _standing(scene, [name for name in scene.names if name in known or not scene.partial])
+    tops = [tower for tower in towers if tower not in [(block,) for block in held]]
+    step = max(2, ceil(size / 8))  # heights and widths grow by steps, so that the picture seldom changes its size
+    fitting = max(1, int((WIDEST + 12) // (width + 12)))
+    shelves = [tops[first : first + fitting] for first in range(0, len(tops), fitting)]
+    columns = min(fitting, ceil(max(len(tops), 1) / step) * step)
+    tables = [_table(shelf, blocks, onto, columns, width, row, step) for shelf in shelves]
+    loose = [blocks[name] for name in scene.names if name not in known] if scene.partial else []
+    hand = (
+        [] if scene.partial and not held and Atom("handempty", ()) not in scene.atoms else [_hand(scene, blocks, row)]
+    )
+    supports = Counter([block for block, _ in on] + held + list(onto))
+    loads = Counter(below for _, below in on)
+    also = [Atom("on", pair) for pair in on if supports[pair[0]] > 1 or loads[pair[1]] > 1]
+    content = column([*hand, *tables, aside(scene, loose, columns * (width + 12))], gap=10)
+    doing = f"the hand holds {', '.join(held)}" if held else "the hand is empty" if hand else "the hand is left open"
+    sentence = f"Blocksworld with {size} blocks in {len(tops)} {'tower' if len(tops) == 1 else 'towers'}, {doing}"
+    return whole(scene, sentence, content, also)
+
+
+def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
+    """Towers, lowest block first; of blocks that stand in a circle the first in the PDDL counts as the lowest."""
+    above: dict[str, list[str]] = {}
+    for upper, lower in scene.pairs("on"):
+        above.setdefault(lower, []).append(upper)
+    upper_ones = {upper for upper, _ in scene.pairs("on")} - set(scene.unary("ontable"))
+    towers, seen = [], set[str]()
+    for lowest in sorted(blocks, key=upper_ones.__contains__):  # what stands on no block first
+        if lowest in seen and lowest in upper_ones:
+            continue
+        tower, waiting = [], [lowest]
+        while waiting:
+            block = waiting.pop()
+            if block not in tower:
+                tower.append(block)
+                waiting += reversed(above.get(block, []))
+        seen.update(tower)
+        towers.append(tuple(tower))
+    return towers
+
+
+def _block(scene: Scene, name: str, width: float, row: float) -> Box:
+    """A block; a knob on its top where it is clear."""
+    said = hint(scene, name, "on", "ontable", "holding", "clear")
+    box = token(scene, name, name, THING, said, height=row - 1, width=width)
+    clear = name in scene.unary("clear")
+
+    def at(x: float, y: float) -> str:
+        knob = drawing.path(f"M{x + width / 2 - 6:.1f} {y:.1f}v-4h12v4z", fill="currentColor", fill_opacity=0.75)
+        return (knob if clear else "") + box.at(x, y)
+
+    return Box(width, row, at)
+
+
+def _table(
+    towers: Sequence[Sequence[str]],
+    blocks: Mapping[str, Box],
+    onto: Collection[str],
+    columns: int,
+    width: float,
+    row: float,
+    step: int,
+) -> Box:
+    """Towers that stand on one table."""
+    rows = ceil(max(map(len, towers)) / step) * step
+    height = rows * row + 6
+
+    def at(x: float, y: float) -> str:
+        parts = []
+        for place, tower in enumerate(towers):
+            left = x + place * (width + 12) + 6
+            parts += [blocks[name].at(left, y + height - (level + 1) * row) for level, name in enumerate(tower)]
+            if tower[0] not in onto:
+                dashes = {"stroke": "currentColor", "stroke_dasharray": "4 3", "stroke_width": 2}
+                parts.append(drawing.line(left - 4, y + height + 2, left + width + 4, y + height + 2, **dashes))
+        if any(tower[0] in onto for tower in towers):
+            table = drawing.rect(x, y + height + 6, columns * (width + 12), 4, fill="currentColor", fill_opacity=0.6)
+            feet = [
+                drawing.rect(x + place * (width + 12) + 6, y + height, width, 6, fill="currentColor", fill_opacity=0.25)
+                for place, tower in enumerate(towers)
+                if tower[0] in onto
+            ]
+            parts += [table, *feet]
+        return "".join(parts)
+
+    return Box(columns * (width + 12), height + 10, at)
+
+
+def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
+    """The hand: fingers spread and the word "empty" where it is, else closed, around what it holds."""
+    held = [blocks[name] for name in scene.unary("holding") if name in blocks]
+    empty = Atom("handempty", ()) in scene.atoms
+    widest = max((block.width for block in blocks.values()), default=30)
+    width = max(widest, sum(block.width + 4 for block in held) - 4) + 16
+
+    def at(x: float, y: float) -> str:
+        bend = -5 if empty else 5
+        fingers = drawing.path(
+            f"M{x + 4 + bend:.1f} {y + row + 18:.1f}L{x + 4:.1f} {y + row + 8:.1f}V{y + 8:.1f}H{x + width - 4:.1f}"
+            f"V{y + row + 8:.1f}L{x + width - 4 - bend:.1f} {y + row + 18:.1f}M{x + width / 2:.1f} {y:.1f}v8",
+            fill="none",
+            stroke="currentColor",
+            stroke_width=3,
+            stroke_linejoin="round",
+        )
+        inside = [block.at(x + 8 + place * (block.width + 4), y + 14) for place, block in enumerate(held)]
+        said = "empty" if empty else "" if held else "closed"
+        label = drawing.text(f"hand {said}".strip(), x + width + 8, y + row / 2 + 12)
+        return drawing.group("hand", [fingers, *inside, label], class_="hand")
+
+    return Box(width + 80, row + 24, at)
+
+
 DOMAIN = Domain(
     name="blocksworld",
     title="Blocksworld",
@@ -99,6 +230,7 @@ DOMAIN = Domain(
     sizes=Sizes(bounds={"blocks": (2, None)}, count=lambda blocks: blocks),
     generator=generate,
     slots=Slots(slot_values),
+    draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5.
         "state-centric": {

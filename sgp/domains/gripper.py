@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil, sqrt
 
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp import drawing
+from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
+from sgp.domains.drawing.tokens import ROBOT, THING, WIDEST, aside, hint, natural, short_names, token, whole
+from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 UNTYPED = """\
@@ -54,6 +58,96 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
     return found
 
 
+def draw(scene: Scene) -> str:
+    """Rooms side by side, each with a place for every ball, so that balls stay put; the robot stands in its room.
+
+    What the atoms place nowhere stands below. Balls called by a word and a number show the number.
+    """
+    rooms, grippers, robots = scene.unary("room"), scene.unary("gripper"), scene.unary("at-robby")
+    balls = sorted((name for name in scene.names if name not in {*rooms, *grippers}), key=natural)
+    labels = short_names(balls)
+    widest = max((breadth(label, 12) + 10 for label in labels.values()), default=0)
+    discs = {
+        ball: token(
+            scene, ball, labels[ball], THING, hint(scene, ball, "at", "carry"), height=26, width=widest, round_=True
+        )
+        for ball in balls
+    }
+    at, carry = scene.pairs("at"), scene.pairs("carry")
+    robot = _robot(scene, grippers, discs)
+    frames, there = [], set(at)
+    for room in rooms:
+        inside = [ball if (ball, room) in there else "" for ball in balls]
+        strip = Box(robot.width, robot.height, robot.at if room in robots else lambda x, y: "")
+        content = column([_shelf(inside, discs), strip], gap=10)
+        frames.append(framed(words(room, 12, font_weight="bold"), content, hint=hint(scene, room), class_="room"))
+    content = flow(frames, max([WIDEST, *(frame.width for frame in frames)]), gap=14)
+    placed = {ball for ball, room in at if room in rooms} | {ball for ball, gripper in carry if gripper in grippers}
+    lost = [discs[ball] for ball in balls if ball not in placed]
+    below = aside(scene, [*([] if set(robots) & set(rooms) else [robot]), *lost], content.width)
+    also = [Atom("at", pair) for pair in at if pair[0] not in discs or pair[1] not in rooms]
+    also += [Atom("carry", pair) for pair in carry if pair[0] not in discs or pair[1] not in grippers]
+    also += [Atom("at-robby", (room,)) for room in robots if room not in rooms]
+    also += [Atom("free", (name,)) for name in scene.unary("free") if name not in grippers]
+    where = f"the robot in {', '.join(robots)}" if robots else "the robot anywhere"
+    sentence = f"Gripper with {len(rooms)} rooms, {len(balls)} balls, {len(carry)} of them carried, {where}"
+    return whole(scene, sentence, column([content, below], gap=10), also)
+
+
+def _shelf(inside: Sequence[str], discs: Mapping[str, Box]) -> Box:
+    """The places of all balls; "" marks an empty one."""
+    pitch = max((disc.width for disc in discs.values()), default=26) + 4
+    columns = max(5, ceil(sqrt(len(inside) * 1.5)))
+
+    def at(x: float, y: float) -> str:
+        return "".join(
+            discs[ball].at(x + place % columns * pitch, y + place // columns * 30)
+            for place, ball in enumerate(inside)
+            if ball
+        )
+
+    return Box(columns * pitch - 4, max(1, ceil(len(inside) / columns)) * 30, at)
+
+
+def _robot(scene: Scene, grippers: Sequence[str], discs: Mapping[str, Box]) -> Box:
+    """The robot and its grippers."""
+    claws = [_claw(scene, gripper, discs) for gripper in grippers]
+
+    def body(x: float, y: float) -> str:
+        plate = drawing.rect(x, y, 58, 34, rx=8, fill=ROBOT.fill, stroke="currentColor")
+        wheels = [drawing.circle(x + dx, y + 38, 5, fill="currentColor") for dx in (14, 44)]
+        label = drawing.text("robot", x + 29, y + 21, text_anchor="middle", fill=ROBOT.ink)
+        return drawing.group("robot", [plate, *wheels, label], class_="robot")
+
+    return flow([Box(58, 44, body), *claws], WIDEST / 2, gap=10)
+
+
+def _claw(scene: Scene, gripper: str, discs: Mapping[str, Box]) -> Box:
+    """A gripper: fingers spread where it is free, else closed, around what it holds."""
+    held = [ball for ball, where in scene.pairs("carry") if where == gripper and ball in discs]
+    free = gripper in scene.unary("free")
+    content = flow([discs[ball] for ball in held], WIDEST / 2, gap=2) if held else words("free" if free else "", 10)
+    widest = max((disc.width for disc in discs.values()), default=0)  # so that nothing moves when a ball is picked
+    width = max(content.width, breadth(gripper, 10), widest) + 14
+
+    def at(x: float, y: float) -> str:
+        bend = -4 if free else 5
+        fingers = drawing.path(
+            f"M{x + 4 + bend:.1f} {y + 46:.1f}L{x + 4:.1f} {y + 38:.1f}V{y + 14:.1f}H{x + width - 4:.1f}"
+            f"V{y + 38:.1f}L{x + width - 4 - bend:.1f} {y + 46:.1f}",
+            fill="none",
+            stroke="currentColor",
+            stroke_width=3,
+            stroke_linejoin="round",
+        )
+        name = drawing.text(gripper, x + width / 2, y + 10, text_anchor="middle", font_size=10)
+        said = " and ".join([*(["free"] if free else []), *(f"holds {ball}" for ball in held)])
+        inner = content.at(x + (width - content.width) / 2, y + 18)
+        return drawing.group(f"{gripper}: {said or 'closed'}", [fingers, name, inner])
+
+    return Box(width, 48, at)
+
+
 DOMAIN = Domain(
     name="gripper",
     title="Gripper",
@@ -61,6 +155,7 @@ DOMAIN = Domain(
     sizes=Sizes(bounds={"balls": (1, None)}, count=lambda balls: balls + 4),
     generator=generate,
     slots=Slots(slot_values, has_global=True),
+    draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5.
         "state-centric": {

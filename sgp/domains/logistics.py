@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from math import ceil
 
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp import drawing
+from sgp.domains.drawing.boxes import Box, column, flow, framed, words
+from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, WIDEST, aside, hint, natural, token, whole
+from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 UNTYPED = """\
@@ -102,6 +106,118 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
     }
 
 
+def draw(scene: Scene) -> str:
+    """Cities with their locations, and vehicles and packages where they are; airports bear an airplane.
+
+    Packages in a vehicle stand in its frame. What the atoms place nowhere stands below.
+    """
+    packages, planes = set(scene.unary("package")), set(scene.unary("airplane"))
+    cities, locations = scene.unary("city"), scene.unary("location")
+    places = {*cities, *locations}
+    things = sorted((name for name in scene.names if name not in places), key=natural)
+    at, inside = scene.pairs("at"), scene.pairs("in")
+    cargo: dict[str, list[Box]] = {}
+    for package in things:
+        for vehicle in (vehicle for name, vehicle in inside if name == package):
+            cargo.setdefault(vehicle, []).append(_package(scene, package))
+    shapes = {
+        name: _package(scene, name) if name in packages else _vehicle(scene, name, name in planes, cargo.get(name, []))
+        for name in things
+    }
+    at_once, room = set(at), _LOCATION - 16
+    there = {
+        place: column(
+            [
+                flow(
+                    [shapes[name] for name in things if (name, place) in at_once and (name in packages) is packed],
+                    room,
+                    4,
+                )
+                for packed in (False, True)
+            ]
+        )
+        for place in locations
+    }
+    home = dict(scene.pairs("in-city"))
+    groups = {city: [place for place in locations if home.get(place) == city] for city in cities}
+    groups[""] = [place for place in locations if home.get(place) not in groups]
+    across = min(3, max(map(len, groups.values())))
+    frames = []
+    per_line = max(1, int(WIDEST // (across * (_LOCATION + 6) + 24)))
+    listed = [city for city in groups if city or groups[city]]
+    for first in range(0, len(listed), per_line):
+        line = listed[first : first + per_line]
+        tallest = max((there[place].height for city in line for place in groups[city]), default=0)
+        high = ceil((tallest + 40) / 52) * 52 + 26  # grows by steps, so that the picture seldom changes its size
+        frames += [_city(scene, city, groups[city], there, across, high) for city in line]
+    content = flow(frames, WIDEST, gap=12)
+    placed = {name for name, place in at if place in there} | {name for name, vehicle in inside if vehicle in shapes}
+    lost = aside(scene, [shapes[name] for name in things if name not in placed], content.width)
+    also = [Atom("at", pair) for pair in at if pair[0] not in shapes or pair[1] not in there]
+    also += [Atom("in", pair) for pair in inside if pair[0] not in shapes or pair[1] not in shapes]
+    also += [Atom("in", pair) for pair in inside if pair[1] in packages]
+    sentence = (
+        f"Logistics with {len(cities)} cities, {len(locations)} locations, {len(things) - len(packages)} vehicles and "
+        f"{len(packages)} packages, {len({name for name, _ in inside})} of them in vehicles"
+    )
+    return whole(scene, sentence, column([content, lost], gap=12), also)
+
+
+_LOCATION = 152  # pixels: the width of a location
+
+
+def _package(scene: Scene, name: str) -> Box:
+    return token(scene, name, name, THING, hint(scene, name, "at", "in"), height=20, width=28)
+
+
+def _vehicle(scene: Scene, name: str, flies: bool, cargo: Sequence[Box]) -> Box:
+    """A truck on wheels or an airplane with its sign: its name, and what is in it."""
+    label = token(scene, name, name, FLYING if flies else ROBOT, hint(scene, name, "at"), height=20, width=38)
+    sign = [Box(16, 20, lambda x, y: drawing.path(_airplane(x + 8, y + 10), **_DRAWN))] if flies else []
+    content = flow([*sign, label, *cargo], _LOCATION - 32, gap=4)
+
+    def at(x: float, y: float) -> str:
+        wide, high = content.width + 8, content.height + 8
+        frame = drawing.rect(x, y, wide, high, rx=8 if flies else 2, fill="none", stroke="currentColor")
+        wheels = [drawing.circle(x + dx, y + high + 1, 3.5, fill="currentColor") for dx in (9, wide - 9)]
+        under = "" if flies else "".join(wheels)
+        said = f"{'airplane' if flies else 'truck'} {name}"
+        return drawing.group(said, [frame, under, content.at(x + 4, y + 4)], class_="vehicle")
+
+    return Box(content.width + 8, content.height + 14, at)
+
+
+def _airplane(x: float, y: float) -> str:
+    """The lines of an airplane seen from above, around (x, y): fuselage, wings and tail."""
+    return f"M{x:.1f} {y - 7:.1f}v13M{x - 8:.1f} {y + 1:.1f}l8 -5 8 5M{x - 4:.1f} {y + 7:.1f}l4 -3 4 3"
+
+
+_DRAWN = {"fill": "none", "stroke": "currentColor", "stroke_width": 2, "stroke_linecap": "round"}
+
+
+def _city(scene: Scene, city: str, places: Sequence[str], there: Mapping[str, Box], across: int, high: float) -> Box:
+    """A city and its locations, all equally high."""
+    airports = set(scene.unary("airport"))
+    frames = []
+    for place in places:
+        title = _airport(place) if place in airports else words(place, 11)
+        said = f"{'airport' if place in airports else 'location'} {place}"
+        frames.append(framed(title, there[place], _LOCATION, high, hint=said, class_="location"))
+    content = flow(frames, across * (_LOCATION + 6))
+    title = words(city or "in no city", 12, font_weight="bold")
+    return framed(title, content, across * (_LOCATION + 6) + 10, hint=f"city {city}" if city else "in no city")
+
+
+def _airport(place: str) -> Box:
+    """The name of a location that is an airport."""
+    name = words(f"{place}, airport", 11)
+    return Box(
+        name.width + 22,
+        name.height,
+        lambda x, y: drawing.path(_airplane(x + 8, y + 8), **_DRAWN) + name.at(x + 22, y),
+    )
+
+
 DOMAIN = Domain(
     name="logistics",
     title="Logistics",
@@ -123,6 +239,7 @@ DOMAIN = Domain(
     ),
     generator=generate,
     slots=Slots(slot_values),
+    draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5, with the object counts of its published problems.
         "state-centric": {

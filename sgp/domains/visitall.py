@@ -7,7 +7,11 @@ from itertools import product
 
 import numpy as np
 
-from sgp.planning.domain import Domain, Sizes, Slots, problem_pddl
+from sgp import drawing
+from sgp.domains.drawing.boxes import Box, breadth
+from sgp.domains.drawing.cells import Spots, by_distance, from_names
+from sgp.domains.drawing.tokens import DONE, ROBOT, THING, hint, marks, whole
+from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 UNTYPED = """\
@@ -94,6 +98,84 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
     }
 
 
+def draw(scene: Scene) -> str:
+    """The grid as the cells' names tell it (walls where neighbours are not connected), or cells and their links.
+
+    A visited cell is shaded, one that is still to be visited has a pellet, and the goal's visited cells are checked.
+    """
+    robots, links = scene.unary("at-robot"), scene.pairs("connected")
+    cells = scene.names
+    linked = [pair for pair in links if pair[0] in scene.place and pair[1] in scene.place]
+    named = from_names(cells, linked)
+    spots = named or by_distance(cells, linked)
+    columns, rows = (max((spot[axis] for spot in spots.values()), default=0) + 1 for axis in (0, 1))
+    side = 44 if max(columns, rows) <= 12 else 30 if max(columns, rows) <= 24 else 24
+    pitch = side if named else max(side, 56)
+    centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
+    lettered = max((breadth(cell, 9) for cell in cells), default=0) <= side - 4
+    visited = set(scene.unary("visited"))
+    edge = _walls(spots, linked, side) if named else _links(centres, linked)
+    robot = [_robot(centres[cell][0] - side * 0.14, centres[cell][1], side) for cell in robots if cell in centres]
+
+    def at(x: float, y: float) -> str:
+        drawn = [_cell(scene, cell, centres[cell], side, visited=cell in visited, lettered=lettered) for cell in cells]
+        ground = [edge, *drawn] if named is None else [*drawn, edge]
+        return drawing.element("g", [*ground, *robot], transform=f"translate({x} {y})", font_size=9)
+
+    where = f"the robot on {', '.join(robots)}" if robots else "the robot anywhere"
+    sentence = f"VisitAll with {len(cells)} cells, {len(visited)} {'to be ' if scene.partial else ''}visited, {where}"
+    also = [
+        atom for atom in scene.ordered if atom.predicate in ("visited", "at-robot") and atom.objects[0] not in spots
+    ]
+    return whole(scene, sentence, Box(columns * pitch, rows * pitch, at), also)
+
+
+def _cell(scene: Scene, cell: str, centre: tuple[float, float], side: int, *, visited: bool, lettered: bool) -> str:
+    """A cell, with its name where the names of all cells fit."""
+    x, y = centre[0] - side / 2, centre[1] - side / 2
+    look = {"fill": DONE, "fill_opacity": 0.28} if visited and not scene.partial else {"fill": "none"}
+    parts = [drawing.rect(x, y, side, side, stroke="currentColor", stroke_opacity=0.25, **look)]
+    if lettered:
+        parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
+    wished = any(wish.atom.predicate == "visited" for wish in scene.wishes.get(cell, ()))
+    if visited if scene.partial else wished and not visited:
+        parts.append(drawing.circle(*centre, side / 9, fill=THING.fill, stroke="currentColor", stroke_width=0.5))
+    parts.append(marks(scene, cell, x + side - side / 6, y + side - side / 6, side / 7))
+    return drawing.group(hint(scene, cell, "at-robot", "visited"), parts)
+
+
+def _robot(x: float, y: float, side: int) -> str:
+    """The robot: a head with two eyes."""
+    eyes = [drawing.circle(x + dx * side / 10, y - side / 14, side / 16, fill=ROBOT.ink) for dx in (-1, 1)]
+    mouth = drawing.line(x - side / 9, y + side / 9, x + side / 9, y + side / 9, stroke=ROBOT.ink, stroke_width=1.5)
+    half = side * 0.26
+    head = drawing.rect(x - half, y - half, 2 * half, 2 * half, rx=half / 2, fill=ROBOT.fill, stroke="currentColor")
+    return drawing.group("robot", [head, *eyes, mouth], class_="robot")
+
+
+def _walls(spots: Spots, linked: Sequence[tuple[str, str]], side: int) -> str:
+    """Lines between neighbouring cells that are not connected, and around the map."""
+    inside = {spot: cell for cell, spot in spots.items()}
+    open_ = {*linked, *((second, first) for first, second in linked)}
+    steps = []
+    for cell, (x, y) in spots.items():
+        for dx, dy in _STEPS:
+            other = inside.get((x + dx, y + dy))
+            if other is None or ((cell, other) not in open_ and (dx, dy) > (0, 0)):
+                left, top = (x + (dx > 0)) * side, (y + (dy > 0)) * side
+                steps.append(f"M{left} {top}{'v' if dx else 'h'}{side}")
+    return drawing.path("".join(steps), stroke="currentColor", stroke_width=2.5, stroke_linecap="square", fill="none")
+
+
+def _links(centres: Mapping[str, tuple[float, float]], linked: Sequence[tuple[str, str]]) -> str:
+    """Lines between connected cells."""
+    return "".join(
+        drawing.line(*centres[first], *centres[second], stroke="currentColor", stroke_opacity=0.5)
+        for first, second in linked
+        if first < second or (second, first) not in linked
+    )
+
+
 DOMAIN = Domain(
     name="visitall",
     title="VisitAll",
@@ -107,6 +189,7 @@ DOMAIN = Domain(
     ),
     generator=generate,
     slots=Slots(slot_values, has_global=True),
+    draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5, with the cell counts of its published problems.
         "state-centric": {

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgp.errors import ConfigurationError
-from sgp.planning.pddl import Atom, DomainText, read_domain
+from sgp.planning.pddl import Atom, DomainText, Literal, Parameter, read_domain
 
 Arguments = Mapping[str, int]
 
@@ -84,12 +84,84 @@ class Slots:
 
 
 @dataclass(frozen=True)
+class Scene:
+    """What a drawing shows: the objects (constants included), all true atoms, static ones too, and the goal.
+
+    Where `partial`, the atoms are what a goal asks for: whatever they leave open may be anything.
+    """
+
+    objects: tuple[Parameter, ...]
+    atoms: frozenset[Atom]
+    goal: tuple[Literal, ...]
+    partial: bool = False
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The objects' names, in the order of the PDDL."""
+        return tuple(each.name for each in self.objects)
+
+    @cached_property
+    def place(self) -> dict[str, int]:
+        """Every object's place in the order of the PDDL."""
+        return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def ordered(self) -> tuple[Atom, ...]:
+        """The atoms by predicate and by their objects' places, so that equal scenes are drawn alike."""
+        last = len(self.objects)
+        return tuple(
+            sorted(
+                self.atoms,
+                key=lambda atom: (atom.predicate, [(self.place.get(name, last), name) for name in atom.objects]),
+            )
+        )
+
+    @cached_property
+    def _by_predicate(self) -> dict[tuple[str, int], list[tuple[str, ...]]]:
+        found: dict[tuple[str, int], list[tuple[str, ...]]] = {}
+        for predicate, objects in self.ordered:
+            found.setdefault((predicate, len(objects)), []).append(objects)
+        return found
+
+    @cached_property
+    def about(self) -> dict[str, list[Atom]]:
+        """The atoms by their first object."""
+        found: dict[str, list[Atom]] = {}
+        for atom in self.ordered:
+            if atom.objects:
+                found.setdefault(atom.objects[0], []).append(atom)
+        return found
+
+    @cached_property
+    def wishes(self) -> dict[str, list[Literal]]:
+        """The goal's positive literals by their first object, one of the scene's; none where the scene is the goal."""
+        found: dict[str, list[Literal]] = {}
+        for literal in () if self.partial else self.goal:
+            if literal.positive and literal.atom.objects and literal.atom.objects[0] in self.place:
+                found.setdefault(literal.atom.objects[0], []).append(literal)
+        return found
+
+    def unary(self, predicate: str) -> list[str]:
+        """The objects of which a predicate is true."""
+        return [name for (name,) in self._by_predicate.get((predicate, 1), ())]
+
+    def pairs(self, predicate: str) -> list[tuple[str, str]]:
+        """The pairs of objects of which a predicate is true."""
+        return [(first, second) for first, second in self._by_predicate.get((predicate, 2), ())]
+
+    def holds(self, literal: Literal) -> bool:
+        """Whether a literal of the goal is true here."""
+        return (literal.atom in self.atoms) == literal.positive
+
+
+@dataclass(frozen=True)
 class Domain:
     """One planning domain. A domain without extras still plans.
 
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL from a
     random generator and checked arguments; `splits` maps a bundled suite's name to its splits and, for each split, to
-    the generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding.
+    the generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding; `draw` makes
+    an SVG of a scene, a goal's (partial) one included.
     """
 
     name: str
@@ -100,6 +172,7 @@ class Domain:
     aliases: tuple[str, ...] = ()
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     slots: Slots | None = None
+    draw: Callable[[Scene], str] | None = None
 
     @cached_property
     def texts(self) -> dict[str, DomainText]:

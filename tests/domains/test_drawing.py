@@ -1,0 +1,181 @@
+"""Drawings show every fluent, name every object, mark the goals that hold, and escape every name."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from sgp.domains import all_domains, draw_goal, draw_scene, get_domain
+from sgp.domains.drawing.cells import by_distance, from_names
+from sgp.planning.domain import Scene
+from sgp.planning.pddl import Atom, Literal, Parameter, read_domain, read_problem
+
+FERRY = read_domain(
+    """(define (domain barge)
+      (:requirements :strips :typing)
+      (:types vehicle place - object cart - vehicle)
+      (:predicates (moored ?v - vehicle ?p - place) (road ?a ?b - place) (loaded ?v - vehicle) (idle)
+                   (between ?v - vehicle ?a ?b - place))
+      (:action leave :parameters (?v - vehicle ?a ?b - place)
+        :precondition (and (moored ?v ?a) (road ?a ?b) (idle))
+        :effect (and (not (moored ?v ?a)) (not (idle)) (between ?v ?a ?b) (loaded ?v))))"""
+)
+HOSTILE = "<script>alert('1')</script>&\"\x00"
+
+
+def house(domain, size=None):
+    text = next(iter(domain.texts.values()))
+    size = size or min(n for n in range(5, 20) if domain.sizes.solutions(n))
+    problem = read_problem(domain.generate_size(np.random.default_rng(4), size))
+    return text, Scene(problem.objects + text.constants, frozenset(problem.init), problem.goal)
+
+
+def barges(count):
+    carts = tuple(Parameter(f"cart{n}", ("cart",)) for n in range(count - 2))
+    places = (Parameter("north", ("place",)), Parameter("south", ("place",)))
+    atoms = {Atom("moored", (cart.name, "north")) for cart in carts} | {
+        Atom("road", ("north", "south")),
+        Atom("idle", ()),
+    }
+    goal = (Literal(Atom("moored", ("cart0", "south")), True), Literal(Atom("idle", ()), True))
+    return FERRY, Scene(carts + places, frozenset(atoms), goal)
+
+
+EVERY = {domain.name: (lambda domain=domain: house(domain)) for domain in all_domains()}
+EVERY |= {"graph": lambda: barges(7), "tables": lambda: barges(70)}
+every_scene = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY.keys())
+
+
+def visible(svg):
+    """The drawing without what only a pointer shows."""
+    return re.sub(r"<title>.*?</title>", "", svg, flags=re.DOTALL)
+
+
+def checks(svg):
+    return [group for group in ElementTree.fromstring(svg).iter() if group.get("class") == "goal-holds"]
+
+
+def an_atom(text, scene, predicate):
+    """An atom of a predicate that is false in a scene, over its first objects."""
+    return Atom(predicate, scene.names[: text.predicates[predicate]])
+
+
+@every_scene
+def test_every_fluent_is_seen(made):
+    text, scene = made()
+    drawn = visible(draw_scene(text, scene))
+    for predicate in text.fluent_predicates:
+        true = [atom for atom in scene.ordered if atom.predicate == predicate][:3]
+        for atom in (*true, an_atom(text, scene, predicate)):
+            changed = replace(scene, atoms=scene.atoms ^ {atom})
+            assert visible(draw_scene(text, changed)) != drawn, atom
+
+
+@every_scene
+def test_every_object_is_named(made):
+    text, scene = made()
+    for svg in (draw_scene(text, scene), draw_goal(text, scene)):
+        titles = " ".join("".join(element.itertext()) for element in ElementTree.fromstring(svg).iter())
+        for name in scene.names:
+            assert re.search(rf"(?<![\w-]){re.escape(name)}(?![\w-])", titles), name
+
+
+@every_scene
+def test_goals_that_hold_are_marked_and_no_others(made):
+    text, scene = made()
+    positive = [wish for wish in scene.goal if wish.positive]
+    for held in ([], positive[:1], positive):
+        atoms = (scene.atoms - {wish.atom for wish in positive}) | {wish.atom for wish in held}
+        # An atom that contradicts the goal's may stay: the marks speak of the goal alone.
+        svg = draw_scene(text, replace(scene, atoms=atoms, goal=tuple(positive)))
+        assert len({mark[0].text for mark in checks(svg)}) == len(held)
+        assert f"goals that hold: {len(held)} of {len(positive)}" in svg
+    assert not checks(draw_goal(text, scene))
+
+
+@every_scene
+def test_goals_without_an_object_to_bear_them_are_listed(made):
+    text, scene = made()
+    predicate = next(iter(sorted(text.fluent_predicates)))
+    absent = Literal(an_atom(text, scene, predicate), False)
+    open_ = replace(scene, atoms=scene.atoms | {absent.atom}, goal=(absent,))
+    assert not checks(draw_scene(text, open_))
+    assert len(checks(draw_scene(text, replace(open_, atoms=scene.atoms - {absent.atom})))) == 1
+    assert "must not hold" in draw_goal(text, open_)
+
+
+@every_scene
+def test_names_are_text_never_markup(made):
+    text, scene = made()
+    old = scene.names[0]
+
+    def renamed(atom):
+        return Atom(atom.predicate, tuple(HOSTILE if name == old else name for name in atom.objects))
+
+    hostile = Scene(
+        tuple(Parameter(HOSTILE if each.name == old else each.name, each.types) for each in scene.objects),
+        frozenset(map(renamed, scene.atoms)),
+        tuple(Literal(renamed(atom), positive) for atom, positive in scene.goal),
+    )
+    for svg in (draw_scene(text, hostile), draw_goal(text, hostile)):
+        root = ElementTree.fromstring(svg)
+        assert "script" not in {element.tag.rpartition("}")[2] for element in root.iter()}
+        assert "<script>" in "".join(root.itertext())
+        assert root.get("role") == "img"
+        assert root[0].tag.endswith("title")
+
+
+@every_scene
+def test_letters_can_be_read(made):
+    text, scene = made()
+    for element in ElementTree.fromstring(draw_scene(text, scene)).iter():
+        assert float(element.get("font-size", 12)) >= 9
+
+
+def test_the_same_scene_is_drawn_alike_in_every_process():
+    code = (
+        "from tests.domains.test_drawing import EVERY\nfrom sgp.domains import draw_goal, draw_scene\n"
+        "import hashlib, sys\ndrawn = [draw(*made()) for made in EVERY.values() for draw in (draw_scene, draw_goal)]\n"
+        "assert not {'pymimir', 'torch', 'wlplan'} & set(sys.modules)\n"
+        "print(hashlib.sha256(''.join(drawn).encode()).hexdigest())"
+    )
+    printed = {
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=env).stdout
+        for env in ({**os.environ, "PYTHONHASHSEED": seed} for seed in "123")
+    }
+    assert len(printed) == 1
+
+
+def test_towers_keep_their_order_while_blocks_move():
+    text = next(iter(get_domain("blocksworld").texts.values()))
+    objects = tuple(Parameter(name, ("object",)) for name in ("b1", "b2", "b3"))
+    table = {Atom("ontable", (name,)) for name in ("b1", "b2", "b3")}
+    lifted = {*table - {Atom("ontable", ("b3",))}, Atom("on", ("b3", "b1"))}
+
+    def left(atoms, name):
+        root = ElementTree.fromstring(draw_scene(text, Scene(objects, frozenset(atoms), ())))
+        return next(float(each.get("x")) for each in root.iter() if each.text == name and each.get("x"))
+
+    assert left(table, "b1") < left(table, "b2") < left(table, "b3")
+    assert left(lifted, "b1") == left(lifted, "b3") == left(table, "b1")
+    assert left(lifted, "b2") == left(table, "b2")
+
+
+def test_cells_stand_where_their_names_tell_unless_the_links_contradict():
+    cells = ["c4-7", "c5-7", "c4-8"]
+    assert from_names(cells, [("c4-7", "c5-7"), ("c4-7", "c4-8")]) == {"c4-7": (0, 0), "c5-7": (1, 0), "c4-8": (0, 1)}
+    assert from_names(cells, [("c5-7", "c4-8")]) is None
+    assert from_names(["a", "b"], []) is None
+    assert by_distance(["a", "b", "c", "d"], [("a", "b"), ("a", "c")]) == {
+        "a": (0, 0),
+        "b": (1, 0),
+        "c": (1, 1),
+        "d": (0, 2),
+    }
