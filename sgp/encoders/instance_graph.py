@@ -17,7 +17,7 @@ from sgp.planning.task import State, Successor, Task
 
 
 class InstanceGraph:
-    """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernels."""
+    """Numbers a task's objects and atoms, known from the start or as they are met, and lays them out for kernels."""
 
     def __init__(self, task: Task, vocabulary: Vocabulary):
         self._fluents = FluentNumbers(task)
@@ -34,6 +34,9 @@ class InstanceGraph:
         self._static = [self._number(atom) for atom in task.static_atoms]
         self._goal = [self._number(atom) for atom in self._goal_sign]
         self.goal_atoms = np.array([self._number(atom) for atom in task.goal_atoms], np.int32)
+        if task.mode == "grounded":
+            for atom in task.known_fluents():  # all at once: an atom met later makes layout and colouring anew
+                self._number(atom)
         self._layout: GraphLayout | None = None
         self._colouring: Colouring | None = None
 

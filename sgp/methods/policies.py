@@ -126,11 +126,10 @@ class NearestEmbedding:
         for place, node in enumerate(nodes):
             places.setdefault(node.task, []).append(place)
         for task, of_task in places.items():
-            starts = [place for place in of_task if memories[place] is None]
-            for place, own in zip(
-                starts, self.encoder.embed(task, [nodes[place].state for place in starts]), strict=True
-            ):
-                memories[place] = _Memory(own, self.encoder.embed_goal(task), None)
+            for place in of_task:
+                if memories[place] is None:
+                    (own,) = self.encoder.embed(task, [nodes[place].state])
+                    memories[place] = _Memory(own, self.encoder.embed_goal(task), None)
             rows = self.encoder.embed_candidates(
                 task, [nodes[place].state for place in of_task], [choices[place] for place in of_task]
             )

@@ -11,6 +11,7 @@ import pytest
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
+from sgp.planning.policy import one_step
 from sgp.planning.task import Candidates, Task
 from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.encoders.test_wl import DOMAINS, SUITE, Oracle, fit, walk
@@ -43,7 +44,7 @@ def test_vectors_of_candidates_equal_those_of_the_plain_kernel_and_of_wlplan(dom
     for problem in (SUITE.problems(domain, "train")[-1], SUITE.problems(domain, "extrapolation")[3]):
         task = Task(problem)
         states = some_states(task, seed=5)
-        for successors in (lambda _, state: task.successors(state), Lookahead(states=30)):
+        for successors in (one_step, Lookahead(states=30)):
             choices = [successors(task, state) for state in states]
             rows = encoder.embed_candidates(task, states, choices)
             found = states_of(choices)
@@ -61,7 +62,7 @@ def test_with_types_constants_and_negative_goals(mode, config, tmp_path):
     unseen = Task(Problem("other", COURIER, COURIER_PROBLEM.replace("(at q1 depot)", "(at q1 mill)")), mode)
     for task in (seen, unseen):
         states = some_states(task, seed=2)
-        for successors in (lambda task, state: task.successors(state), Lookahead()):
+        for successors in (one_step, Lookahead()):
             choices = [successors(task, state) for state in states]
             assert isinstance(choices[0], Candidates) is (mode == "grounded" and isinstance(successors, Lookahead))
             rows = encoder.embed_candidates(task, states, choices)
