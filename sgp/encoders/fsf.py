@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sgp.errors import ConfigurationError, DomainMismatch
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import Atom
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Successor, Task
 
 PADDING = -99.0  # a slot beyond the problem's objects (state-centric, appendix F.1)
 DONT_CARE = -10.0  # a variable that the goal leaves open (state-centric, appendix F.1)
@@ -54,6 +54,12 @@ class FSFEncoder:
         for row, state in zip(rows, states, strict=True):
             self._fill(task, row, map(task.fluent, task.fluents(state)))
         return rows
+
+    def embed_candidates(
+        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
+    ) -> NDArray[np.float32]:
+        """Slot values [n, N + 1] of the candidates of one task's states, all of the first state, then of the second."""
+        return self.embed(task, [candidate.state for choice in choices for candidate in choice])
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
         """Slot values [N + 1] of the goal."""

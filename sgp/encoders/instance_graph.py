@@ -8,15 +8,16 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.fluent_numbers import FluentNumbers
-from sgp.encoders.kernels.wl_histogram import UNSEEN, GraphLayout
+from sgp.encoders.fluent_numbers import Changes, FluentNumbers
+from sgp.encoders.kernels.wl_histogram import ABSENT, GraphLayout
+from sgp.encoders.kernels.wl_recolouring import Colouring, start_colouring
 from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, Vocabulary, predicate_colour
 from sgp.planning.pddl import Atom
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Successor, Task
 
 
 class InstanceGraph:
-    """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernels."""
+    """Numbers a task's objects and atoms, known from the start or as they are met, and lays them out for kernels."""
 
     def __init__(self, task: Task, vocabulary: Vocabulary):
         self._fluents = FluentNumbers(task)
@@ -31,9 +32,13 @@ class InstanceGraph:
         self._first, self._arguments = [0], list[int]()
         self._true, self._false = list[int](), list[int]()
         self._static = [self._number(atom) for atom in task.static_atoms]
-        self._goal = [self._number(literal.atom) for literal in task.goal]
+        self._goal = [self._number(atom) for atom in self._goal_sign]
         self.goal_atoms = np.array([self._number(atom) for atom in task.goal_atoms], np.int32)
+        if task.mode == "grounded":
+            for atom in task.known_fluents():  # all at once: an atom met later makes layout and colouring anew
+                self._number(atom)
         self._layout: GraphLayout | None = None
+        self._colouring: Colouring | None = None
 
     @property
     def layout(self) -> GraphLayout:
@@ -59,6 +64,25 @@ class InstanceGraph:
         """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states."""
         return self._fluents.of(states, self._number)
 
+    def changes(self, states: Sequence[State], choices: Sequence[Sequence[Successor]]) -> Changes:
+        """What is true in the states, and what changes from each to its candidates."""
+        return self._fluents.changes(states, choices, self._number)
+
+    def colouring(self, with_static: bool) -> Colouring:
+        """The colouring that kernels move from state to state; a memo, not a state: any will do."""
+        if self._colouring is None:
+            words = self._vocabulary
+            self._colouring = start_colouring(
+                self.layout,
+                words.table,
+                words.iterations,
+                words.multiset,
+                self.max_arity,
+                with_static,
+                words.dimension,
+            )
+        return self._colouring
+
     def count_nodes(self, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool) -> NDArray[np.int64]:
         """Nodes [b] of the states' graphs: objects, true atoms, and goal atoms that are not true."""
         static = self._static if with_static else []
@@ -75,9 +99,9 @@ class InstanceGraph:
             place, sign = self._predicates[atom.predicate], self._goal_sign.get(atom)
             true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
             self._true.append(true)
-            self._false.append(UNSEEN if sign is None else false)
+            self._false.append(ABSENT if sign is None else false)
             if sign is not False:  # wlplan gives negated goals no edges
                 self._arguments += [self._objects[name] for name in atom.objects]
             self._first.append(len(self._arguments))
-            self._layout = None
+            self._layout = self._colouring = None
         return number

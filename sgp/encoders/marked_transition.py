@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from sgp.encoders.fluent_numbers import FluentNumbers
+from sgp.encoders.fluent_numbers import Changes, FluentNumbers
 from sgp.encoders.kernels.marked_features import transition_features
 from sgp.encoders.kernels.marked_graph import MarkedLayout
 from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
@@ -163,17 +163,16 @@ class MarkedTransitionEncoder:
         graph = self._graphs.get(task)
         if graph is None:
             graph = self._graphs[task] = _Graph(task, self.walked)
-        here, (first, changed) = graph.numbers(state), graph.changed(state, choice)
-        config = self.config
+        found, config = graph.changes(state, choice), self.config
         return transition_features(
             graph.layout,
             config.iterations,
             config.open_atoms,
             config.closed_atoms,
             config.counted,
-            here,
-            first,
-            changed,
+            found.atoms,
+            found.first_change,
+            found.changed,
             vocabulary,
         )
 
@@ -247,13 +246,9 @@ class _Graph:
             )
         return self._layout
 
-    def numbers(self, state: State) -> NDArray[np.int32]:
-        """The numbers of the fluent atoms true in a state."""
-        return self._fluents.of([state], self._number)[1]
-
-    def changed(self, state: State, choice: Sequence[Successor]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where each candidate's changes begin [b + 1], and the numbers of the fluent atoms that differ."""
-        return self._fluents.changed(state, choice, self._number)
+    def changes(self, state: State, choice: Sequence[Successor]) -> Changes:
+        """The fluent atoms true in a state, and those in which its candidates differ."""
+        return self._fluents.changes([state], [choice], self._number)
 
     def _number(self, atom: Atom) -> int:
         known = self._numbers.get(atom)

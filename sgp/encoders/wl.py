@@ -17,12 +17,13 @@ from numpy.typing import NDArray
 
 from sgp.encoders.instance_graph import InstanceGraph
 from sgp.encoders.kernels.wl_histogram import histograms
+from sgp.encoders.kernels.wl_recolouring import candidate_histograms
 from sgp.encoders.wl_vocabulary import Vocabulary
 from sgp.errors import ConfigurationError
 from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.silence import native_output_silenced
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Successor, Task
 
 Hash = Literal["multiset", "set"]
 Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]
@@ -83,6 +84,19 @@ class WLEncoder:
         """Histograms [n, D] of the states of one task."""
         graph = self._graph(task)
         return self._histograms(graph, *graph.fluent_atoms(states), with_static=self.static)
+
+    def embed_candidates(
+        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
+    ) -> NDArray[np.float32]:
+        """Histograms [n, D] of the candidates of one task's states, all of the first state, then of the second.
+
+        They are those of `embed`, recoloured from each state's own graph, of which a candidate changes little.
+        """
+        graph, words = self._graph(task), self.vocabulary
+        changes = graph.changes(states, choices)
+        rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
+        candidate_histograms(graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows)
+        return rows
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
         """The goal's histogram [D]."""

@@ -29,6 +29,12 @@ class StateEncoder(Protocol):
         """The states' embeddings [n, D]."""
         ...
 
+    def embed_candidates(
+        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
+    ) -> Embeddings:
+        """The embeddings [n, D] of the states' candidates, all of the first state, then of the second."""
+        ...
+
     def embed_goal(self, task: Task) -> Embeddings:
         """The goal's embedding [D]."""
         ...
@@ -87,7 +93,7 @@ class NearestEmbedding:
         return self.encoder.refuses(task)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node: one embedding of each different state, one prediction for all nodes."""
+        """One ranking per node: candidates are embedded task by task, one prediction is made for all nodes."""
         memories, embedded = self._embed(nodes, choices)
         predicted, carried = self.predictor(
             np.stack([memory.state for memory in memories]),
@@ -120,18 +126,16 @@ class NearestEmbedding:
         for place, node in enumerate(nodes):
             places.setdefault(node.task, []).append(place)
         for task, of_task in places.items():
-            rows: dict[State, int] = {}
             for place in of_task:
                 if memories[place] is None:
-                    rows.setdefault(nodes[place].state, len(rows))
-                for successor in choices[place]:
-                    rows.setdefault(successor.state, len(rows))
-            vectors = self.encoder.embed(task, list(rows))
-            for place in of_task:
-                if memories[place] is None:
-                    own = vectors[rows[nodes[place].state]]
+                    (own,) = self.encoder.embed(task, [nodes[place].state])
                     memories[place] = _Memory(own, self.encoder.embed_goal(task), None)
-                embedded[place] = vectors[[rows[successor.state] for successor in choices[place]]]
+            rows = self.encoder.embed_candidates(
+                task, [nodes[place].state for place in of_task], [choices[place] for place in of_task]
+            )
+            ends = np.cumsum([len(choices[place]) for place in of_task])
+            for place, candidates in zip(of_task, np.split(rows, ends[:-1]), strict=True):
+                embedded[place] = candidates
         return [memory for memory in memories if memory is not None], embedded
 
 

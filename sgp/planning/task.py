@@ -70,11 +70,15 @@ class Candidates(list[Successor]):
 
 
 class GroundAction(NamedTuple):
-    """An instantiated action: its place in the order of the PDDL, its name, and the fluent atoms that it adds."""
+    """An instantiated action: its place in the order of the PDDL, its name, and the fluent atoms that it changes.
+
+    An atom that an action adds and deletes is added.
+    """
 
     place: int
     actions: tuple[Action]
     adds: tuple[int, ...]
+    deletes: tuple[int, ...]
     native: formalism.GroundAction
 
 
@@ -247,7 +251,8 @@ class Task:
         # The supported PDDL has no conditions on effects: there is one, and it always takes place.
         effects = [effect.get_conjunctive_effect() for effect in native.get_conditional_effects()]
         adds = tuple(index for effect in effects for index in effect.get_positive_effects())
-        action = GroundAction(place, (Action(name, arguments),), adds, native)
+        deletes = tuple(index for effect in effects for index in effect.get_negative_effects() if index not in adds)
+        action = GroundAction(place, (Action(name, arguments),), adds, deletes, native)
         self._ground_actions[native.get_index()] = action
         return action
 

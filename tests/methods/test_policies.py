@@ -38,6 +38,9 @@ class CountEncoder:
     def embed(self, task, states):
         return np.array([self.count(task.atoms(state)) for state in states], np.float32)
 
+    def embed_candidates(self, task, states, choices):
+        return self.embed(task, [candidate.state for choice in choices for candidate in choice])
+
     def embed_goal(self, task):
         return np.array(self.count(task.goal_atoms), np.float32)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled
 
 UNSEEN = -1
+ABSENT = -2  # of an atom that is no node
 Ints = NDArray[np.int32]
 Hashes = NDArray[np.uint64]
 
@@ -26,7 +27,7 @@ class GraphLayout(NamedTuple):
     Objects are nodes 0 to n-1. Every atom that was met has an index; the arguments of atom a are
     `arguments[first_argument[a] : first_argument[a + 1]]`, and an edge's label is the argument's position.
     `true_colour` and `false_colour` are the atom's initial colours where it holds and where it does not (only goal
-    atoms are nodes then). Colours are columns of the histogram or UNSEEN.
+    atoms are nodes then; others have ABSENT). Colours are columns of the histogram or UNSEEN.
     """
 
     object_colour: Ints  # [n]
@@ -80,7 +81,8 @@ def insert(hashes: Hashes, colours: Ints, key: np.uint64, colour: int) -> bool:
 
 
 @compiled
-def _find(hashes: Hashes, colours: Ints, key: np.uint64) -> int:
+def find(hashes: Hashes, colours: Ints, key: np.uint64) -> int:
+    """The colour of a hash, UNSEEN where the table lacks it."""
     mask = np.uint64(len(hashes) - 1)
     slot = key & mask
     while colours[slot] != UNSEEN:
@@ -168,9 +170,9 @@ def histograms(
                     elif met[thing, label * colours_count + own] != stamp:
                         met[thing, label * colours_count + own] = stamp
                         sums[thing] += neighbour_hash(label, own)
-                refined[objects + node] = UNSEEN if lost else _find(table.hashes, table.colours, value)
+                refined[objects + node] = UNSEEN if lost else find(table.hashes, table.colours, value)
             for thing in range(objects):
-                refined[thing] = UNSEEN if unseen[thing] else _find(table.hashes, table.colours, sums[thing])
+                refined[thing] = UNSEEN if unseen[thing] else find(table.hashes, table.colours, sums[thing])
             for node in range(total):
                 colour[node] = refined[node]
                 if refined[node] != UNSEEN:
