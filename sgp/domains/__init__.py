@@ -6,9 +6,11 @@ import importlib
 import pkgutil
 from functools import cache
 
+from sgp.drawing import picture
+from sgp.drawing import text as words
 from sgp.errors import InputError
-from sgp.planning.domain import Domain
-from sgp.planning.pddl import DomainText
+from sgp.planning.domain import Domain, Scene
+from sgp.planning.pddl import Atom, DomainText
 
 
 @cache
@@ -34,3 +36,26 @@ def canonical_name(name: str) -> str:
 def serving(text: DomainText) -> Domain | None:
     """The domain of the house with the same predicates and actions as a domain's text, or None."""
     return next((domain for domain in all_domains() if domain.serves(text)), None)
+
+
+def draw_scene(text: DomainText, scene: Scene) -> str:
+    """A state as SVG: the atoms that actions can change, predicate by predicate."""
+    return _table([(atom, "") for atom in sorted(scene.atoms) if atom.predicate in text.fluent_predicates], "State")
+
+
+def draw_goal(text: DomainText, scene: Scene) -> str:
+    """The goal as SVG, each atom with a sign of whether it holds."""
+    held = [
+        (literal.atom, "✔ " if (literal.atom in scene.atoms) == literal.positive else "○ ") for literal in scene.goal
+    ]
+    return _table(held, "Goal")
+
+
+def _table(atoms: list[tuple[Atom, str]], title: str) -> str:
+    lines = [f"{sign}{atom}" for atom, sign in atoms]
+    columns = max(1, -(-len(lines) // 24))
+    parts = [
+        words(line, 8 + 170 * (place % columns), 20 + 17 * (place // columns), fill="currentColor")
+        for place, line in enumerate(lines)
+    ]
+    return picture(170 * columns, 24 + 17 * -(-len(lines) // columns), parts, title)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sgp.errors import ConfigurationError
-from sgp.planning.pddl import Atom, DomainText, read_domain
+from sgp.planning.pddl import Atom, DomainText, Literal, Parameter, read_domain
 
 Arguments = Mapping[str, int]
 
@@ -81,6 +81,15 @@ class Slots:
 
     values: Callable[[Mapping[str, int], Iterable[Atom]], dict[int, int]]
     has_global: bool = False
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What a drawing shows: the objects with their types, the atoms that hold, and the goal."""
+
+    objects: tuple[Parameter, ...]
+    atoms: frozenset[Atom]
+    goal: tuple[Literal, ...]
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,9 @@ def test_features_are_those_of_the_definition(domain, config):
 
 
 def test_typed_problems_with_constants_and_negative_goals_too(courier):
-    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(courier, courier.init, courier.successors(courier.init))])
+    encoder, _ = MarkedTransitionEncoder.fit(
+        MarkedConfig(), [(courier, courier.init, courier.successors(courier.init))]
+    )
     reference = Reference(courier, MarkedConfig(), encoder.walked)
     embedded = encoder.embed(courier, courier.init, courier.successors(courier.init))
     sizes = [len(reference.features(courier.init, each.state)) for each in courier.successors(courier.init)]
