@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from sgp.domains import draw_goal, draw_scene
 from sgp.errors import StoreError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Atom, DomainText, Literal, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import Atom, Literal, parse_plan, read_domain, read_problem
 from sgp.planning.recorded import Recorded
 
 _SHUT = frozenset({"visited", "collapsed", "rejected"})  # marks of candidates that were not open to choice
@@ -41,16 +42,24 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     state = frozenset(map(_atom, head["initial"]))
     frames, steps, length = [], [], 0
 
+    fluents = text.fluent_predicates
+    wanted = {literal.atom: literal.positive for literal in problem.goal}
+
     def frame() -> dict[str, Any]:
         scene = Scene(objects, state, problem.goal)
         drawn = [pictures[draw(text, scene)] for draw in (draw_scene, draw_goal)]
-        return {"pictures": drawn, "open": open_goals(problem.goal, state), "atoms": len(_fluents(text, state))}
+        return {
+            "pictures": drawn,
+            "open": open_goals(problem.goal, state),
+            "atoms": sum(atom.predicate in fluents for atom in state),
+        }
 
     for record in recorded.steps:
         frames.append(frame())
         chosen = record["candidates"][record["chosen"]]
         order = sorted(range(len(record["candidates"])), key=lambda index: (_cost(record["candidates"][index]), index))
         best = _cost(record["candidates"][order[0]])
+        still_open = frames[-1]["open"]
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
@@ -64,7 +73,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                         "marks": candidate["marks"],
                         "add": [atoms[atom] for atom in candidate["add"]],
                         "delete": [atoms[atom] for atom in candidate["delete"]],
-                        "open": open_goals(problem.goal, _after(state, candidate)),
+                        "open": still_open + opened(wanted, candidate),
                     }
                     for rank, candidate in enumerate((record["candidates"][index] for index in order), start=1)
                 ],
@@ -112,6 +121,13 @@ def open_goals(goal: Iterable[Literal], state: frozenset[Atom]) -> int:
     return sum((literal.atom in state) != literal.positive for literal in goal)
 
 
+def opened(wanted: Mapping[Atom, bool], candidate: Mapping[str, Any]) -> int:
+    """How many goal literals (atoms with their signs) a candidate opens, less those that it satisfies."""
+    made_true = [wanted[atom] for atom in map(_atom, candidate["add"]) if atom in wanted]
+    made_false = [not wanted[atom] for atom in map(_atom, candidate["delete"]) if atom in wanted]
+    return sum(-1 if satisfies else 1 for satisfies in made_true + made_false)
+
+
 def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
     """The longest stretch of frames (first, last) without a new least number of open goals; the first of several.
 
@@ -135,6 +151,7 @@ def _cost(candidate: Mapping[str, Any]) -> float:
     return math.inf if candidate["cost"] is None else float(candidate["cost"])
 
 
+@lru_cache(maxsize=1 << 16)
 def _atom(line: str) -> Atom:
     (action,) = parse_plan(line, "atom")
     return Atom(action.name, action.objects)
@@ -142,7 +159,3 @@ def _atom(line: str) -> Atom:
 
 def _after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
     return state.difference(map(_atom, candidate["delete"])).union(map(_atom, candidate["add"]))
-
-
-def _fluents(text: DomainText, state: frozenset[Atom]) -> list[Atom]:
-    return [atom for atom in state if atom.predicate in text.fluent_predicates]

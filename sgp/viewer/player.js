@@ -5,7 +5,9 @@
 const STEPS_PER_SECOND = 2; // at speed 1
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const ROWS = 60; // candidates shown before "show all"
-const REPORT_AFTER = 400; // milliseconds of rest before the host hears of a new step
+const ROWS_MOVING = 16; // of them, what fits into the table: the others follow when the user rests
+const SETTLE_AFTER = 200; // milliseconds of rest before the whole table is drawn
+const REPORT_AFTER = 400; // and before the host hears of a new step
 const SVG = "http://www.w3.org/2000/svg";
 
 const MARKS = {
@@ -13,7 +15,7 @@ const MARKS = {
   goal: ["★", "goal"],
   tied: ["=", "tied"],
   visited: ["↺", "visited"],
-  collapsed: ["≡", "same to the model"],
+  collapsed: ["≡", "alike"],
   rejected: ["✕", "rejected"],
 };
 const OUTCOMES = {
@@ -36,6 +38,9 @@ const KEYS = [
   ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
   ["?", "this help"],
 ];
+const LEGEND =
+  "visited: a state from before; alike: the model cannot tell it from one above; tied: the same least cost; " +
+  "rejected: the model rules it out.";
 
 const STYLE = `
 .sgp { --paper: var(--st-background-color, light-dark(#ffffff, #14171c));
@@ -62,24 +67,28 @@ const STYLE = `
 .sgp .grid { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
 @container (min-width: 860px) {
   .sgp .grid { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); }
-  .sgp .side { display: grid; grid-template-columns: minmax(0, 1fr); gap: 12px; align-content: start; } }
+  .sgp .candidates { height: 372px; } .sgp .plan { height: 220px; } .sgp .changes { min-height: 128px; } }
 .sgp .pictures { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; }
 .sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0; }
 .sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
 .sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; }
 .sgp .picture { display: grid; place-items: center; height: clamp(200px, 42vh, 420px); }
 .sgp .picture svg { width: 100%; height: 100%; }
-.sgp .scroll { overflow: auto; max-height: 330px; }
-.sgp table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; margin: 0; }
+.sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }
+.sgp .scroll { overflow: auto; width: 100%; }
+.sgp table { border-collapse: collapse; width: 100%; table-layout: fixed; font-variant-numeric: tabular-nums; margin: 0; }
 .sgp th { position: sticky; top: 0; background: var(--paper); text-align: left; font-weight: 600; color: var(--faint);
   font-size: 12px; box-shadow: 0 1px var(--rule); }
 .sgp th, .sgp td { padding: 2px 8px 2px 0; border: 0; vertical-align: top; }
-.sgp .number { text-align: right; white-space: nowrap; } .sgp td.marks { white-space: nowrap; padding-right: 0; }
+.sgp .number { text-align: right; white-space: nowrap; } .sgp td.marks { padding-right: 0; }
+.sgp th:nth-child(1) { width: 38px; } .sgp th:nth-child(3) { width: 66px; } .sgp th:nth-child(4) { width: 74px; }
+.sgp th:nth-child(5) { width: 84px; } .sgp th:nth-child(6) { width: 98px; }
 .sgp tbody tr { cursor: pointer; } .sgp tbody tr:hover { background: var(--panel); }
 .sgp tr.chosen td { font-weight: 600; } .sgp tr.closed td { color: var(--faint); }
 .sgp tr.picked { background: var(--pick) !important; } .sgp code { font: 12.5px/1.4 ui-monospace, monospace;
   background: none; color: inherit; padding: 0; overflow-wrap: anywhere; }
-.sgp .badge { border: 1px solid var(--rule); border-radius: 8px; padding: 0 6px; font-size: 12px; margin-left: 3px; }
+.sgp .badge { display: inline-block; border: 1px solid var(--rule); border-radius: 8px; padding: 0 6px; font-size: 12px;
+  white-space: nowrap; }
 .sgp .change { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; }
 .sgp ul, .sgp ol { list-style: none; margin: 0; padding: 0; } .sgp li { margin: 0; padding: 0; }
 .sgp .plan { max-height: 220px; } .sgp .plan button { display: flex; gap: 8px; width: 100%; text-align: left; border: 0;
@@ -140,7 +149,10 @@ export function mount(host, rollout, options = {}) {
   let playing = 0; // the animation frame asked for, or 0
   let all = false; // whether every candidate is shown
   let drawn = false;
+  let settled = true;
+  let settling = 0;
   let resting = 0;
+  let current = null; // the plan's row of the step that is shown
   const pictures = [new Map(), new Map()]; // parsed drawings of states and goals by their number
 
   const actions = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
@@ -193,14 +205,14 @@ export function mount(host, rollout, options = {}) {
           h("section", {}, part("goalTitle", h("h3", {})), part("goal", h("div", { class: "picture" }))),
         ),
         h("section", { class: "curves" }, part("curves", h("div"))),
-        h("section", {}, part("changeTitle", h("h3", {})), part("change", h("div", { class: "change" }))),
+        h("section", { class: "changes" }, part("changeTitle", h("h3", {})), part("change", h("div", { class: "change" }))),
       ),
       h(
         "div",
         { class: "side" },
         h(
           "section",
-          {},
+          { class: "candidates" },
           part("candidatesTitle", h("h3", {})),
           part("scroll", h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates" },
             h("table", {}, h("thead", {}, h("tr", {}, ...[["rank", 1], ["candidate"], ["cost", 1], ["over best", 1],
@@ -212,11 +224,11 @@ export function mount(host, rollout, options = {}) {
       ),
     ),
     part("help", h("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys", onclick: help },
-      h("section", {}, h("h3", {}, "Keys"), h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
+      h("section", {}, h("h3", {}, "Keys"), h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])), h("h3", {}, "Marks"), h("p", {}, LEGEND),
         part("close", button("Close", "Close (Esc)", () => {}))))), // prettier-ignore
   );
   const rows = [...rollout.steps.map((step) => actions(step.candidates[step.chosen])), `${symbol} ${ending}`];
-  const planButtons = rows.map((words, index) => h("button", { type: "button", onclick: () => go(index) },
+  const planButtons = rows.map((words, index) => h("button", { type: "button", tabindex: -1, onclick: () => go(index) },
     h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, words))); // prettier-ignore
   parts.plan.append(...planButtons.map((each) => h("li", {}, each)));
   const moveCursor = drawCurves(parts.curves, rollout, (place) => go(place));
@@ -227,7 +239,14 @@ export function mount(host, rollout, options = {}) {
     if (!keepPlaying) pause();
     at = clamp(place);
     picked = null;
-    all = false;
+    all = settled = false;
+    clearTimeout(settling);
+    settling = setTimeout(settle, SETTLE_AFTER);
+    schedule();
+  }
+
+  function settle() {
+    settled = true;
     schedule();
   }
 
@@ -304,17 +323,20 @@ export function mount(host, rollout, options = {}) {
     parts.scrub.setAttribute("aria-valuetext", at < last ? `step ${at + 1} of ${last}` : "end");
     parts.place.textContent = at < last ? `step ${at + 1} of ${last}` : "end";
     moveCursor(at);
-    planButtons.forEach((each, index) => {
-      if (index === at) each.setAttribute("aria-current", "step");
-      else each.removeAttribute("aria-current");
-      each.tabIndex = index === at ? 0 : -1;
-    });
-    reveal(parts.plan, planButtons[at]);
+    if (current !== planButtons[at]) {
+      current?.removeAttribute("aria-current");
+      current?.setAttribute("tabindex", "-1");
+      current = planButtons[at];
+      current.setAttribute("aria-current", "step");
+      current.setAttribute("tabindex", "0");
+    }
     const rank = step ? (picked ?? step.chosen) : null;
-    renderCandidates(step, rank);
+    const row = renderCandidates(step, rank);
     renderChange(step, rank);
     parts.why.setAttribute("aria-live", playing ? "off" : "polite");
     parts.why.replaceChildren(...sentence(step, rank));
+    // Scrolling asks where things are: last, so that the browser lays the page out once.
+    reveal([[parts.plan, planButtons[at]], ...(row ? [[parts.scroll, row, 26]] : [])]);
     root.dataset.step = at;
     root.dataset.playing = playing ? "yes" : "no";
     report();
@@ -336,9 +358,12 @@ export function mount(host, rollout, options = {}) {
       const gap = candidate.cost === null ? null : candidate.cost - step.candidates[step.chosen].cost;
       words += gap === null ? "; the model rejects it" : `, ${gap < 0 ? "−" : "+"}${number(Math.abs(gap))} against the chosen one`;
     } else if (candidate.marks.includes("goal")) words += "; it reaches the goal, which ends the search";
-    else if (cheaper.length && shut.length === cheaper.length)
-      words += `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} visited before`;
-    else if (step.tie) words += `; tied, so the first in the order of the PDDL`;
+    else if (cheaper.length && shut.length === cheaper.length) {
+      const visited = cheaper.every((each) => each.marks.includes("visited"));
+      words += `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${
+        visited ? "visited before" : "visited before or look the same to the model"}`; // prettier-ignore
+    }
+    else if (step.tie && !cheaper.length) words += `; tied, so the first in the order of the PDDL`;
     else if (candidate.gap === 0) {
       const next = step.candidates.find((each) => each.gap > 0 && !each.marks.includes("visited"));
       words += next ? `, the least; the next open one costs ${number(next.gap)} more` : ", the least";
@@ -349,8 +374,9 @@ export function mount(host, rollout, options = {}) {
   function renderCandidates(step, rank) {
     const candidates = step ? step.candidates : [];
     parts.candidatesTitle.textContent = step ? `Candidates of step ${at + 1}: ${candidates.length}` : "Candidates: none at the end";
-    const shown = candidates.filter((_, index) => all || index < ROWS || index === step.chosen);
-    parts.more.hidden = shown.length === candidates.length;
+    const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;
+    const shown = candidates.filter((_, index) => index < rows || index === rank || index === step.chosen);
+    parts.more.hidden = all || candidates.length <= ROWS;
     parts.more.textContent = `show all ${candidates.length}`;
     parts.rows.replaceChildren(...shown.map((candidate) => {
       const index = candidate.rank - 1;
@@ -365,8 +391,7 @@ export function mount(host, rollout, options = {}) {
         h("td", { class: "number" }, String(candidate.open)),
         h("td", { class: "marks" }, ...marks.map((mark) => badge(...MARKS[mark])))); // prettier-ignore
     }));
-    const row = rank === null ? null : parts.rows.children[shown.indexOf(candidates[rank])];
-    if (row) reveal(parts.scroll, row, 26);
+    return rank === null ? null : parts.rows.children[shown.indexOf(candidates[rank])];
   }
 
   function renderChange(step, rank) {
@@ -379,20 +404,36 @@ export function mount(host, rollout, options = {}) {
     parts.change.replaceChildren(...(candidate ? [list("Added", "+", candidate.add), list("Deleted", "−", candidate.delete)] : []));
   }
 
-  /** Scrolls only the box, never the page. */
-  function reveal(box, element, above = 0) {
-    const top = element.offsetTop - box.offsetTop;
-    const inside = element.getBoundingClientRect();
-    const frame = box.getBoundingClientRect();
-    if (inside.top < frame.top + above || inside.bottom > frame.bottom) box.scrollTop = top - box.clientHeight / 2;
+  /** Scrolls each box, never the page, so that its element is seen. */
+  function reveal(wanted) {
+    const scrolls = wanted.map(([box, element, above = 0]) => {
+      const inside = element.getBoundingClientRect();
+      const frame = box.getBoundingClientRect();
+      if (inside.top >= frame.top + above && inside.bottom <= frame.bottom) return null;
+      return box.scrollTop + inside.top - frame.top - (frame.height - inside.height) / 2;
+    });
+    wanted.forEach(([box], index) => {
+      if (scrolls[index] !== null) box.scrollTop = scrolls[index];
+    });
   }
 
   function nextTie() {
+    const from = at === last ? -1 : at; // after the end comes the start
     for (let ahead = 1; ahead <= last; ahead += 1) {
-      const place = (at + ahead) % last;
+      const place = (from + ahead) % last;
       if (rollout.steps[place].tie) return go(place);
     }
-    return undefined;
+    return say("No step of this rollout has a tie.");
+  }
+
+  function plateau() {
+    if (rollout.plateau) go(rollout.plateau[0]);
+    else say("This rollout has no plateau: every step reaches a new least number of open goals.");
+  }
+
+  function say(words) {
+    parts.why.setAttribute("aria-live", "polite");
+    parts.why.textContent = words;
   }
 
   const bindings = {
@@ -406,7 +447,7 @@ export function mount(host, rollout, options = {}) {
     "+": () => changeSpeed(1),
     "-": () => changeSpeed(-1),
     t: nextTie,
-    p: () => rollout.plateau && go(rollout.plateau[0]),
+    p: plateau,
     "?": help,
   };
 
@@ -450,6 +491,7 @@ export function mount(host, rollout, options = {}) {
     go,
     destroy() {
       pause();
+      clearTimeout(settling);
       clearTimeout(resting);
       listening.removeEventListener("keydown", onKey);
       style.remove();
