@@ -313,7 +313,7 @@ def dashboard(
     """Serve the dashboard on this machine: step through recorded plans in the browser. Ctrl-C ends it."""
     from sgp.viewer.dashboard import serve
 
-    raise typer.Exit(serve(port, browser=not no_browser))
+    serve(port, browser=not no_browser)
 
 
 @verb("validate", "sgp validate domain.pddl problem.pddl plan.txt")

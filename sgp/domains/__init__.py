@@ -10,7 +10,7 @@ from sgp.drawing import picture
 from sgp.drawing import text as words
 from sgp.errors import InputError
 from sgp.planning.domain import Domain, Scene
-from sgp.planning.pddl import Atom, DomainText
+from sgp.planning.pddl import DomainText
 
 
 @cache
@@ -40,19 +40,15 @@ def serving(text: DomainText) -> Domain | None:
 
 def draw_scene(text: DomainText, scene: Scene) -> str:
     """A state as SVG: the atoms that actions can change, predicate by predicate."""
-    return _table([(atom, "") for atom in sorted(scene.atoms) if atom.predicate in text.fluent_predicates], "State")
+    return _table([str(atom) for atom in sorted(scene.atoms) if atom.predicate in text.fluent_predicates], "State")
 
 
 def draw_goal(text: DomainText, scene: Scene) -> str:
-    """The goal as SVG, each atom with a sign of whether it holds."""
-    held = [
-        (literal.atom, "✔ " if (literal.atom in scene.atoms) == literal.positive else "○ ") for literal in scene.goal
-    ]
-    return _table(held, "Goal")
+    """The goal as SVG, literal by literal."""
+    return _table([f"{'' if each.positive else 'not '}{each.atom}" for each in scene.goal], "Goal")
 
 
-def _table(atoms: list[tuple[Atom, str]], title: str) -> str:
-    lines = [f"{sign}{atom}" for atom, sign in atoms]
+def _table(lines: list[str], title: str) -> str:
     columns = max(1, -(-len(lines) // 24))
     parts = [
         words(line, 8 + 170 * (place % columns), 20 + 17 * (place // columns), fill="currentColor")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 from pathlib import Path
+from typing import NoReturn
 
 from sgp.errors import StoreError
 
@@ -26,7 +26,8 @@ def command(port: int, browser: bool) -> list[str]:
     return [sys.executable, "-m", "streamlit", "run", str(_APP), *flags]
 
 
-def serve(port: int, browser: bool) -> int:
-    """Serves until interrupted; the server's exit code."""
+def serve(port: int, browser: bool) -> NoReturn:
+    """Becomes the server, so that what ends this process ends the server."""
+    words = command(port, browser)
     paths = [str(_APP.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    return subprocess.run(command(port, browser), env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}).returncode
+    os.execve(words[0], words, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})

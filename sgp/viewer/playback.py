@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -15,15 +16,17 @@ from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, parse_plan, read_domain, read_problem
 from sgp.planning.recorded import Recorded
 
+_EQUAL = 1e-6  # the planner's tolerance for ties, relative and absolute
+_BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
 _SHUT = frozenset({"visited", "collapsed", "rejected"})  # marks of candidates that were not open to choice
 
 
 def playback(recorded: Recorded) -> dict[str, Any]:
     """What `player.js` plays, as JSON holds it.
 
-    Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions and drawings stand
-    once, in lists, and are named by their places there. Raises StoreError for a record that is damaged, and PddlError
-    for PDDL that cannot be read.
+    Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions and the elements of the
+    drawings stand once, in lists, and are named by their places there: most of a drawing is that of the step before.
+    Raises StoreError for a record that is damaged, and PddlError for PDDL that cannot be read.
     """
     try:
         return _playback(recorded)
@@ -38,26 +41,28 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
     problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
     objects = (*problem.objects, *text.constants)
-    atoms, actions, pictures = _Numbered(), _Numbered(), _Numbered()
+    atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
     state = frozenset(map(_atom, head["initial"]))
     frames, steps, length = [], [], 0
 
     fluents = text.fluent_predicates
     wanted = {literal.atom: literal.positive for literal in problem.goal}
 
+    def cut(drawing: str) -> list[int]:
+        return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
+
     def frame() -> dict[str, Any]:
-        scene = Scene(objects, state, problem.goal)
-        drawn = [pictures[draw(text, scene)] for draw in (draw_scene, draw_goal)]
         return {
-            "pictures": drawn,
+            "picture": cut(draw_scene(text, Scene(objects, state, problem.goal))),
             "open": open_goals(problem.goal, state),
             "atoms": sum(atom.predicate in fluents for atom in state),
         }
 
+    goal = cut(draw_goal(text, Scene(objects, state, problem.goal)))
     for record in recorded.steps:
         frames.append(frame())
         chosen = record["candidates"][record["chosen"]]
-        order = sorted(range(len(record["candidates"])), key=lambda index: (_cost(record["candidates"][index]), index))
+        order = rank_order([_cost(candidate) for candidate in record["candidates"]])
         best = _cost(record["candidates"][order[0]])
         still_open = frames[-1]["open"]
         steps.append(
@@ -69,7 +74,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                         "rank": rank,
                         "actions": [actions[action] for action in candidate["actions"]],
                         "cost": candidate["cost"],
-                        "gap": None if candidate["cost"] is None else candidate["cost"] - best,
+                        "gap": None if candidate["cost"] is None else _gap(candidate["cost"], best),
                         "marks": candidate["marks"],
                         "add": [atoms[atom] for atom in candidate["add"]],
                         "delete": [atoms[atom] for atom in candidate["delete"]],
@@ -96,7 +101,8 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "initial": [atoms[atom] for atom in head["initial"]],
         "atoms": list(atoms),
         "actions": list(actions),
-        "pictures": list(pictures),
+        "elements": list(elements),
+        "goal": goal,
         "frames": frames,
         "steps": steps,
         "plateau": plateau([each["open"] for each in frames]),
@@ -114,6 +120,24 @@ class _Numbered:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.places)
+
+
+def rank_order(costs: Sequence[float]) -> list[int]:
+    """Places of the candidates, cheapest first; costs that the planner takes for equal keep the candidates' order."""
+    places = sorted(range(len(costs)), key=lambda place: (costs[place], place))
+    ranked: list[int] = []
+    while places:
+        equal = [place for place in places if _gap(costs[place], costs[places[0]]) == 0]
+        ranked += sorted(equal)
+        places = places[len(equal) :]
+    return ranked
+
+
+def _gap(cost: float, best: float) -> float:
+    """How much more a candidate costs, 0 where the planner takes the costs for equal."""
+    if math.isinf(best) or cost - best <= max(_EQUAL, _EQUAL * abs(best)):
+        return 0.0
+    return cost - best
 
 
 def open_goals(goal: Iterable[Literal], state: frozenset[Atom]) -> int:

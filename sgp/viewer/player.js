@@ -153,7 +153,7 @@ export function mount(host, rollout, options = {}) {
   let settling = 0;
   let resting = 0;
   let current = null; // the plan's row of the step that is shown
-  const pictures = [new Map(), new Map()]; // parsed drawings of states and goals by their number
+  const pictures = new Map(); // parsed drawings of states by frame
 
   const actions = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
   const parts = {};
@@ -231,6 +231,7 @@ export function mount(host, rollout, options = {}) {
   const planButtons = rows.map((words, index) => h("button", { type: "button", tabindex: -1, onclick: () => go(index) },
     h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, words))); // prettier-ignore
   parts.plan.append(...planButtons.map((each) => h("li", {}, each)));
+  parts.goal.append(parse(rollout.goal));
   const moveCursor = drawCurves(parts.curves, rollout, (place) => go(place));
   host.append(style, root);
   matchTheme();
@@ -299,21 +300,20 @@ export function mount(host, rollout, options = {}) {
     parts.speed.value = speed;
   }
 
-  function show(place, id) {
-    const drawings = pictures[place === parts.goal ? 1 : 0];
-    if (!drawings.has(id)) {
-      const parsed = new DOMParser().parseFromString(rollout.pictures[id], "image/svg+xml");
-      drawings.set(id, document.importNode(parsed.documentElement, true));
-    }
-    if (place.firstChild !== drawings.get(id)) place.replaceChildren(drawings.get(id));
+  function drawing(frame) {
+    if (!pictures.has(frame)) pictures.set(frame, parse(rollout.frames[frame].picture));
+    return pictures.get(frame);
+  }
+
+  function parse(numbers) {
+    const text = numbers.map((each) => rollout.elements[each]).join("");
+    return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
   }
 
   function render() {
     drawn = true;
     const step = rollout.steps[at];
-    const [state, goal] = rollout.frames[at].pictures;
-    show(parts.state, state);
-    show(parts.goal, goal);
+    if (parts.state.firstChild !== drawing(at)) parts.state.replaceChildren(drawing(at));
     const open = rollout.frames[at].open;
     parts.stateTitle.textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State after step ${at}`;
     parts.goalTitle.textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied, ${open} open`;
@@ -351,7 +351,7 @@ export function mount(host, rollout, options = {}) {
     if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.`];
     const candidate = step.candidates[rank];
     const count = step.candidates.length;
-    const cheaper = step.candidates.slice(0, rank).filter((each) => each.cost < candidate.cost);
+    const cheaper = step.candidates.slice(0, rank).filter((each) => (each.gap ?? Infinity) < (candidate.gap ?? Infinity));
     const shut = cheaper.filter((each) => each.marks.some((mark) => ["visited", "collapsed"].includes(mark)));
     let words = `: rank ${rank + 1} of ${count}, cost ${number(candidate.cost)}`;
     if (rank !== step.chosen) {
@@ -361,7 +361,7 @@ export function mount(host, rollout, options = {}) {
     else if (cheaper.length && shut.length === cheaper.length) {
       const visited = cheaper.every((each) => each.marks.includes("visited"));
       words += `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${
-        visited ? "visited before" : "visited before or look the same to the model"}`; // prettier-ignore
+        visited ? "visited before" : "visited before or alike"}`; // prettier-ignore
     }
     else if (step.tie && !cheaper.length) words += `; tied, so the first in the order of the PDDL`;
     else if (candidate.gap === 0) {

@@ -6,8 +6,11 @@ from xml.etree import ElementTree
 
 import pytest
 
+from sgp.domains import draw_scene
 from sgp.errors import PddlError, StoreError
-from sgp.viewer.playback import plateau, playback
+from sgp.planning.domain import Scene
+from sgp.planning.pddl import read_domain, read_problem
+from sgp.viewer.playback import plateau, playback, rank_order
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 
@@ -30,7 +33,7 @@ def test_candidates_stand_in_rank_order_with_what_they_cost_over_the_best(unsolv
     data = playback(as_recorded(unsolved))
     for step, shown in zip(unsolved.steps, data["steps"], strict=True):
         costs = sorted(map(float, step.costs))
-        assert [each["cost"] for each in shown["candidates"]] == costs
+        assert [each["cost"] for each in shown["candidates"]] == costs  # of few decimals: none differ by rounding
         assert [each["rank"] for each in shown["candidates"]] == list(range(1, len(costs) + 1))
         assert [each["gap"] for each in shown["candidates"]] == [cost - costs[0] for cost in costs]
         chosen = shown["candidates"][shown["chosen"]]
@@ -57,12 +60,27 @@ def test_a_tie_is_between_open_candidates_that_the_model_tells_apart(two_blocks,
 
 def test_names_are_escaped_in_drawings(hostile):
     data = playback(hostile)
-    for picture in data["pictures"]:
-        root = ElementTree.fromstring(picture)
+    words = ""
+    for numbers in (data["goal"], *(frame["picture"] for frame in data["frames"])):
+        root = ElementTree.fromstring("".join(data["elements"][each] for each in numbers))
         assert not [each for each in root.iter() if each.tag.split("}")[1] in {"img", "script"}]
-    words = "".join("".join(ElementTree.fromstring(picture).itertext()) for picture in data["pictures"])
+        words += "".join(root.itertext())
     assert SCRIPT in words
     assert (data["problem"], data["domain"], data["reason"]) == (SCRIPT, IMAGE, IMAGE)
+
+
+def test_a_drawing_is_cut_and_put_together_again(solved):
+    data = playback(as_recorded(solved))
+    task = solved.task
+    problem = read_problem(task.problem.problem_pddl)
+    for step, frame in zip(solved.steps, data["frames"], strict=False):
+        scene = Scene(problem.objects, frozenset(task.atoms(step.state)), problem.goal)
+        drawn = "".join(data["elements"][each] for each in frame["picture"])
+        assert drawn == draw_scene(read_domain(task.problem.domain_pddl), scene)
+
+
+def test_costs_that_differ_by_rounding_keep_the_order_of_the_candidates():
+    assert rank_order([3.0, 2.0 + 1e-9, 1.0, math.inf, 2.0, math.inf]) == [2, 1, 4, 0, 3, 5]
 
 
 @pytest.mark.parametrize(
