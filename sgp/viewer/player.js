@@ -5,7 +5,7 @@
 const STEPS_PER_SECOND = 2; // at speed 1
 const SPEEDS = [0.25, 0.5, 1, 2, 4, 8];
 const ROWS = 60; // candidates shown before "show all"
-const ROWS_MOVING = 16; // of them, what fits into the table: the others follow when the user rests
+const ROWS_MOVING = 14; // of them, what fits into the table: the others follow when the user rests
 const SETTLE_AFTER = 200; // milliseconds of rest before the whole table is drawn
 const REPORT_AFTER = 400; // and before the host hears of a new step
 const SVG = "http://www.w3.org/2000/svg";
@@ -39,8 +39,8 @@ const KEYS = [
   ["?", "this help"],
 ];
 const LEGEND =
-  "visited: a state from before; alike: the model cannot tell it from one above; tied: the same least cost; " +
-  "rejected: the model rules it out.";
+  "over best: what it costs more than the cheapest; open: how many goals it leaves open; visited: a state from before; " +
+  "alike: the model cannot tell it from another one; tied: the same least cost; rejected: the model rules it out.";
 
 const STYLE = `
 .sgp { --paper: var(--st-background-color, light-dark(#ffffff, #14171c));
@@ -81,8 +81,8 @@ const STYLE = `
   font-size: 12px; box-shadow: 0 1px var(--rule); }
 .sgp th, .sgp td { padding: 2px 8px 2px 0; border: 0; vertical-align: top; }
 .sgp .number { text-align: right; white-space: nowrap; } .sgp td.marks { padding-right: 0; }
-.sgp th:nth-child(1) { width: 38px; } .sgp th:nth-child(3) { width: 66px; } .sgp th:nth-child(4) { width: 74px; }
-.sgp th:nth-child(5) { width: 84px; } .sgp th:nth-child(6) { width: 98px; }
+.sgp th:nth-child(1) { width: 36px; } .sgp th:nth-child(3) { width: 62px; } .sgp th:nth-child(4) { width: 68px; }
+.sgp th:nth-child(5) { width: 44px; } .sgp th:nth-child(6) { width: 88px; }
 .sgp tbody tr { cursor: pointer; } .sgp tbody tr:hover { background: var(--panel); }
 .sgp tr.chosen td { font-weight: 600; } .sgp tr.closed td { color: var(--faint); }
 .sgp tr.picked { background: var(--pick) !important; } .sgp code { font: 12.5px/1.4 ui-monospace, monospace;
@@ -216,7 +216,7 @@ export function mount(host, rollout, options = {}) {
           part("candidatesTitle", h("h3", {})),
           part("scroll", h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates" },
             h("table", {}, h("thead", {}, h("tr", {}, ...[["rank", 1], ["candidate"], ["cost", 1], ["over best", 1],
-              ["open goals", 1], ["marks"]].map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "" }, words)))),
+              ["open", 1], ["marks"]].map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "" }, words)))),
               part("rows", h("tbody"))))), // prettier-ignore
           part("more", button("", "Show every candidate", () => { all = true; render(); })), // prettier-ignore
         ),
@@ -224,7 +224,7 @@ export function mount(host, rollout, options = {}) {
       ),
     ),
     part("help", h("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys", onclick: help },
-      h("section", {}, h("h3", {}, "Keys"), h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])), h("h3", {}, "Marks"), h("p", {}, LEGEND),
+      h("section", {}, h("h3", {}, "Keys"), h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])), h("h3", {}, "The table"), h("p", {}, LEGEND),
         part("close", button("Close", "Close (Esc)", () => {}))))), // prettier-ignore
   );
   const rows = [...rollout.steps.map((step) => actions(step.candidates[step.chosen])), `${symbol} ${ending}`];
