@@ -25,15 +25,19 @@ _HOMES = {
     "sgp.domains": ("all_domains", "get_domain"),
     "sgp.errors": ("SgpError",),
     "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
-    "sgp.evaluation.tables": ("coverage_sheet", "measured", "published"),
+    "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "published"),
     "sgp.methods": ("all_methods", "get_method"),
     "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
     "sgp.planning.planner": ("Limit", "Planner"),
     "sgp.planning.policy": ("Node", "Policy", "Ranking"),
+    "sgp.planning.recorded": ("About", "Recorded", "read_recorded"),
     "sgp.planning.recording": ("read_rollouts", "write_rollouts"),
     "sgp.planning.rollout": ("Outcome", "Rollout"),
     "sgp.planning.task": ("Task",),
     "sgp.planning.validation": ("validate",),
+    "sgp.viewer.library": ("Library", "recorded_folder", "recorded_rollouts"),
+    "sgp.viewer.page": ("export_html", "html_page", "player_script"),
+    "sgp.viewer.playback": ("playback",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -262,17 +262,25 @@ def solve(
     seconds: Seconds = None,
     memory: Memory = None,
     horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) where left out.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page here that plays the rollout in a browser.")] = None,
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
+    from dataclasses import asdict
+
     from sgp import api
+    from sgp.datasets.runs import open_run
     from sgp.files import write_text
     from sgp.planning.pddl import Problem, format_plan
     from sgp.planning.recording import write_rollouts
     from sgp.planning.validation import confirm
+    from sgp.viewer.page import export_html
 
     found = api.solve(Problem.from_files(domain, problem), run, _limit(seconds, memory, horizon))
+    about = asdict(open_run(run).key)
     if rollout is not None:
-        write_rollouts(rollout, [found])
+        write_rollouts(rollout, [found], about)
+    if html is not None:
+        export_html(found, html, about)
     if not confirm(found):
         reason = f" ({found.reason})" if found.reason else ""
         typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)
@@ -281,6 +289,31 @@ def solve(
         write_text(plan, format_plan(found.plan))
     typer.echo(format_plan(found.plan), nl=False)
     typer.echo(f"solved in {len(found.plan)} actions, {found.seconds:.2f} s; VAL accepts the plan", err=True)
+
+
+@verb("record", "sgp record")
+def record(
+    out: Annotated[Path | None, typer.Option(help="Folder; data/recorded of the checkout where left out.")] = None,
+    suite: Suite = "state-centric",
+    jobs: Jobs = 0,
+) -> None:
+    """Make the recorded rollouts that the dashboard opens with, training what is missing."""
+    from sgp.record import record
+    from sgp.viewer.library import recorded_folder
+
+    for path in record(out or recorded_folder(), suite, jobs=_jobs(jobs)):
+        typer.echo(path)
+
+
+@verb("dashboard", "sgp dashboard --port 8501")
+def dashboard(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve at.")] = 8501,
+    no_browser: Annotated[bool, typer.Option("--no-browser", help="Open no browser; print the address.")] = False,
+) -> None:
+    """Serve the dashboard on this machine: step through recorded plans in the browser. Ctrl-C ends it."""
+    from sgp.viewer.dashboard import serve
+
+    serve(port, browser=not no_browser)
 
 
 @verb("validate", "sgp validate domain.pddl problem.pddl plan.txt")

@@ -18,7 +18,7 @@ from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table",
-         "diagnose", "grid", "report", "export", "ablate", "jackknife", "select"]  # fmt: skip
+         "diagnose", "grid", "report", "export", "ablate", "jackknife", "select", "record", "dashboard"]  # fmt: skip
 runner = CliRunner()
 
 
@@ -159,6 +159,16 @@ def test_wrong_words_are_answered_in_one_sentence(home, words, expected):
     assert (code, out) == (2, "")
     assert expected in err
     assert err.startswith("sgp: ")
+
+
+def test_solve_writes_a_page_that_names_the_model(blocks_run, files):
+    solve = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
+    assert call(*solve, "--html", files / "plan.html", "--rollout", files / "r.jsonl")[0] == 0
+    (recorded,) = sgp.read_recorded(files / "r.jsonl")
+    key = sgp.open_run(blocks_run).key
+    assert recorded.about.model == f"state-centric {key.variant} seed 13"
+    assert recorded.about.domain == "blocksworld"
+    assert (files / "plan.html").read_text() == sgp.html_page(sgp.playback(recorded))
 
 
 def test_validate_gives_vals_verdict(files):

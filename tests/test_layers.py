@@ -15,9 +15,9 @@ FLOORS = [
     {"planning"},
     {"encoders", "models", "domains"},
     {"training", "datasets"},
-    {"methods", "evaluation"},
+    {"methods", "evaluation", "viewer"},
     {"api"},
-    {"demo", "grid", "listing"},
+    {"demo", "grid", "listing", "record"},
     {"selection"},
     {"cli"},
 ]

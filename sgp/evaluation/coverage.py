@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgp.evaluation.scores import Score
 from sgp.planning.pddl import Problem, parse_plan
-from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome
-from sgp.planning.task import Task
 from sgp.planning.validation import confirm
+
+if TYPE_CHECKING:  # who reads scores needs no planning library
+    from sgp.planning.planner import Limit, Planner
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ def attempt(planner: Planner, problems: Sequence[Problem], limit: Limit) -> list
 
     Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
     """
+    from sgp.planning.task import Task
+
     attempts: dict[int, Attempt] = {}
     for place, rollout in planner.solve_each(map(Task, problems), limit):
         confirm(rollout)

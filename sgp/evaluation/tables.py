@@ -104,6 +104,11 @@ def select(scores: Iterable[Score], planner: Planner, domain: str, split: str) -
     ]
 
 
+def coverage_of(scores: Iterable[Score], method: str, variant: str, domain: str, suite: str, split: str) -> Cell | None:
+    """Our coverage of one variant on a whole split of a suite, over its seeds; None where it was not measured."""
+    return cell(select((each for each in scores if each.suite == suite), Planner("", method, variant), domain, split))
+
+
 def planners_of(scores: Iterable[Score]) -> list[Planner]:
     """The planners whose coverage was scored, in order."""
     return list(

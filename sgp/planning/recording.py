@@ -18,18 +18,18 @@ import numpy as np
 from sgp.errors import PlanError, StoreError
 from sgp.files import write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
+from sgp.planning.recorded import FORMAT, read_recorded
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.task import State, Successor, Task
 
-FORMAT = 1
+
+def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping[str, Any] | None = None) -> None:
+    """Writes rollouts to one JSONL file, whole; `about` says which model made them (`About`)."""
+    lines = (json.dumps(record, allow_nan=False) for rollout in rollouts for record in records(rollout, about))
+    write_text(path, "".join(f"{line}\n" for line in lines))
 
 
-def write_rollouts(path: Path | str, rollouts: Iterable[Rollout]) -> None:
-    """Writes rollouts to one JSONL file, whole."""
-    write_text(path, "".join(f"{json.dumps(record, allow_nan=False)}\n" for r in rollouts for record in records(r)))
-
-
-def records(rollout: Rollout) -> Iterator[dict[str, Any]]:
+def records(rollout: Rollout, about: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
     """The records of one rollout, as the file holds them."""
     task = rollout.task
     yield {
@@ -44,6 +44,7 @@ def records(rollout: Rollout) -> Iterator[dict[str, Any]]:
         "reason": rollout.reason,
         "seconds": rollout.seconds,
         "steps": len(rollout.steps),
+        "about": dict(about or {}),
     }
     for step in rollout.steps:
         yield {
@@ -77,31 +78,26 @@ def read_rollouts(path: Path | str) -> list[Rollout]:
     Raises StoreError for a file that was cut, is no record of rollouts, or whose atoms differ from those that its
     actions lead to.
     """
-    lines = iter(_lines(Path(path)))
     rollouts = []
-    for number, head in lines:
-        place = f"{path}, line {number}"
-        if head.get("record") != "rollout" or head.get("format") != FORMAT:
-            raise StoreError(f"{place}: expected a rollout of format {FORMAT}; record the rollout again")
+    for recorded in read_recorded(path):
+        head = recorded.head
         try:
             task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"]))
             steps = []
             state = task.init
             if _texts(task.atoms(state)) != head["initial"]:
-                raise StoreError(f"{place}: the initial atoms are not those of the problem; record the rollout again")
-            for read in range(head["steps"]):
-                line, record = next(lines, (number, {}))
-                if record.get("record") != "step":
-                    raise StoreError(
-                        f"{path} ends after {read} of {head['steps']} steps of {head['name']}: it was cut; "
-                        "record the rollout again"
-                    )
-                step = _step(task, state, record, f"{path}, line {line}")
+                raise StoreError(
+                    f"{recorded.place}: the initial atoms are not those of the problem; record the rollout again"
+                )
+            for number, record in enumerate(recorded.steps, start=recorded.line + 1):
+                step = _step(task, state, record, f"{path}, line {number}")
                 steps.append(step)
                 state = step.successor.state
             rollouts.append(Rollout(task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"]))
         except (KeyError, TypeError, ValueError, IndexError) as error:
-            raise StoreError(f"{place}: not a record of a rollout ({error!r}); record the rollout again") from error
+            raise StoreError(
+                f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
+            ) from error
     return rollouts
 
 
@@ -143,19 +139,6 @@ def _reach(
             except PlanError as error:
                 raise StoreError(f"{place}: {error}") from error
     return reached[actions] if actions else state
-
-
-def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise StoreError(f"{path} is missing; give a file that 'sgp solve --rollout' wrote") from error
-    for number, line in enumerate(text.splitlines(), start=1):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise StoreError(f"{path}, line {number}: cut or changed ({error}); record the rollout again") from error
-        yield number, record if isinstance(record, dict) else {}
 
 
 def _texts(atoms: Iterable[Any]) -> list[str]:

@@ -5,13 +5,15 @@ from __future__ import annotations
 import enum
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.pddl import Action
-from sgp.planning.task import State, Successor, Task
+
+if TYPE_CHECKING:  # scores name outcomes and recorded rollouts name marks; neither needs a planning library
+    from sgp.planning.task import State, Successor, Task
 
 
 class Outcome(enum.StrEnum):

@@ -1,0 +1,11 @@
+"""The dashboard: step through recorded plans and see why each action was taken. Start it with 'sgp dashboard'."""
+
+from pathlib import Path
+
+import streamlit as st
+
+PAGES = Path(__file__).parent / "pages"
+
+st.set_page_config(page_title="sgp", layout="wide")
+st.html("<style>.stMainBlockContainer { padding: 3.2rem 2.5rem 2rem; }</style>")
+st.navigation([st.Page(PAGES / "rollout.py", title="Rollout", default=True)]).run()

@@ -1,0 +1,92 @@
+"""Recorded rollouts as their files hold them, read without a planning library.
+
+`recording` writes the files and replays them; the viewer shows what is written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from sgp.errors import StoreError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class About:
+    """Which model made a rollout, on which problems; "" and None where the file does not say."""
+
+    method: str = ""
+    variant: str = ""
+    domain: str = ""
+    suite: str = ""
+    split: str = ""
+    seed: int | None = None
+
+    @property
+    def model(self) -> str:
+        """Method, variant and seed in words."""
+        seed = "" if self.seed is None else f"seed {self.seed}"
+        return " ".join(filter(None, (self.method, self.variant, seed))) or "a model that the file does not name"
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One rollout of a file: its head, on line `line` (from 1), and one record for every step."""
+
+    source: str
+    line: int
+    head: Mapping[str, Any]
+    steps: tuple[Mapping[str, Any], ...]
+
+    @property
+    def place(self) -> str:
+        """File and line, for messages."""
+        return f"{self.source}, line {self.line}"
+
+    @property
+    def about(self) -> About:
+        """Which model made it."""
+        found = self.head.get("about") or {}
+        return About(**{each.name: found[each.name] for each in fields(About) if each.name in found})
+
+
+def read_recorded(path: Path | str) -> list[Recorded]:
+    """The rollouts of a file. Raises StoreError for a file that was cut or is no record of rollouts."""
+    lines = iter(_lines(Path(path)))
+    found = []
+    for number, head in lines:
+        if head.get("record") != "rollout" or head.get("format") != FORMAT or not isinstance(head.get("steps"), int):
+            raise StoreError(f"{path}, line {number}: expected a rollout of format {FORMAT}; record the rollout again")
+        steps: list[dict[str, Any]] = []
+        for _ in range(head["steps"]):
+            _, record = next(lines, (number, {}))
+            if record.get("record") != "step":
+                raise StoreError(
+                    f"{path} ends after {len(steps)} of {head['steps']} steps of {head.get('name')}: it was cut; "
+                    "record the rollout again"
+                )
+            steps.append(record)
+        found.append(Recorded(str(path), number, head, tuple(steps)))
+    return found
+
+
+def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing; give a file that 'sgp solve --rollout' wrote") from error
+    except UnicodeDecodeError as error:
+        raise StoreError(
+            f"{path} is no text (byte {error.start}); give a file that 'sgp solve --rollout' wrote"
+        ) from error
+    for number, line in enumerate(text.splitlines(), start=1):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise StoreError(f"{path}, line {number}: cut or changed ({error}); record the rollout again") from error
+        yield number, record if isinstance(record, dict) else {}

@@ -1,0 +1,185 @@
+"""A recorded rollout as the player's data: drawings, candidates in rank order, and what each step changes."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from hashlib import sha256
+from typing import Any
+
+from sgp.domains import draw_goal, draw_scene
+from sgp.errors import StoreError
+from sgp.planning.domain import Scene
+from sgp.planning.pddl import Atom, Literal, parse_plan, read_domain, read_problem
+from sgp.planning.recorded import Recorded
+
+_EQUAL = 1e-6  # the planner's tolerance for ties, relative and absolute
+_BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
+_SHUT = frozenset({"visited", "collapsed", "rejected"})  # marks of candidates that were not open to choice
+
+
+def playback(recorded: Recorded) -> dict[str, Any]:
+    """What `player.js` plays, as JSON holds it.
+
+    Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions and the elements of the
+    drawings stand once, in lists, and are named by their places there: most of a drawing is that of the step before.
+    Raises StoreError for a record that is damaged, and PddlError for PDDL that cannot be read.
+    """
+    try:
+        return _playback(recorded)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise StoreError(
+            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
+        ) from error
+
+
+def _playback(recorded: Recorded) -> dict[str, Any]:
+    head, about = recorded.head, recorded.about
+    text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
+    problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
+    objects = (*problem.objects, *text.constants)
+    atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
+    state = frozenset(map(_atom, head["initial"]))
+    frames, steps, length = [], [], 0
+
+    fluents = text.fluent_predicates
+    wanted = {literal.atom: literal.positive for literal in problem.goal}
+
+    def cut(drawing: str) -> list[int]:
+        return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
+
+    def frame() -> dict[str, Any]:
+        return {
+            "picture": cut(draw_scene(text, Scene(objects, state, problem.goal))),
+            "open": open_goals(problem.goal, state),
+            "atoms": sum(atom.predicate in fluents for atom in state),
+        }
+
+    goal = cut(draw_goal(text, Scene(objects, state, problem.goal)))
+    for record in recorded.steps:
+        frames.append(frame())
+        chosen = record["candidates"][record["chosen"]]
+        order = rank_order([_cost(candidate) for candidate in record["candidates"]])
+        best = _cost(record["candidates"][order[0]])
+        still_open = frames[-1]["open"]
+        steps.append(
+            {
+                "chosen": order.index(record["chosen"]),
+                "tie": _is_tie(record["candidates"]),
+                "candidates": [
+                    {
+                        "rank": rank,
+                        "actions": [actions[action] for action in candidate["actions"]],
+                        "cost": candidate["cost"],
+                        "gap": None if candidate["cost"] is None else _gap(candidate["cost"], best),
+                        "marks": candidate["marks"],
+                        "add": [atoms[atom] for atom in candidate["add"]],
+                        "delete": [atoms[atom] for atom in candidate["delete"]],
+                        "open": still_open + opened(wanted, candidate),
+                    }
+                    for rank, candidate in enumerate((record["candidates"][index] for index in order), start=1)
+                ],
+            }
+        )
+        state = _after(state, chosen)
+        length += len(chosen["actions"])
+    frames.append(frame())
+    return {
+        "id": sha256(f"{head['sha256']} {about} {head['outcome']} {length}".encode()).hexdigest()[:16],
+        "problem": head["name"],
+        "domain": about.domain or text.name,
+        "split": about.split,
+        "model": about.model,
+        "outcome": head["outcome"],
+        "reason": head["reason"],
+        "seconds": head["seconds"],
+        "length": length,
+        "goals": len(problem.goal),
+        "initial": [atoms[atom] for atom in head["initial"]],
+        "atoms": list(atoms),
+        "actions": list(actions),
+        "elements": list(elements),
+        "goal": goal,
+        "frames": frames,
+        "steps": steps,
+        "plateau": plateau([each["open"] for each in frames]),
+    }
+
+
+@dataclass
+class _Numbered:
+    """Texts, each once, numbered in the order in which they are first asked for."""
+
+    places: dict[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, text: str) -> int:
+        return self.places.setdefault(text, len(self.places))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+
+def rank_order(costs: Sequence[float]) -> list[int]:
+    """Places of the candidates, cheapest first; costs that the planner takes for equal keep the candidates' order."""
+    places = sorted(range(len(costs)), key=lambda place: (costs[place], place))
+    ranked: list[int] = []
+    while places:
+        equal = [place for place in places if _gap(costs[place], costs[places[0]]) == 0]
+        ranked += sorted(equal)
+        places = places[len(equal) :]
+    return ranked
+
+
+def _gap(cost: float, best: float) -> float:
+    """How much more a candidate costs, 0 where the planner takes the costs for equal."""
+    if math.isinf(best) or cost - best <= max(_EQUAL, _EQUAL * abs(best)):
+        return 0.0
+    return cost - best
+
+
+def open_goals(goal: Iterable[Literal], state: frozenset[Atom]) -> int:
+    """How many literals of the goal do not hold."""
+    return sum((literal.atom in state) != literal.positive for literal in goal)
+
+
+def opened(wanted: Mapping[Atom, bool], candidate: Mapping[str, Any]) -> int:
+    """How many goal literals (atoms with their signs) a candidate opens, less those that it satisfies."""
+    made_true = [wanted[atom] for atom in map(_atom, candidate["add"]) if atom in wanted]
+    made_false = [not wanted[atom] for atom in map(_atom, candidate["delete"]) if atom in wanted]
+    return sum(-1 if satisfies else 1 for satisfies in made_true + made_false)
+
+
+def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
+    """The longest stretch of frames (first, last) without a new least number of open goals; the first of several.
+
+    None where every step reaches a new least number.
+    """
+    longest, start, least = (0, 0), 0, math.inf
+    for place, count in enumerate(open_counts):
+        if count < least:
+            start, least = place, count
+        elif place - start > longest[1] - longest[0]:
+            longest = (start, place)
+    return longest if longest[1] > longest[0] else None
+
+
+def _is_tie(candidates: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether candidates of equal cost were open that the model could tell apart, so that their order decided."""
+    return sum("tied" in each["marks"] and _SHUT.isdisjoint(each["marks"]) for each in candidates) > 1
+
+
+def _cost(candidate: Mapping[str, Any]) -> float:
+    return math.inf if candidate["cost"] is None else float(candidate["cost"])
+
+
+@lru_cache(maxsize=1 << 16)
+def _atom(line: str) -> Atom:
+    (action,) = parse_plan(line, "atom")
+    return Atom(action.name, action.objects)
+
+
+def _after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
+    return state.difference(map(_atom, candidate["delete"])).union(map(_atom, candidate["add"]))

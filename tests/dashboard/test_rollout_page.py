@@ -1,0 +1,131 @@
+"""The page's logic without a browser: choices, address, coverage, and what it says when something is missing."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import sgp
+
+DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder of recorded rollouts in place of the package's."""
+    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    return tmp_path
+
+
+def page(**address):
+    app = AppTest.from_file(str(DASHBOARD / "app.py"), default_timeout=30)
+    for name, value in address.items():
+        app.query_params[name] = value
+    return app.run()
+
+
+def address(app):
+    """The address's parameters; some versions of Streamlit give lists."""
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+
+
+def words(app):
+    return " ".join(each.value for each in (*app.caption, *app.markdown))
+
+
+def choice(app, label):
+    (found,) = [each for each in app.selectbox if each.label == label]
+    return found
+
+
+def test_it_opens_with_a_rollout_and_its_coverage():
+    app = page()
+    assert not app.exception
+    assert not app.error
+    first = sgp.recorded_rollouts().rollouts[0]
+    assert choice(app, "Domain").value == first.about.domain
+    assert address(app)["problem"] == first.head["name"]
+    about = first.about
+    cell = sgp.coverage_of(sgp.measured(), about.method, about.variant, about.domain, "state-centric", "extrapolation")
+    low, high = cell.interval
+    assert f"**{cell.value:.2f}** (95 % interval {low:.2f} to {high:.2f}, n = {cell.count}" in words(app)
+
+
+def test_every_recorded_rollout_can_be_reached_by_its_address():
+    for recorded in sgp.recorded_rollouts().rollouts:
+        model = f"{recorded.about.model} ({recorded.head['outcome']})"
+        app = page(domain=recorded.about.domain, problem=recorded.head["name"], model=model, step="3")
+        assert not app.exception
+        assert [each.value for each in app.selectbox] == [recorded.about.domain, model, recorded.head["name"]]
+        assert address(app)["step"] == "3"
+
+
+def test_another_domain_begins_at_the_first_step():
+    app = page(domain="blocksworld", step="5")
+    choice(app, "Domain").select("visitall").run()
+    assert address(app)["domain"] == "visitall"
+    assert "step" not in address(app)
+    assert "on visitall" in words(app)
+
+
+def test_an_address_that_names_nothing_opens_the_first_rollout():
+    app = page(domain="<script>", problem="nothing", step="-1e9")
+    assert not app.exception
+    assert choice(app, "Domain").value == sgp.recorded_rollouts().rollouts[0].about.domain
+
+
+def test_without_recorded_rollouts_it_says_how_to_make_them(folder):
+    app = page()
+    assert [each.value for each in app.info] == ["There are no recorded rollouts yet; make some with `sgp record`."]
+    assert not app.selectbox
+
+
+def test_a_damaged_file_is_one_sentence_and_hides_no_other(folder):
+    good = sorted((DASHBOARD.parent / "data" / "recorded").glob("gripper*.jsonl"))[0]
+    shutil.copy(good, folder / "b.jsonl")
+    (folder / "a.jsonl").write_text(good.read_text()[:-100])
+    app = page()
+    (warning,) = app.warning
+    assert "a.jsonl" in warning.value
+    assert len(warning.value.splitlines()) == 1
+    assert choice(app, "Domain").value == "gripper"
+
+
+def test_a_file_that_is_json_but_no_rollout_inside_is_one_sentence(folder):
+    good = sorted((DASHBOARD.parent / "data" / "recorded").glob("gripper*.jsonl"))[0]
+    (folder / "a.jsonl").write_text(good.read_text().replace('"candidates"', '"others"'))
+    app = page()
+    assert not app.exception
+    (error,) = app.error
+    assert "not a record of a rollout" in error.value
+
+
+def test_it_imports_no_planning_or_learning_library():
+    code = f"""
+import sys
+from streamlit.testing.v1 import AppTest
+app = AppTest.from_file({str(DASHBOARD / "app.py")!r}, default_timeout=30).run()
+assert not app.exception and not app.error and app.selectbox
+print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba") if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_nothing_leaves_the_machine_and_no_traceback_reaches_a_user():
+    config = tomllib.loads((DASHBOARD / ".streamlit" / "config.toml").read_text())
+    assert config["browser"]["gatherUsageStats"] is False
+    assert config["client"]["showErrorDetails"] == "none"
+    assert config["server"]["address"] == "localhost"
+
+
+def test_pages_use_the_facade_alone():
+    for file in DASHBOARD.rglob("*.py"):
+        assert "from sgp" not in file.read_text(), file
+        assert "import sgp." not in file.read_text(), file

@@ -1,0 +1,81 @@
+"""Recorded rollouts to show: real ones, and one whose names would be markup if anything took them for it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.recorded import Recorded, read_recorded
+from sgp.planning.recording import records
+from tests.planning.test_planner import by_name
+
+IMAGE = "<img/src=x/onerror=window.harmed=1>"
+SCRIPT = "</script><script>window.harmed=1</script><!--"
+QUOTE = "\"'&b>"
+HOSTILE_DOMAIN = f"""(define (domain {SCRIPT}) (:predicates (at ?x) ({IMAGE} ?x))
+  (:action {IMAGE} :parameters (?x ?y) :precondition (at ?x) :effect (and (at ?y) ({IMAGE} ?y) (not (at ?x)))))"""
+HOSTILE_PROBLEM = f"""(define (problem {SCRIPT}) (:domain {SCRIPT}) (:objects {IMAGE} {SCRIPT} {QUOTE})
+  (:init (at {QUOTE})) (:goal (and (at {SCRIPT}) (not (at {QUOTE})))))"""
+
+
+def as_recorded(rollout, **about):
+    head, *steps = json.loads(json.dumps(list(records(rollout, about))))
+    return Recorded("test", 1, head, tuple(steps))
+
+
+@pytest.fixture
+def solved(three_blocks):
+    """Six steps; at the start several candidates are tied."""
+    return Planner(by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2), width=50).solve(three_blocks)
+
+
+@pytest.fixture
+def unsolved(three_blocks):
+    return Planner(by_name(pick_up=0.1, stack=0.4, unstack=0.2, put_down=0.3)).solve(three_blocks, Limit(actions=5))
+
+
+def candidate(end, cost, *marks):
+    here = QUOTE
+    return {
+        "actions": [f"({IMAGE} {here} {end})"],
+        "parent": None,
+        "add": [f"({IMAGE} {end})", f"(at {end})"],
+        "delete": [f"(at {here})"],
+        "cost": cost,
+        "key": None,
+        "marks": list(marks),
+    }
+
+
+HOSTILE = [
+    {
+        "record": "rollout",
+        "format": 1,
+        "name": SCRIPT,
+        "sha256": "0",
+        "domain_pddl": HOSTILE_DOMAIN,
+        "problem_pddl": HOSTILE_PROBLEM,
+        "initial": [f"(at {QUOTE})"],
+        "outcome": "solved",
+        "reason": IMAGE,
+        "seconds": 0.5,
+        "steps": 1,
+        "about": {"method": IMAGE, "variant": SCRIPT, "domain": IMAGE, "suite": "s", "split": QUOTE, "seed": 1},
+    },
+    {
+        "record": "step",
+        "chosen": 1,
+        "candidates": [candidate(IMAGE, None, "rejected"), candidate(SCRIPT, -0.5, "chosen", "goal")],
+        "note": {},
+    },
+]
+
+
+@pytest.fixture
+def hostile(tmp_path):
+    """A file with one step whose names are markup."""
+    file = tmp_path / "hostile.jsonl"
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in HOSTILE))
+    return read_recorded(file)[0]

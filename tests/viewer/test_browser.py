@@ -1,0 +1,254 @@
+"""The player in a real browser: keys, play, scrub, plan rows, hostile names; the page and the Streamlit host."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+import sgp
+from sgp.viewer.dashboard import command
+from tests.viewer.conftest import IMAGE, SCRIPT
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is missing; install the extra 'dev'")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install Debian's 'chromium'")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Opens a rollout's exported page; what it asked for, logged and raised is in the lists of the result."""
+    contexts = []
+
+    def open_(rollout, hash_="", **options):
+        file = tmp_path / "page.html"
+        sgp.export_html(rollout, file)
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.asked, page.wrong = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.on("console", lambda message: page.wrong.append(message.text))
+        page.goto(f"file://{file}{hash_}")
+        page.wait_for_selector(".sgp[data-step]")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+def recorded(domain, model, solved=True):
+    return next(
+        each
+        for each in sgp.recorded_rollouts().rollouts
+        if (each.about.domain, each.about.method, each.head["outcome"] == "solved") == (domain, model, solved)
+    )
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    return recorded("blocksworld", "state-centric", solved=False)
+
+
+def expect_step(page, place, seconds=10):
+    page.wait_for_selector(f'.sgp[data-step="{place}"]', timeout=1000 * seconds)
+
+
+def expect_playing_beyond(page, places):
+    """Waits for a step that is none of these; one that is played is too short to be waited for."""
+    others = "".join(f':not([data-step="{place}"])' for place in places)
+    page.wait_for_selector(f'.sgp[data-playing="yes"]{others}', timeout=10_000)
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def test_keys_step_through_the_whole_rollout_and_lose_none(open_page, blocks):
+    page, last = open_page(blocks), len(blocks.steps)
+    assert last >= 90
+    for _ in range(60):
+        page.keyboard.down("ArrowRight")  # held: the same key again without going up
+    expect_step(page, 60)
+    page.keyboard.up("ArrowRight")
+    press(page, "j", "ArrowLeft", "k")
+    expect_step(page, 59)
+    press(page, "End", "ArrowRight")
+    expect_step(page, last)
+    assert page.locator(".place").inner_text() == "end"
+    press(page, "Home", "ArrowLeft")
+    expect_step(page, 0)
+    assert not page.wrong
+    assert [url.split(":")[0] for url in page.asked] == ["file"]
+
+
+def test_the_step_stands_in_the_address_and_comes_from_it(open_page, blocks):
+    page = open_page(blocks, "#step=12")
+    expect_step(page, 11)
+    press(page, "k")
+    page.wait_for_url("**#step=13")
+    assert open_page(blocks, "#step=nonsense").locator('.sgp[data-step="0"]').count() == 1
+
+
+def test_play_pause_and_speed(open_page, blocks):
+    page = open_page(blocks)
+    page.select_option(".controls select", "8")
+    page.locator(".sgp").focus()
+    press(page, "Space")
+    expect_playing_beyond(page, range(5))
+    press(page, "Space")
+    page.wait_for_selector('.sgp[data-playing="no"]')
+    stopped = page.locator(".sgp").get_attribute("data-step")
+    page.wait_for_timeout(300)
+    assert page.locator(".sgp").get_attribute("data-step") == stopped
+    press(page, "End", "ArrowLeft", "Space")
+    expect_step(page, len(blocks.steps))
+    page.wait_for_selector('.sgp[data-playing="no"]')
+    press(page, "Space")  # at the end, play begins again
+    expect_playing_beyond(page, [0, len(blocks.steps)])
+
+
+def test_scrub_plan_rows_and_curves(open_page, blocks):
+    page = open_page(blocks)
+    page.locator("input[type=range]").fill("30")
+    expect_step(page, 30)
+    page.locator("input[type=range]").focus()
+    press(page, "ArrowRight")
+    expect_step(page, 31)
+    page.locator(".plan button").nth(50).click()
+    expect_step(page, 50)
+    assert page.locator(".plan [aria-current=step]").inner_text().split()[0] == "51"
+    box = page.locator(".curves svg").bounding_box()
+    page.mouse.click(box["x"] + box["width"] - 2, box["y"] + 20)
+    expect_step(page, len(blocks.steps))
+
+
+def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
+    page = open_page(blocks)
+    shown = sgp.playback(blocks)
+    step = shown["steps"][0]
+    other = 1 if step["chosen"] == 0 else 0
+    press(page, str(other + 1))
+    page.wait_for_selector("tr.picked")
+    candidate = step["candidates"][other]
+    assert page.locator("tr.picked td").first.inner_text() == str(candidate["rank"])
+    added = page.locator(".change > div").first.locator("code").all_inner_texts()
+    assert added == [shown["atoms"][each] for each in candidate["add"]]
+    assert "Picked" in page.locator(".why").inner_text()
+    press(page, "Escape")
+    page.wait_for_selector("tr.picked", state="detached")
+    assert "Chosen" in page.locator(".why").inner_text()
+    page.locator(".scroll").first.focus()
+    press(page, "ArrowDown")
+    assert page.locator("tr.picked td").first.inner_text() == str(step["chosen"] + 2)
+
+
+def test_ties_plateau_and_help(open_page, solved):
+    page = open_page(solved)
+    data = sgp.playback(sgp.read_recorded(_written(solved, page))[0])
+    ties = [place for place, step in enumerate(data["steps"]) if step["tie"]]
+    press(page, "End", "t")
+    expect_step(page, ties[0])
+    for place in ties[1:]:
+        press(page, "t")
+        expect_step(page, place)
+    press(page, "End", "p")
+    expect_step(page, data["plateau"][0])
+    press(page, "?")
+    assert page.locator(".help").is_visible()
+    assert "Space" in page.locator(".help").inner_text()
+    press(page, "Escape")
+    assert not page.locator(".help").is_visible()
+
+
+def _written(rollout, page):
+    file = Path(page.url.removeprefix("file://").split("#")[0]).with_suffix(".jsonl")
+    sgp.write_rollouts(file, [rollout])
+    return file
+
+
+def test_marks_are_symbols_with_words(open_page, hostile, solved):
+    assert open_page(hostile).locator("tr.chosen .badge").all_inner_texts() == ["✔ chosen", "★ goal"]
+    words = open_page(solved).locator("tbody").inner_text()
+    assert "= tied" in words
+
+
+def test_hostile_names_are_shown_as_words_and_do_nothing(open_page, hostile):
+    page = open_page(hostile)
+    press(page, "2", "k", "Home", "?")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.harmed") is None
+    assert page.locator("img, .sgp script").count() == 0
+    assert page.locator("header b").inner_text() == SCRIPT
+    assert IMAGE in page.locator("tbody").inner_text()
+    assert IMAGE in page.locator("header").inner_text()
+    assert not page.wrong
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark_follow_the_system(open_page, hostile, scheme):
+    page = open_page(hostile, color_scheme=scheme)
+    background = page.evaluate("getComputedStyle(document.querySelector('.sgp')).backgroundColor")
+    red = int(background.removeprefix("rgb(").split(",")[0])
+    assert (red > 200) == (scheme == "light")
+
+
+def test_a_narrow_window_needs_no_sideways_scrolling(open_page, blocks):
+    page = open_page(blocks, viewport={"width": 420, "height": 800})
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A dashboard that serves."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
+    for _ in range(120):
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
+            break
+        time.sleep(0.25)
+    yield f"http://localhost:{port}"
+    server.terminate()
+    server.wait()
+
+
+def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, address):
+    page = browser.new_page(viewport={"width": 1300, "height": 900})
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{address}/?domain=gripper&step=4")
+    expect_step(page, 3, seconds=60)
+    for _ in range(10):
+        press(page, "ArrowRight")
+    expect_step(page, 13)
+    page.wait_for_url("**step=14*")
+    press(page, "k")  # the player is the same one after the page ran again
+    expect_step(page, 14)
+    page.wait_for_url("**step=15*")
+    page.reload()
+    expect_step(page, 14, seconds=60)
+    assert page.locator("header span").first.inner_text().startswith("gripper")
+    assert all(url.startswith((address, "data:", "blob:")) for url in asked), asked
+    page.close()
