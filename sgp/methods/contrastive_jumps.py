@@ -53,7 +53,7 @@ class ContrastiveJumpsConfig:
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
     delta: Delta = "constant"  # one vector for all states, or one that moves with the share of the goal that is reached
-    beam: int = 1  # nodes kept at each decision
+    beam: int = 3  # nodes kept at each decision
     revisits: bool = False  # visited states stay candidates
 
     def __post_init__(self) -> None:
@@ -111,7 +111,7 @@ class ContrastiveJumps:
         {"embedding.counted": "true"},
         {"revisits": "true"},
         {"delta": "progress"},
-        {"beam": "3"},
+        {"beam": "1"},
         {"loss.alpha": "0.1"},
         {"loss.alpha": "1.0"},
         {"loss.l2": "0.02"},

@@ -31,7 +31,7 @@ Source = Literal["experts", "optimal", "visited", "joined"]
 class LabelConfig:
     """Which labels are made. Problems whose state space is too large for `optimal` keep their experts' labels."""
 
-    source: Source = "experts"  # trajectories; all optimal choices; also from states that the policy visits; all three
+    source: Source = "optimal"  # trajectories; all optimal choices; also from states that the policy visits; all three
     space: int = 20_000  # most states of a state space that is expanded
     states: int = 3000  # random states of all state spaces together, beside those of the experts' trajectories
     visits: int = 100  # states that the policy visits on all problems together, each problem at least one

@@ -79,7 +79,7 @@ class StateCentricConfig:
     boosting: BoostingConfig = field(default_factory=BoostingConfig)
     lstm: LSTMConfig = field(default_factory=LSTMConfig)
     contrastive: ContrastiveConfig = field(default_factory=ContrastiveConfig)  # how the linear model is fitted
-    labels: LabelConfig = field(default_factory=LabelConfig)  # what the linear model is fitted to
+    labels: LabelConfig = field(default_factory=lambda: LabelConfig("experts"))  # what the linear model is fitted to
     candidates: Candidates = "one-step"  # the paper's successors, or jumps
     enough: int = 128  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
     beam: int = 3  # nodes kept at each step (state-centric, Table 7)
