@@ -56,18 +56,19 @@ def select(
     seed: int = SEEDS[0],
     jobs: int = 1,
 ) -> tuple[list[Trial], Mapping[str, str]]:
-    """Trials of every value of each setting, the others as chosen so far, and the settings chosen.
+    """Trials of every value of each setting, the others as chosen so far or as first listed, and the settings chosen.
 
     Runs are trained on `suite` and tried on all problems of `validation`. The value of the highest coverage is chosen;
-    of several with the same, the one of the highest quality; the method's own default where nothing is better. Trials
-    that were made are kept, so that an interrupted selection goes on.
+    of several with the same, the one of the highest quality, or the first. Trials that were made are kept, so that an
+    interrupted selection goes on.
     """
     learner = get_method(method)
     variant = next(iter(learner.variants))
-    chosen: dict[str, str] = {}
+    open_choices = choices(method, settings)
+    chosen = {setting: values[0] for setting, values in open_choices.items()}
     made: dict[object, Results] = {}  # by configuration: the default under another name is not tried again
     order: list[tuple[str, str, object]] = []
-    for setting, values in choices(method, settings).items():
+    for setting, values in open_choices.items():
         tried = []
         for value in values:
             overrides = {**chosen, setting: value}
