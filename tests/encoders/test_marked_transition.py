@@ -245,9 +245,10 @@ def test_a_goal_atom_that_is_reached_is_seen(two_blocks):
     assert set(one) == set(two)  # the tasks are the same up to renaming
 
 
-def test_counted_features_are_the_present_ones_as_often_as_they_occur(three_blocks):
-    choice = Lookahead()(three_blocks, three_blocks.init)
-    transitions_ = [(three_blocks, three_blocks.init, choice)]
+def test_counted_features_are_the_present_ones_as_often_as_they_occur():
+    task = Task(SUITE.problems("gripper", "train")[-1])
+    choice = Lookahead()(task, task.init)
+    transitions_ = [(task, task.init, choice)]
     _, (present,) = MarkedTransitionEncoder.fit(MarkedConfig(), transitions_)
     encoder, (counted,) = MarkedTransitionEncoder.fit(MarkedConfig(counted=True), transitions_)
     dense = np.zeros((len(choice), encoder.dimension))
