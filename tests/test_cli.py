@@ -224,7 +224,7 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     assert code == 0
     scores, attempts = out.split()
     code, out, _ = call("table", "1", "--scores", scores)
-    assert "contrastive_jumps one-step x1" in out
+    assert "contrastive_jumps one-step x3" in out
     assert "fast-downward lama-first x1" in out
     code, out, _ = call("report", "--scores", scores, "--attempts", attempts, "--out", tmp_path / "report")
     assert (code, out.strip()) == (0, str(tmp_path / "report" / "report.html"))
