@@ -44,5 +44,5 @@ def test_the_best_by_coverage_then_by_plan_length_is_chosen(home, tmp_path):
 def test_what_cannot_be_chosen_is_named():
     with pytest.raises(InputError, match="method zero-change names no settings to choose; expected one of contrastive"):
         choices("zero-change")
-    with pytest.raises(InputError, match="does not choose setting 'colour'; expected one of labels"):
+    with pytest.raises(InputError, match="does not choose setting 'colour'; expected one of candidates"):
         choices("contrastive_jumps", ["colour"])
