@@ -20,7 +20,8 @@ from wlplan.feature_generator import load_feature_generator
 from wlplan.planning import Atom, Predicate, State, parse_problem
 
 from sgp.planning.pddl import Action, Problem, read_domain, read_problem
-from sgp.planning.planner import TIE_ABSOLUTE, TIE_RELATIVE, horizon
+from sgp.planning.planner import horizon
+from sgp.planning.rollout import TIE_ABSOLUTE, TIE_RELATIVE
 from sgp.planning.silence import native_output_silenced
 
 

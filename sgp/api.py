@@ -101,7 +101,12 @@ def load_planner(folder: str) -> Planner:
 def _load_planner(folder: str, sha256: str) -> Planner:
     """Kept for as long as the folder holds the run of this hash."""
     run = open_run(folder)
-    return get_method(run.key.method).load(run)
+    try:
+        return get_method(run.key.method).load(run)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another version's fields
+        raise StoreError(
+            f"{folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"
+        ) from error
 
 
 def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT) -> Rollout:
@@ -168,12 +173,11 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
     where the run does not load here.
     """
     with unpacked_run(Path(file)) as run:
-        method = get_method(run.key.method)
         try:
-            method.load(run)
+            get_method(run.key.method).load(run)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
-                f"{file} holds a record that {method.key} cannot load ({error!r}); export it again"
+                f"{file} holds a record that {run.key.method} cannot load ({error!r}); export it again"
             ) from error
         return place_run(run, replace)
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from sgp.evaluation.coverage import Subject
 from sgp.evaluation.scores import Score
 from sgp.evaluation.sheets import Sheet
-from sgp.planning.planner import TIE_ABSOLUTE, TIE_RELATIVE, Planner
+from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Ranking
+from sgp.planning.rollout import tie_margin
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory
 
@@ -119,7 +120,7 @@ def _decision(node: Node, choice: Sequence[Successor], ranking: Ranking, expert:
     for key, cost in zip(keys, ranking.costs.tolist(), strict=True):
         cheapest[key] = min(cost, cheapest.get(key, np.inf))
     costs, own = np.array(list(cheapest.values())), cheapest[keys[expert]]
-    margin = max(TIE_RELATIVE * abs(own), TIE_ABSOLUTE) if np.isfinite(own) else 0.0
+    margin = tie_margin(own) if np.isfinite(own) else 0.0
     better = int((costs < own - margin).sum())
     tied = int((costs <= own + margin).sum()) - better
     return Decision(

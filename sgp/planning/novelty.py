@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
-from sgp.planning.operators import Ints, Lists, Operators, applicable, apply, has, longer, possible, taller
+from sgp.compilation import compiled, longer
+from sgp.planning.operators import Ints, Lists, Operators, applicable, apply, has, possible, taller
 
 
 @compiled

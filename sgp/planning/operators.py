@@ -117,14 +117,6 @@ def apply(state: Words, operators: Operators, action: int) -> None:
 
 
 @compiled
-def longer(values: Ints) -> Ints:
-    """A copy with room for twice as many values."""
-    grown = np.zeros(2 * len(values), np.int32)
-    grown[: len(values)] = values
-    return grown
-
-
-@compiled
 def taller(table: Words) -> Words:
     """A copy [2n, w] with room for twice as many states [n, w]."""
     grown = np.zeros((2 * len(table), table.shape[1]), np.uint64)

@@ -15,13 +15,11 @@ from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
-from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step, tie_margin
 from sgp.planning.task import State, Successor, Task
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
-TIE_RELATIVE = 1e-6  # torch's last bits depend on the size of the batch (2e-8)
-TIE_ABSOLUTE = 1e-9  # for costs around zero
 
 # As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED = map(np.uint8, Mark)
@@ -56,7 +54,7 @@ class Planner:
 
     At each decision all candidates of the beam's nodes are pooled. States that were in the beam before are masked
     (one visited set for the whole beam, the initial state in it); of several candidates with one key the cheapest,
-    or first among tied, stays. Costs within `TIE_RELATIVE` are tied and go to the first: nodes in the beam's order,
+    or first among tied, stays. Costs within `tie_margin` are tied and go to the first: nodes in the beam's order,
     candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
     search.
     """
@@ -319,7 +317,7 @@ def _checked(ranking: Ranking, count: int) -> NDArray[np.float64]:
 
 
 def _tie_bound(cost: float) -> float:
-    return float(cost) + max(TIE_RELATIVE * abs(float(cost)), TIE_ABSOLUTE) if math.isfinite(cost) else -math.inf
+    return float(cost) + tie_margin(float(cost)) if math.isfinite(cost) else -math.inf
 
 
 def _enforce(limit: Limit, searches: Sequence[_Search]) -> None:

@@ -16,6 +16,15 @@ if TYPE_CHECKING:  # scores name outcomes and recorded rollouts name marks; neit
     from sgp.planning.task import State, Successor, Task
 
 
+TIE_RELATIVE = 1e-6  # torch's last bits depend on the size of the batch (2e-8)
+TIE_ABSOLUTE = 1e-9  # for costs around zero
+
+
+def tie_margin(cost: float) -> float:
+    """How far from a finite cost others may be and count as equal to it."""
+    return max(TIE_RELATIVE * abs(cost), TIE_ABSOLUTE)
+
+
 class Outcome(enum.StrEnum):
     """How an attempt to solve a problem ended. A crash is never an outcome."""
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
+from sgp.compilation import compiled, longer
 from sgp.planning.ground_model import ground_model
-from sgp.planning.operators import Ints, Operators, Words, applicable, apply, has, longer, possible, taller
+from sgp.planning.operators import Ints, Operators, Words, applicable, apply, has, possible, taller
 from sgp.planning.task import State, Task
 
 

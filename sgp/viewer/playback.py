@@ -15,8 +15,8 @@ from sgp.errors import StoreError
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, parse_plan, read_domain, read_problem
 from sgp.planning.recorded import Recorded
+from sgp.planning.rollout import tie_margin
 
-_EQUAL = 1e-6  # the planner's tolerance for ties, relative and absolute
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
 _SHUT = frozenset({"visited", "collapsed", "rejected"})  # marks of candidates that were not open to choice
 
@@ -40,7 +40,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     head, about = recorded.head, recorded.about
     text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
     problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
-    objects = (*problem.objects, *text.constants)
+    objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
     state = frozenset(map(_atom, head["initial"]))
     frames, steps, length = [], [], 0
@@ -135,7 +135,7 @@ def rank_order(costs: Sequence[float]) -> list[int]:
 
 def _gap(cost: float, best: float) -> float:
     """How much more a candidate costs, 0 where the planner takes the costs for equal."""
-    if math.isinf(best) or cost - best <= max(_EQUAL, _EQUAL * abs(best)):
+    if math.isinf(best) or cost - best <= tie_margin(best):
         return 0.0
     return cost - best
 

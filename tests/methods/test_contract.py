@@ -192,7 +192,7 @@ def test_variants_and_settings_are_checked():
     for overrides, words in (
         ({"boosting.rounds": "many"}, "setting boosting.rounds is 'many'|expected int|is 'many'; expected int"),
         ({"boosting.trees": "7"}, "unknown setting 'trees'; expected one of depth, learning_rate, patience, rounds"),
-        ({"colour": "red"}, "unknown setting 'colour'; expected one of beam, boosting, encoder, lstm, mode, model, st"),
+        ({"colour": "red"}, "unknown setting 'colour'; expected one of beam, boosting, candidates, contr"),
         ({"mode": "sideways"}, "mode is 'sideways'; expected one of state, delta"),
         ({"beam": "0"}, "beam is 0; expected at least 1"),
         ({"beam.x": "1"}, "setting 'beam.x' is wrong at 'beam', which has no further field"),

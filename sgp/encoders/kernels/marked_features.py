@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
+from sgp.compilation import compiled, longer
 from sgp.encoders.kernels.marked_graph import (
     ATOM,
     COLOUR,
@@ -21,7 +21,6 @@ from sgp.encoders.kernels.marked_graph import (
     Hashes,
     Ints,
     MarkedLayout,
-    grown,
     incidence,
     marked,
     number,
@@ -139,7 +138,7 @@ def transition_features(
             reached_atoms[atoms_reached] = atom
             atoms_reached += 1
             if found == len(buffer):
-                buffer = grown(buffer)
+                buffer = longer(buffer)
             buffer[found] = pair(COLOUR, number(LEVEL, 0), new_atom[0, atom])
             found += 1
         objects_reached = 0
@@ -169,7 +168,7 @@ def transition_features(
                 if not in_graph[atom] or colour != atom_colour[level + 1, atom]:
                     atom_differs[level + 1, atom] = True
                     if found == len(buffer):
-                        buffer = grown(buffer)
+                        buffer = longer(buffer)
                     buffer[found] = pair(COLOUR, number(LEVEL, level + 1), colour)
                     found += 1
             # What the edges to recoloured atoms were and are, listed by object.
@@ -199,7 +198,7 @@ def transition_features(
                 if colour != object_colour[level + 1, thing]:
                     object_differs[level + 1, thing] = True
                     if found == len(buffer):
-                        buffer = grown(buffer)
+                        buffer = longer(buffer)
                     buffer[found] = pair(COLOUR, number(LEVEL, level + 1), colour)
                     found += 1
 
@@ -232,7 +231,7 @@ def transition_features(
             for which in range(touches):
                 token[touched[which]] = next_token[touched[which]]
         while found + changes + touches > len(buffer):
-            buffer = grown(buffer)
+            buffer = longer(buffer)
         for change in range(changes):
             buffer[found] = pair(TOKEN, number(ATOM, 0), small[change])
             found += 1
@@ -269,7 +268,7 @@ def transition_features(
         present = buffer[:kept]
         present.sort()
         while total + kept > len(out):
-            out = grown(out)
+            out = longer(out)
         for place in range(kept):
             if counted or place == 0 or present[place] != present[place - 1]:
                 out[total] = present[place]

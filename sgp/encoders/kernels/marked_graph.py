@@ -59,14 +59,6 @@ def marked(kind: np.uint64, before: bool, after: bool) -> np.uint64:
 
 
 @compiled
-def grown(buffer: Hashes) -> Hashes:
-    """A copy with room for twice as many hashes."""
-    larger = np.empty(2 * len(buffer), np.uint64)
-    larger[: len(buffer)] = buffer
-    return larger
-
-
-@compiled
 def incidence(layout: MarkedLayout, nodes: Ints, count: int) -> tuple[Ints, Ints, Ints]:
     """For each object where its edges begin [n + 1], and of each edge the atom and the argument's position."""
     first = np.zeros(len(layout.object_colour) + 1, np.int32)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
+from sgp.compilation import compiled, longer
 from sgp.encoders.kernels.marked_graph import Hashes, Ints, mix
 
 
@@ -81,11 +81,9 @@ def no_exchange(objects: int) -> Exchange:
 @compiled
 def wider_exchange(exchange: Exchange) -> Exchange:
     """A copy with room for twice as many entries."""
-    room = len(exchange.before)
-    before, was = np.empty(2 * room, np.int32), np.empty(2 * room, np.uint64)
-    has, now = np.empty(2 * room, np.bool_), np.empty(2 * room, np.uint64)
-    before[:room], was[:room], has[:room], now[:room] = exchange.before, exchange.was, exchange.has, exchange.now
-    return Exchange(exchange.last, before, was, has, now)
+    return Exchange(
+        exchange.last, longer(exchange.before), longer(exchange.was), longer(exchange.has), longer(exchange.now)
+    )
 
 
 @compiled

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
-from sgp.encoders.kernels.marked_graph import CLOSED, OPEN, STEP, Hashes, Ints, MarkedLayout, grown, number, pair
+from sgp.compilation import compiled, longer
+from sgp.encoders.kernels.marked_graph import CLOSED, OPEN, STEP, Hashes, Ints, MarkedLayout, number, pair
 
 
 class Links(NamedTuple):
@@ -56,13 +56,6 @@ def no_links(objects: int) -> Links:
 
 
 @compiled
-def _wider(values: Ints) -> Ints:
-    wider = np.empty(2 * len(values), np.int32)
-    wider[: len(values)] = values
-    return wider
-
-
-@compiled
 def linked(
     layout: MarkedLayout,
     links: Links,
@@ -89,7 +82,7 @@ def linked(
                 if place - begin == edge_position[edge] or is_touched[other]:
                     continue
                 if count == len(before):
-                    before, atoms, ports, targets = _wider(before), _wider(atoms), _wider(ports), _wider(targets)
+                    before, atoms, ports, targets = longer(before), longer(atoms), longer(ports), longer(targets)
                 before[count], atoms[count], targets[count] = links.last[other], atom, thing
                 ports[count] = (place - begin) * 64 + edge_position[edge]
                 links.last[other] = count
@@ -138,7 +131,7 @@ def walks_from(
                 continue
             if end - begin == 1 and depth < open_atoms:
                 if found == len(buffer):
-                    buffer = grown(buffer)
+                    buffer = longer(buffer)
                 buffer[found] = pair(OPEN, said[depth], colour[atom])
                 found += 1
             place[depth] = begin
@@ -163,14 +156,14 @@ def walks_from(
         walk = pair(STEP, said[depth], pair(STEP, colour[atom], ports))
         if is_touched[thing]:
             if found == len(buffer):
-                buffer = grown(buffer)
+                buffer = longer(buffer)
             buffer[found] = pair(CLOSED, walk, token[thing])
             found += 1
             continue
         walk = pair(STEP, walk, layout.object_colour[thing])
         if length <= open_atoms:
             if found == len(buffer):
-                buffer = grown(buffer)
+                buffer = longer(buffer)
             buffer[found] = pair(OPEN, walk, np.uint64(0))
             found += 1
         if closes:
@@ -179,7 +172,7 @@ def walks_from(
                 last = links.atom[link]
                 if last != atom and not used[last]:
                     if found == len(buffer):
-                        buffer = grown(buffer)
+                        buffer = longer(buffer)
                     step = pair(STEP, walk, pair(STEP, colour[last], np.uint64(links.ports[link])))
                     buffer[found] = pair(CLOSED, step, token[links.target[link]])
                     found += 1
