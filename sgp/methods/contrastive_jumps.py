@@ -13,6 +13,7 @@ of the state; it is not the default because it did not help.)
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -51,7 +52,8 @@ class ContrastiveJumpsConfig:
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
     delta: Delta = "constant"  # one vector for all states, or one that moves with the share of the goal that is reached
-    beam: int = 3  # nodes kept at each decision
+    beam: int = 3  # nodes kept at each decision, at most
+    margin: float = 2  # nodes that are exp(margin) times less probable than the best are dropped; 0: none is
     revisits: bool = False  # visited states stay candidates
 
     def __post_init__(self) -> None:
@@ -60,6 +62,8 @@ class ContrastiveJumpsConfig:
             raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
         if self.beam < 1:
             raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
+        if not 0 <= self.margin < math.inf:
+            raise ConfigurationError(f"margin is {self.margin}; expected a number from 0")
         if self.delta != "constant" and self.loss.kind == "squared":
             raise ConfigurationError(f"delta {self.delta} conflicts with loss.kind squared, whose mean is one vector")
 
@@ -119,6 +123,7 @@ class ContrastiveJumps:
     choices: Mapping[str, Sequence[str]] = {
         "candidates": ("aiw", "iw", "one-step"),
         "beam": ("1", "3"),
+        "margin": ("0", "2", "1"),
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),
@@ -199,7 +204,9 @@ def _fit(
 
 
 def _planner(config: ContrastiveJumpsConfig, policy: NearestTransition[MarkedTransitionEncoder]) -> Planner:
-    return Planner(policy, config.successors, width=config.beam, revisits=config.revisits)
+    return Planner(
+        policy, config.successors, width=config.beam, margin=config.margin or math.inf, revisits=config.revisits
+    )
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:

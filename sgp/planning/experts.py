@@ -133,7 +133,8 @@ def _attempt(problem: Problem, stage: Stage, memory_mb: int, driver: Path) -> tu
             return None
         except OSError as error:
             raise ToolError(f"Fast Downward could not be started ({error}); reinstall up-fast-downward") from error
-        plans = sorted(Path(folder).glob("plan*"))  # anytime configurations number their plans, the best one last
+        # Anytime configurations number their plans, each better than the one before.
+        plans = sorted(Path(folder).glob("plan*"), key=lambda file: int(file.suffix.lstrip(".") or 0))
         if run.returncode in _SUCCESS and plans:
             return parse_plan(plans[-1].read_text(encoding="utf-8"), f"Fast Downward's plan for {problem.name}")
     if run.returncode in _UNSOLVABLE:

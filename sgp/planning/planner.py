@@ -50,7 +50,7 @@ NO_LIMIT = Limit()
 
 @dataclass(frozen=True)
 class Planner:
-    """A policy, its candidates and a beam.
+    """A policy, its candidates and a beam, pruned by width and by margin.
 
     At each decision all candidates of the beam's nodes are pooled. States that were in the beam before are masked
     (one visited set for the whole beam, the initial state in it); of several candidates with one key the cheapest,
@@ -62,6 +62,7 @@ class Planner:
     policy: Policy
     successors: Successors = one_step
     width: int = 1
+    margin: float = math.inf  # nodes that cost so much more than the cheapest leave the beam
     batch: int = 64  # problems that advance together, so that the model is called on many rows
     revisits: bool = False  # visited states stay open: for measuring what masking them is worth
 
@@ -69,6 +70,8 @@ class Planner:
         for name in ("width", "batch"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"planner's {name} is {getattr(self, name)}; expected at least 1")
+        if not self.margin >= 0:
+            raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """One rollout of one problem."""
@@ -177,7 +180,7 @@ class _Search:
             self.beam = [pool.child(goal)]
             self.outcome = Outcome.SOLVED
             return
-        kept = pool.cheapest(planner.width)
+        kept = pool.cheapest(planner.width, planner.margin)
         if not kept:
             if not unvisited:
                 self.outcome = Outcome.STUCK
@@ -252,10 +255,16 @@ class _Pool:
                 within += 1
         return unvisited, within
 
-    def cheapest(self, width: int) -> list[int]:
-        """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order."""
+    def cheapest(self, width: int, margin: float) -> list[int]:
+        """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
+
+        None costs more than `margin` over the cheapest, but for what ties with it.
+        """
         open_places = np.flatnonzero(~self.closed)
         order = open_places[np.argsort(self.costs[open_places], kind="stable")]
+        if len(order):
+            dearest = float(self.costs[order[0]]) + margin
+            order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]]))]
         sorted_costs = self.costs[order]
         kept: list[int] = []
         taken: set[object] = set()

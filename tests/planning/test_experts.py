@@ -105,6 +105,12 @@ def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, monkeypatch)
     raise AssertionError("the search goes on")
 
 
+def test_the_last_plan_of_an_anytime_planner_counts(three_blocks, tmp_path):
+    write = "for n in range(1, 12): open(f'plan.{n}', 'w').write(f'(put-down b{n})')"
+    found = find_plan(three_blocks.problem, [Stage("anytime", 5.0, alias="lama")], driver=driver(tmp_path, write))
+    assert list(map(str, found.plan)) == ["(put-down b11)"]
+
+
 def test_stages_check_themselves():
     with pytest.raises(ConfigurationError, match="0 seconds; expected a positive"):
         dataclasses.replace(OPTIMAL, seconds=0)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 
@@ -159,6 +161,18 @@ def test_candidates_of_equal_key_are_collapsed_to_the_first(three_blocks):
     apart = Costs(lambda *_: 1.0, key=atoms)
     step = Planner(apart, width=2).solve(three_blocks, Limit(actions=1)).steps[0]
     assert Mark.BEAM in marks(step)["(unstack c a)"]
+
+
+def test_nodes_dearer_than_the_margin_leave_the_beam(three_blocks):
+    apart = Costs(lambda task, action, state: 3.0 if " c" in action else 1.0, key=atoms)
+    for margin, beam in ((1.9, False), (2.0, True), (math.inf, True)):
+        step = Planner(apart, width=2, margin=margin).solve(three_blocks, Limit(actions=1)).steps[0]
+        assert (Mark.BEAM in marks(step)["(unstack c a)"]) == beam
+    tied = Costs(lambda *_: 1.0, key=atoms)
+    step = Planner(tied, width=2, margin=0.0).solve(three_blocks, Limit(actions=1)).steps[0]
+    assert Mark.BEAM in marks(step)["(unstack c a)"], "tied candidates are within every margin"
+    with pytest.raises(ConfigurationError, match="planner's margin is -1; expected at least 0"):
+        Planner(tied, margin=-1)
 
 
 def test_the_beam_holds_no_state_twice():

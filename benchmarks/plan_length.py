@@ -1,0 +1,71 @@
+"""Length of kept plans against the best known: the optimal plan where A* found one, else the best of LAMA in 60 s.
+
+    python benchmarks/plan_length.py --methods contrastive_jumps
+
+Our lengths are those of the committed attempts. LAMA's plans stand in data/baselines/<suite>/lama, a line for each
+problem that A* with LM-cut did not solve; those that are missing are made, one at a time, a minute each.
+"""
+
+from __future__ import annotations
+
+import argparse
+from statistics import fmean
+
+from rich.console import Console
+from rich.table import Table
+
+import sgp
+from sgp.datasets.experts import experts_file, kept_plans, plan_of, write_plans
+from sgp.datasets.store import data_folder
+from sgp.datasets.suite import Suite
+from sgp.evaluation.attempts import read_attempts
+from sgp.planning.experts import OPTIMAL, Stage
+from sgp.progress import track
+
+LAMA = Stage("lama", 60.0, alias="lama")
+
+
+def best_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
+    """The best known length of each problem of a split, by the problem's name."""
+    expert, kept = kept_plans(suite, domain, split), kept_plans(suite, domain, split, "lama")
+    optimal = {sha: plan for sha, plan in expert.items() if plan.configuration.startswith(OPTIMAL.name) and plan.plan}
+    hard = [problem for problem in suite.problems(domain, split) if problem.sha256 not in optimal]
+    for problem in track([each for each in hard if each.sha256 not in kept], f"lama on {domain} {split}"):
+        kept[problem.sha256] = plan_of(problem, (LAMA,))
+    if hard:
+        write_plans(experts_file(suite, domain, split, "lama"), (kept[each.sha256] for each in hard))
+    best = {}
+    for problem in suite.problems(domain, split):
+        found = optimal.get(problem.sha256) or kept[problem.sha256]
+        if found.plan is not None:
+            best[problem.name] = len(found.plan)
+    return best
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--suite", default="state-centric")
+    parser.add_argument("--split", default="extrapolation")
+    parser.add_argument("--methods", default="contrastive_jumps", help="methods, with commas between")
+    arguments = parser.parse_args()
+    suite = sgp.load_suite(arguments.suite)
+    attempts = read_attempts(data_folder() / "measured" / f"attempts-{arguments.suite}.csv")
+    table = Table("planner", "domain", "plans", "mean length", "best known", "mean ratio", "largest")
+    for domain in suite.domains:
+        best = best_lengths(suite, domain, arguments.split)
+        plans: dict[str, list[tuple[int, int]]] = {}
+        for row in attempts:
+            place = row.domain, row.split
+            if row.method in arguments.methods.split(",") and place == (domain, arguments.split) and row.solved:
+                assert row.length is not None
+                if row.problem in best:
+                    plans.setdefault(f"{row.method} {row.variant}", []).append((row.length, best[row.problem]))
+        for planner, lengths in plans.items():
+            ratios = [ours / known for ours, known in lengths]
+            means = (f"{fmean(column):.1f}" for column in zip(*lengths, strict=True))
+            table.add_row(planner, domain, str(len(lengths)), *means, f"{fmean(ratios):.3f}", f"{max(ratios):.2f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
