@@ -127,22 +127,31 @@ def _attempt(problem: Problem, stage: Stage, memory_mb: int, driver: Path) -> tu
         command += ["--alias", stage.alias] if stage.alias else []
         command += ["domain.pddl", "problem.pddl"]
         command += ["--search", stage.search] if stage.search else []
+        run: subprocess.CompletedProcess[str] | None = None
         try:
             run = _run(command, folder, stage.seconds + _GRACE_SECONDS)
         except subprocess.TimeoutExpired:
-            return None
+            pass  # an anytime configuration may have found plans
         except OSError as error:
             raise ToolError(f"Fast Downward could not be started ({error}); reinstall up-fast-downward") from error
-        # Anytime configurations number their plans, each better than the one before.
-        plans = sorted(Path(folder).glob("plan*"), key=lambda file: int(file.suffix.lstrip(".") or 0))
-        if run.returncode in _SUCCESS and plans:
-            return parse_plan(plans[-1].read_text(encoding="utf-8"), f"Fast Downward's plan for {problem.name}")
+        plan = _last_plan(Path(folder)) if run is None or run.returncode in _SUCCESS | _GAVE_UP else None
+    if plan is not None:
+        return parse_plan(plan, f"Fast Downward's plan for {problem.name}")
+    if run is None or run.returncode in _GAVE_UP:
+        return None
     if run.returncode in _UNSOLVABLE:
         raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
-    if run.returncode in _GAVE_UP:
-        return None
     said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]
     raise ToolError(
         f"Fast Downward ({stage.name}) failed on {problem.name} with exit code {run.returncode}: "
         f"{said[0].strip() if said else 'it printed nothing'}; check the PDDL and the installation of up-fast-downward"
     )
+
+
+def _last_plan(folder: Path) -> str | None:
+    """The last plan that was written to its end; anytime configurations number theirs, each better than before."""
+    for file in sorted(folder.glob("plan*"), key=lambda file: int(file.suffix.lstrip(".") or 0), reverse=True):
+        text = file.read_text(encoding="utf-8")
+        if text.rstrip().rpartition("\n")[2].startswith("; cost"):
+            return text
+    return None

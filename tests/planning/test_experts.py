@@ -105,9 +105,16 @@ def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, monkeypatch)
     raise AssertionError("the search goes on")
 
 
-def test_the_last_plan_of_an_anytime_planner_counts(three_blocks, tmp_path):
-    write = "for n in range(1, 12): open(f'plan.{n}', 'w').write(f'(put-down b{n})')"
-    found = find_plan(three_blocks.problem, [Stage("anytime", 5.0, alias="lama")], driver=driver(tmp_path, write))
+@pytest.mark.parametrize("end", ["", "sys.exit(2)", "sys.exit(23)", "time.sleep(60)"])
+def test_the_last_complete_plan_of_an_anytime_planner_counts(three_blocks, tmp_path, monkeypatch, end):
+    monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
+    write = """
+for number in range(1, 12):
+    open(f"plan.{number}", "w").write(f"(put-down b{number})\\n; cost = 1 (unit cost)\\n")
+open("plan.12", "w").write("(put-down b12)\\n(put-d")
+"""
+    endings = driver(tmp_path, f"import sys, time{write}{end}")
+    found = find_plan(three_blocks.problem, [Stage("anytime", 2.0, alias="lama")], driver=endings)
     assert list(map(str, found.plan)) == ["(put-down b11)"]
 
 
