@@ -305,6 +305,23 @@ def record(
         typer.echo(path)
 
 
+@verb("map", "sgp map RUN --rollouts rollout.jsonl")
+def map_(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
+    rollouts: Annotated[
+        list[Path] | None, typer.Option(help="Also the rollouts of the run in this file; give it once a file.")
+    ] = None,
+) -> None:
+    """Map what runs were trained on and their recorded rollouts by UMAP and PCA; the player shows the maps."""
+    from sgp import api
+    from sgp.datasets.runs import open_run
+    from sgp.viewer.library import recorded_of
+
+    for run in runs:
+        for path in api.map_run(run, [*recorded_of(open_run(run).key), *(rollouts or ())]):
+            typer.echo(path)
+
+
 @verb("dashboard", "sgp dashboard --port 8501")
 def dashboard(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port to serve at.")] = 8501,
