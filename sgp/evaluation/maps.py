@@ -31,7 +31,7 @@ NO_EMBEDDING = "this model has no embedding"
 _SIDE = 1000  # of the square that coordinates are rounded to
 _SEED = 0
 _FEWEST = 16  # points that UMAP's neighbourhoods need
-_SIBLINGS = 4  # of a training state's candidates
+_SIBLINGS = 12  # of a training state's candidates
 
 
 class StepPoints(NamedTuple):

@@ -38,6 +38,7 @@ const KEYS = [
   ["t", "next tie"],
   ["d", "next divergence: a step that leaves the states of the expert's plan"],
   ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
+  ["z", "large drawings, or as before"],
   ["?", "this help"],
 ];
 const LEGEND =
@@ -76,7 +77,9 @@ const STYLE = `
   .sgp .grid { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); }
   .sgp .candidates { height: 372px; } .sgp .plan { height: 220px; } .sgp .changes { min-height: 128px; } }
 .sgp .pictures { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; }
-.sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0; }
+.sgp.large .grid { grid-template-columns: minmax(0, 1fr); } .sgp.large .picture { height: 80vh; }
+.sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0;
+  contain: content; } /* a step lays out and paints the sections that it changes */
 .sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
 .sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; }
 .sgp .picture { display: grid; place-items: center; height: clamp(200px, 42vh, 420px); }
@@ -106,13 +109,14 @@ const STYLE = `
 @container (min-width: 560px) { .sgp .tracks.two { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); } }
 .sgp .map h3 { display: flex; gap: 6px; align-items: center; } .sgp .map h3 span { flex: 1; }
 .sgp .map h3 button { min-height: 24px; padding: 0 8px; } .sgp .map [aria-pressed=true] { background: var(--here); }
-.sgp .map svg.points { width: 100%; height: auto; display: block; } .sgp .map .point { cursor: pointer; }
+.sgp .map .layers { position: relative; } .sgp .map svg.points { width: 100%; height: auto; display: block; position: relative; }
+.sgp .map svg.ground { position: absolute; inset: 0; width: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
 .sgp .map p { margin: 4px 0 0; font-size: 12px; } .sgp .map .said { min-height: 17px; overflow: hidden;
   text-overflow: ellipsis; white-space: nowrap; } .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 2px 12px; }
 .sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 4px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
 .sgp .curves svg { width: 100%; height: auto; display: block; cursor: crosshair; touch-action: none; }
-.sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
+.sgp .tracks.two .curves text { font-size: 13px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
 .sgp .faint { color: var(--faint); } .sgp .curves text.faint { fill: var(--faint); }
 .sgp .help { position: absolute; inset: 0; background: color-mix(in srgb, var(--paper) 78%, transparent); z-index: 9;
   display: grid; place-items: start center; padding-top: 40px; }
@@ -169,6 +173,8 @@ export function mount(host, rollout, options = {}) {
   let settling = 0;
   let resting = 0;
   let current = null; // the plan's row of the step that is shown
+  const reasonRows = Array.from({ length: Math.max(0, ...rollout.steps.map((step) => step.why?.length ?? 0)) }, () =>
+    ["number", "", "", "faint"].map((look) => h("span", { class: look })));
   const tableRows = []; // of the candidates' table, filled anew for each step
   const pictures = new Map(); // parsed drawings of states by frame
 
@@ -207,11 +213,12 @@ export function mount(host, rollout, options = {}) {
       part("speed", h("select", { "aria-label": "Speed", title: "Speed (+ and −)",
         onchange: (event) => { speed = Number(event.target.value); } },
         ...SPEEDS.map((each) => h("option", { value: each, selected: each === 1 }, `${each}×`)))), // prettier-ignore
+      button("large", "Large drawings, or as before (z)", enlarge),
       button("? keys", "Keys (?)", help),
     ),
     part("why", h("p", { class: "why", "aria-live": "polite" })),
-    part("reasons", h("details", { class: "reasons", open: true, hidden: !rollout.steps.some((step) => step.why) },
-      part("reasonsTitle", h("summary")), part("reasonsList", h("ol")))), // prettier-ignore
+    part("reasons", h("details", { class: "reasons", open: true, hidden: !reasonRows.length, ontoggle: () => schedule() },
+      part("reasonsTitle", h("summary")), h("ol", {}, ...reasonRows.map((spans) => h("li", {}, ...spans))))), // prettier-ignore
     h(
       "div",
       { class: "grid" },
@@ -226,7 +233,6 @@ export function mount(host, rollout, options = {}) {
         ),
         h("div", { class: `tracks ${rollout.map?.steps ? "two" : ""}` },
           part("map", h("section", { class: "map" })), h("section", { class: "curves" }, part("curves", h("div")))), // prettier-ignore
-        h("section", { class: "changes" }, part("changeTitle", h("h3", {})), part("change", h("div", { class: "change" }))),
       ),
       h(
         "div",
@@ -242,6 +248,7 @@ export function mount(host, rollout, options = {}) {
           part("more", button("", "Show every candidate", () => { all = true; render(); })), // prettier-ignore
         ),
         h("section", {}, h("h3", {}, "Plan"), part("plan", h("ol", { class: "scroll plan" }))),
+        h("section", { class: "changes" }, part("changeTitle", h("h3", {})), part("change", h("div", { class: "change" }))),
       ),
     ),
     part("help", h("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys", onclick: help },
@@ -315,6 +322,10 @@ export function mount(host, rollout, options = {}) {
   function help() {
     parts.help.hidden = !parts.help.hidden;
     (parts.help.hidden ? root : parts.close).focus();
+  }
+
+  function enlarge() {
+    root.classList.toggle("large");
   }
 
   function changeSpeed(direction) {
@@ -391,7 +402,7 @@ export function mount(host, rollout, options = {}) {
     else if (candidate.gap === 0) {
       const next = step.candidates.find((each) => each.gap > 0 && !each.marks.includes("visited"));
       words += next ? `, the least; the next open one costs ${number(next.gap)} more` : ", the least";
-    }
+    } else if (cheaper.length > shut.length) words += "; cheaper ones were open, but the beam's best path led through this one";
     return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(candidate)), `${words}.`];
   }
 
@@ -427,14 +438,17 @@ export function mount(host, rollout, options = {}) {
     if (parts.reasons.hidden) return;
     const other = step?.why ? step.candidates[step.against] : null;
     const total = other ? step.why.reduce((sum, reason) => sum + reason.share, 0) : 0;
-    parts.reasonsTitle.replaceChildren(...(other
-      ? ["Rather than ", h("code", {}, actions(other)), ` (rank ${step.against + 1}): ${step.measure} ${signed(total)}, by feature`]
-      : ["No other candidate was open here."])); // prettier-ignore
-    parts.reasonsList.replaceChildren(...(other ? step.why : []).map((reason) => {
-      const values = reason.chosen === null ? "" : `${short(reason.chosen)}, other ${short(reason.other)}`;
-      return h("li", {}, h("span", { class: "number" }, signed(reason.share)), h("span", {}, reason.share < 0 ? "for" : "against"),
-        h("span", { title: reason.feature }, reason.feature), h("span", { class: "faint" }, values)); // prettier-ignore
-    }));
+    parts.reasonsTitle.textContent = other
+      ? `Rather than ${actions(other)} (rank ${step.against + 1}): ${step.measure} ${signed(total)}, by feature`
+      : "No other candidate was open here.";
+    if (!parts.reasons.open) return;
+    reasonRows.forEach((spans, place) => {
+      const reason = other ? step.why[place] : null;
+      const values = !reason || reason.chosen === null ? "" : `chosen ${short(reason.chosen)}, other ${short(reason.other)}`;
+      const words = reason ? [signed(reason.share), reason.share < 0 ? "for" : "against", reason.feature, values] : ["", "", "", ""];
+      spans.forEach((span, column) => (span.textContent = words[column]));
+      spans[2].title = words[2];
+    });
   }
 
   function renderChange(step, rank) {
@@ -498,6 +512,7 @@ export function mount(host, rollout, options = {}) {
     t: nextTie,
     d: nextDivergence,
     p: plateau,
+    z: enlarge,
     "?": help,
   };
 
@@ -600,6 +615,8 @@ function drawMap(box, rollout, { name, pick }) {
   const states = map.of === "states";
   const projections = map.umap ? ["UMAP", "PCA"] : ["PCA"];
   const share = Math.round(100 * (map.explained[0] + map.explained[1]));
+  // The chosen point lies above the others.
+  const order = map.steps.map((step, place) => [...step.candidates].sort((one, two) => (one[0] === rollout.steps[place].chosen) - (two[0] === rollout.steps[place].chosen)));
   const all = [...map.context];
   for (const step of map.steps) all.push(...[step.state, step.predicted].filter(Boolean), ...step.candidates.map((each) => each.slice(1)));
   let projection = projections[0];
@@ -621,7 +638,8 @@ function drawMap(box, rollout, { name, pick }) {
   });
   const drawing = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "points", role: "group",
     "aria-label": `Map of the embedding: training ${map.of}, the path so far and the candidates of this step` },
-    context, line, ...points.map((each) => each.element), here, predicted); // prettier-ignore
+    line, ...points.map((each) => each.element), here, predicted); // prettier-ignore
+  const ground = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, context);
   const said = h("p", { class: "said" });
   const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => choose(each) }, each));
   const caption = h("p", { class: "faint" });
@@ -630,7 +648,7 @@ function drawMap(box, rollout, { name, pick }) {
   const way = s("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" }, s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }));
   const legend = [h("span", {}, grey, `training ${map.of}`), h("span", {}, way, "path so far"), ...(states ? [key("state", "state"), key("predicted", "predicted")] : []),
     key("chosen", "chosen"), key("candidate", "other candidates")]; // prettier-ignore
-  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), ...buttons), drawing, said, h("p", { class: "legend" }, ...legend), caption);
+  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), ...buttons), h("div", { class: "layers" }, ground, drawing), said, h("p", { class: "legend" }, ...legend), caption);
 
   function choose(which) {
     projection = which;
@@ -663,14 +681,14 @@ function drawMap(box, rollout, { name, pick }) {
     put(here, states ? (step?.state ?? end) : null);
     put(predicted, step?.predicted ?? null);
     points.forEach((point, index) => {
-      const found = step?.candidates[index];
+      const found = step && order[at][index];
       point.element.style.display = found ? "" : "none";
       if (!found) return;
       const [number_, ...coordinates] = found;
       const candidate = rollout.steps[at].candidates[number_];
       const kind = number_ === rollout.steps[at].chosen ? "chosen" : "candidate";
       if (point.kind !== kind) point.element.replaceChildren(shape(kind));
-      point.words = `${name(candidate)}: rank ${candidate.rank}, cost ${number(candidate.cost)}`;
+      point.words = `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
       Object.assign(point, { rank: number_, kind });
       point.element.setAttribute("aria-label", point.words);
       point.element.firstChild.setAttribute("stroke", number_ === rank && kind !== "chosen" ? "var(--orange)" : LOOKS[kind].stroke);
@@ -687,7 +705,7 @@ function drawMap(box, rollout, { name, pick }) {
 function drawCurves(box, rollout, go) {
   const narrow = Boolean(rollout.map?.steps); // the map stands beside
   const width = narrow ? 400 : 640;
-  const height = narrow ? 128 : 74;
+  const height = narrow ? 172 : 74;
   const [left, right, top] = [10, 10, 20];
   const last = rollout.steps.length;
   const x = (place) => left + ((width - left - right) * place) / Math.max(last, 1);
