@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sgp.api import Evaluation as Evaluation
+    from sgp.api import as_recorded as as_recorded
     from sgp.api import evaluate as evaluate
     from sgp.api import load_planner as load_planner
     from sgp.api import map_run as map_run
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from sgp.api import train as train
 
 _HOMES = {
-    "sgp.api": ("Evaluation", "evaluate", "load_planner", "map_run", "solve", "train"),
+    "sgp.api": ("Evaluation", "as_recorded", "evaluate", "load_planner", "map_run", "solve", "train"),
     "sgp.datasets.experts": ("expert_plans",),
     "sgp.datasets.generation": ("generate_problems", "generate_suite"),
     "sgp.datasets.importing": ("import_folder",),

@@ -22,6 +22,7 @@ from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.evaluation import diagnostics, maps
 from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
+from sgp.evaluation.explanations import explain
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
@@ -31,7 +32,7 @@ from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
 from sgp.planning.recorded import Recorded, map_file, read_recorded
-from sgp.planning.recording import read_rollouts
+from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.planning.views import Embedding
@@ -212,6 +213,13 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
 def _diagnose(folder: str, subject: Subject) -> list[Score]:
     expert = trajectories(load_suite(subject.suite), subject.domain, subject.split)
     return diagnostics.diagnose(load_planner(folder), subject, expert)
+
+
+def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:
+    """A rollout that a run made, as a file holds it, with what explains every choice."""
+    why = [{} if each is None else each.record() for each in explain(rollout, load_planner(str(run)).policy)]
+    head, *steps = records(rollout, asdict(open_run(run).key), why=why)
+    return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 
 def map_run(run: Path | str, rollouts: Sequence[Path | str] = ()) -> list[Path]:

@@ -265,22 +265,20 @@ def solve(
     html: Annotated[Path | None, typer.Option(help="Write a page here that plays the rollout in a browser.")] = None,
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
-    from dataclasses import asdict
-
     from sgp import api
-    from sgp.datasets.runs import open_run
     from sgp.files import write_text
     from sgp.planning.pddl import Problem, format_plan
-    from sgp.planning.recording import write_rollouts
+    from sgp.planning.recording import write_records
     from sgp.planning.validation import confirm
     from sgp.viewer.page import export_html
 
     found = api.solve(Problem.from_files(domain, problem), run, _limit(seconds, memory, horizon))
-    about = asdict(open_run(run).key)
+    if rollout is not None or html is not None:
+        recorded = api.as_recorded(found, run)
     if rollout is not None:
-        write_rollouts(rollout, [found], about)
+        write_records(rollout, [recorded.head, *recorded.steps])
     if html is not None:
-        export_html(found, html, about)
+        export_html(recorded, html)
     if not confirm(found):
         reason = f" ({found.reason})" if found.reason else ""
         typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)

@@ -110,7 +110,7 @@ def draw(scene: Scene) -> str:
     ground = _ground(Scene(scene.objects, static, ()))
     side = ground.side
     own: dict[str, list[Atom]] = {cell: [] for cell in ground.centres}
-    also = []
+    also: list[Atom] = []
     for atom in (Atom(name, (cell,)) for name, cells in (("at-robot", robots), ("visited", visited)) for cell in cells):
         own.get(atom.objects[0], also).append(atom)
     drawn = [

@@ -90,9 +90,9 @@ class Embedded(NamedTuple):
             for row, (start, end) in enumerate(pairwise(self.first))
         ]
 
-    def dense(self, dimension: int) -> NDArray[np.float32]:
+    def dense(self, dimension: int) -> NDArray[np.float64]:
         """The rows [b, D] with their zeros."""
-        rows = np.zeros((len(self.scalars), dimension), np.float32)
+        rows = np.zeros((len(self.scalars), dimension))
         np.add.at(rows, (np.repeat(np.arange(len(rows)), np.diff(self.first)), self.columns), 1)
         rows[:, -self.scalars.shape[1] :] = self.scalars
         return rows

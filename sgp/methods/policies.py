@@ -15,7 +15,7 @@ from sgp.encoders.marked_transition import Embedded
 from sgp.planning.policy import Node, Ranking, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
-from sgp.planning.views import Contrast, View
+from sgp.planning.views import Contrast, Vector, View
 
 Metric = Literal["euclidean", "cosine"]
 Embeddings = NDArray[np.float32]
@@ -258,7 +258,7 @@ class NearestTransition(Generic[Encoding]):
             return np.asarray(self.weights[0])
         return np.asarray(self.weights[0] + progress(node.task, node.state) * self.weights[1])
 
-    def vectors(self, task: Task, steps: Sequence[Step]) -> Embeddings:
+    def vectors(self, task: Task, steps: Sequence[Step]) -> Vector:
         """The vectors psi [n, D] of the transitions to all candidates of the steps."""
         return np.vstack([view.candidates for view in self.views(task, steps)])
 
