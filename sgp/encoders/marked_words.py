@@ -174,9 +174,7 @@ class _Transition:
                     step = _pair(STEP, said, _pair(STEP, first[atom], 64 * place + out))
                     if other in tokens:
                         if length <= state.depths.closed_atoms:
-                            both = start if other == start else f"{start} and {other}"
-                            said_so = f"{both} change, joined by {self._listed(way)}"
-                            self._say(_pair(CLOSED, step, tokens[other]), said_so)
+                            self._say(_pair(CLOSED, step, tokens[other]), self._joined(start, other, way))
                         continue
                     step = _pair(STEP, step, state.objects[other])
                     if length <= state.depths.open_atoms:
@@ -186,6 +184,12 @@ class _Transition:
 
         for name, token in tokens.items():
             walk(name, _pair(STEP, _number(STEP, 0), token), (), name)
+
+    def _joined(self, one: str, two: str, way: tuple[Atom, ...]) -> str:
+        """A closed walk, told alike from both of its ends."""
+        if two < one:
+            one, two, way = two, one, way[::-1]
+        return f"{one if one == two else f'{one} and {two}'} change, joined by {self._listed(way)}"
 
     def _node(self, node: Atom | str, level: int) -> str:
         """What an atom or an object sees at a level."""

@@ -73,16 +73,12 @@ const STYLE = `
   font-variant-numeric: tabular-nums; } .sgp .reasons li span:nth-child(3) { overflow: hidden; text-overflow: ellipsis;
   white-space: nowrap; } .sgp .reasons ol { min-height: 120px; padding: 2px 0 0 16px; }
 .sgp .grid { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
-@container (min-width: 860px) {
-  .sgp .grid { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); }
-  .sgp .candidates { height: 372px; } .sgp .plan { height: 220px; } .sgp .changes { min-height: 128px; } }
 .sgp .pictures { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; }
-.sgp.large .grid { grid-template-columns: minmax(0, 1fr); } .sgp.large .picture { height: 80vh; }
 .sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0;
   contain: content; } /* a step lays out and paints the sections that it changes */
 .sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
 .sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; }
-.sgp .picture { display: grid; place-items: center; height: clamp(200px, 42vh, 420px); }
+.sgp .picture { display: grid; place-items: center; height: clamp(200px, 44cqw, 420px); }
 .sgp .picture svg { width: 100%; height: 100%; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }
 .sgp .scroll { overflow: auto; width: 100%; }
@@ -124,6 +120,11 @@ const STYLE = `
   box-shadow: 0 6px 30px #0005; }
 .sgp dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 18px; margin: 0 0 12px; } .sgp dd { margin: 0; }
 .sgp dt { font-weight: 600; }
+@container (min-width: 860px) {
+  .sgp .grid { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); }
+  .sgp .picture { height: clamp(220px, 26cqw, 420px); }
+  .sgp .candidates { height: 372px; } .sgp .plan { height: 220px; } .sgp .changes { min-height: 128px; } }
+.sgp.large .grid { grid-template-columns: minmax(0, 1fr); } .sgp.large .picture { height: 80vh; }
 `;
 
 function h(tag, attributes = {}, ...children) {
