@@ -692,7 +692,9 @@ function drawMap(box, rollout, { name, pick }) {
       point.words = `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
       Object.assign(point, { rank: number_, kind });
       point.element.setAttribute("aria-label", point.words);
-      point.element.firstChild.setAttribute("stroke", number_ === rank && kind !== "chosen" ? "var(--orange)" : LOOKS[kind].stroke);
+      const picked = number_ === rank && kind !== "chosen";
+      point.element.firstChild.setAttribute("stroke", picked ? "var(--orange)" : LOOKS[kind].stroke);
+      point.element.firstChild.setAttribute("stroke-width", picked ? 3.5 : (LOOKS[kind]["stroke-width"] ?? 1));
       put(point.element, coordinates);
     });
     said.textContent = points.find((point) => point.rank === rank && point.element.style.display !== "none")?.words ?? "";
