@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import json
 
+import sgp
 from sgp.planning.pddl import parse_plan, read_domain
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records
@@ -54,3 +55,16 @@ def test_without_an_expert_nothing_is_marked(solved):
     data = playback(with_expert(solved, ""))
     assert data["expert"] is None
     assert not any("expert" in each["marks"] for step in data["steps"] for each in step["candidates"])
+
+
+def test_the_recorded_rollouts_have_experts_explanations_and_maps():
+    """What the dashboard opens with says all that the player can show, and is small."""
+    found = sgp.recorded_rollouts().rollouts
+    assert len({each.about.model for each in found}) >= 3
+    assert any(each.about.domain == "logistics" and each.head["outcome"] != "solved" for each in found)
+    for recorded in found:
+        data = sgp.playback(recorded)
+        assert data["expert"]["length"] > 0, recorded.source
+        assert len(data["map"]["steps"]) == len(data["steps"]), recorded.source
+        assert sum("why" in step for step in data["steps"]) > len(data["steps"]) / 2, recorded.source
+    assert sum(file.stat().st_size for file in sgp.recorded_folder().iterdir()) < 5_000_000
