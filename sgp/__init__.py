@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sgp.api import Evaluation as Evaluation
+    from sgp.api import as_recorded as as_recorded
     from sgp.api import evaluate as evaluate
     from sgp.api import load_planner as load_planner
+    from sgp.api import map_run as map_run
     from sgp.api import solve as solve
     from sgp.api import train as train
 
 _HOMES = {
-    "sgp.api": ("Evaluation", "evaluate", "load_planner", "solve", "train"),
+    "sgp.api": ("Evaluation", "as_recorded", "evaluate", "load_planner", "map_run", "solve", "train"),
     "sgp.datasets.experts": ("expert_plans",),
     "sgp.datasets.generation": ("generate_problems", "generate_suite"),
     "sgp.datasets.importing": ("import_folder",),
@@ -24,6 +26,7 @@ _HOMES = {
     "sgp.datasets.suite": ("Suite", "load_suite", "suite_names"),
     "sgp.domains": ("all_domains", "get_domain"),
     "sgp.errors": ("SgpError",),
+    "sgp.evaluation.explanations": ("Explanation", "explain"),
     "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
     "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "published"),
     "sgp.methods": ("all_methods", "get_method"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import joblib
 
@@ -17,18 +19,23 @@ from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, 
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import load_training_data, trajectories
 from sgp.errors import DomainMismatch, InputError, StoreError
-from sgp.evaluation import diagnostics
+from sgp.evaluation import diagnostics, maps
 from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
+from sgp.evaluation.explanations import explain
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
+from sgp.files import write_text
 from sgp.methods import configure, get_method
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
+from sgp.planning.recorded import Recorded, map_file, read_recorded
+from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
+from sgp.planning.views import Embedding
 from sgp.progress import progress
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
@@ -206,6 +213,58 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
 def _diagnose(folder: str, subject: Subject) -> list[Score]:
     expert = trajectories(load_suite(subject.suite), subject.domain, subject.split)
     return diagnostics.diagnose(load_planner(folder), subject, expert)
+
+
+def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:
+    """A rollout that a run made, as a file holds it, with what explains every choice."""
+    why = [{} if each is None else each.record() for each in explain(rollout, load_planner(str(run)).policy)]
+    head, *steps = records(rollout, asdict(open_run(run).key), why=why)
+    return Recorded(rollout.task.name, 1, head, tuple(steps))
+
+
+def map_run(run: Path | str, rollouts: Sequence[Path | str] = ()) -> list[Path]:
+    """Makes the map of a run: its training data and the rollouts of these files that it made, in two dimensions.
+
+    Gives what was written: `map.json` in the run's folder, and a map beside every file that has rollouts of the run.
+    Raises InputError for a file without any.
+    """
+    opened = open_run(run)
+    planner, policy = load_planner(str(run)), load_planner(str(run)).policy
+    files = {Path(file): _made_by(opened, Path(file)) for file in rollouts}
+    found = [(file, recorded, rollout) for file, pairs in files.items() for recorded, rollout in pairs]
+    ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(opened.key)}
+    drawn: list[dict[str, Any]] = [{} for _ in found]
+    if isinstance(policy, Embedding):
+        data = load_training_data(load_suite(opened.key.suite), opened.key.domain)
+        made = maps.make_map(policy, planner.successors, data.train, [rollout for _, _, rollout in found])
+        ground |= made.ground()
+        drawn = [made.record(place) for place in range(len(found))]
+    else:
+        ground["missing"] = maps.NO_EMBEDDING
+    placed: dict[Path, list[dict[str, Any]]] = {}
+    for path in (opened.folder / "map.json", *map(map_file, files)):
+        placed[path] = []
+    for (file, recorded, _), points in zip(found, drawn, strict=True):
+        entry = {"line": recorded.line, "chosen": recorded.chosen, "problem": recorded.head["name"], **points}
+        placed[opened.folder / "map.json"].append(entry)
+        placed[map_file(file)].append(entry)
+    for path, entries in placed.items():
+        write_text(path, json.dumps({**ground, "rollouts": entries}, separators=(",", ":")) + "\n")
+    return list(placed)
+
+
+def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
+    """The rollouts of a file that a run made, as they are written and replayed."""
+    key = run.key
+    names = (key.method, key.variant, key.domain, key.seed)
+    pairs = [
+        (recorded, rollout)
+        for recorded, rollout in zip(read_recorded(file), read_rollouts(file), strict=True)
+        if (about := recorded.about) and (about.method, about.variant, about.domain, about.seed) == names
+    ]
+    if not pairs:
+        raise InputError(f"{file} has no rollout of {run.folder}; give a file that this run's 'sgp solve' wrote")
+    return pairs
 
 
 def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> list[Score]:

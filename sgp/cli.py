@@ -265,22 +265,20 @@ def solve(
     html: Annotated[Path | None, typer.Option(help="Write a page here that plays the rollout in a browser.")] = None,
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
-    from dataclasses import asdict
-
     from sgp import api
-    from sgp.datasets.runs import open_run
     from sgp.files import write_text
     from sgp.planning.pddl import Problem, format_plan
-    from sgp.planning.recording import write_rollouts
+    from sgp.planning.recording import write_records
     from sgp.planning.validation import confirm
     from sgp.viewer.page import export_html
 
     found = api.solve(Problem.from_files(domain, problem), run, _limit(seconds, memory, horizon))
-    about = asdict(open_run(run).key)
+    if rollout is not None or html is not None:
+        recorded = api.as_recorded(found, run)
     if rollout is not None:
-        write_rollouts(rollout, [found], about)
+        write_records(rollout, [recorded.head, *recorded.steps])
     if html is not None:
-        export_html(found, html, about)
+        export_html(recorded, html)
     if not confirm(found):
         reason = f" ({found.reason})" if found.reason else ""
         typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)
@@ -303,6 +301,23 @@ def record(
 
     for path in record(out or recorded_folder(), suite, jobs=_jobs(jobs)):
         typer.echo(path)
+
+
+@verb("map", "sgp map RUN --rollouts rollout.jsonl")
+def map_(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
+    rollouts: Annotated[
+        list[Path] | None, typer.Option(help="Also the rollouts of the run in this file; give it once a file.")
+    ] = None,
+) -> None:
+    """Map what runs were trained on and their recorded rollouts by UMAP and PCA; the player shows the maps."""
+    from sgp import api
+    from sgp.datasets.runs import open_run
+    from sgp.viewer.library import recorded_of
+
+    for run in runs:
+        for path in api.map_run(run, [*recorded_of(open_run(run).key), *(rollouts or ())]):
+            typer.echo(path)
 
 
 @verb("dashboard", "sgp dashboard --port 8501")

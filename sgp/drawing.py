@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import lru_cache
 from html import escape
 
 
@@ -26,6 +27,7 @@ def _plain(value: object) -> str:
 _NOT_IN_XML = re.compile("[^\\t\\n\\r\\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+@lru_cache(maxsize=1 << 14)  # a rollout's drawings say the same words and numbers over and over
 def escaped(words: str) -> str:
     """Words as markup that shows them; characters that XML forbids become U+FFFD."""
     return escape(_NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", words))

@@ -7,10 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from sgp.api import load_planner, train
+from sgp.api import load_planner, map_run, train
+from sgp.datasets.experts import kept_plans
 from sgp.datasets.suite import Suite, load_suite
+from sgp.evaluation.explanations import explain
 from sgp.planning.recorded import About
-from sgp.planning.recording import records, write_rollouts
+from sgp.planning.recording import records, write_records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.planning.validation import confirm
@@ -31,7 +33,7 @@ def record(
     """Trains the models on every domain of a suite and writes their rollouts, replacing those of the folder.
 
     Of all problems of the split, the largest solved and the smallest unsolved one whose record is small enough are
-    kept, their plans accepted by VAL.
+    kept, their plans accepted by VAL, with the expert's plans, explanations and maps.
     Notes of the policies (predicted embeddings) are left out: they are most of a file and the viewer does not show
     them.
     """
@@ -44,10 +46,16 @@ def record(
         about = asdict(
             About(method=key.method, variant=key.variant, domain=domain, suite=suite, split=SPLIT, seed=key.seed)
         )
+        experts, policy = kept_plans(source, domain, SPLIT), load_planner(str(run.folder)).policy
+        files = []
         for rollout in _chosen(_small_rollouts(run.folder, source, domain)):
-            written.append(target / f"{domain}-{key.method}-{key.variant}-{rollout.outcome.value}.jsonl")
-            write_rollouts(written[-1], [rollout], about)
-    for stale in set(target.glob("*.jsonl")) - set(written):
+            files.append(target / f"{domain}-{key.method}-{key.variant}-{rollout.outcome.value}.jsonl")
+            expert = experts.get(rollout.task.problem.sha256)
+            plan = () if expert is None or expert.plan is None else expert.plan
+            why = [{} if each is None else each.record() for each in explain(rollout, policy)]
+            write_records(files[-1], records(rollout, about, plan, why))
+        written += [*files, *map_run(run.folder, files)[1:]]
+    for stale in {*target.glob("*.jsonl"), *target.glob("*.map.json")} - set(written):
         stale.unlink()
     return written
 

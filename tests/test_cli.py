@@ -18,7 +18,8 @@ from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table",
-         "diagnose", "grid", "report", "export", "ablate", "jackknife", "select", "record", "dashboard"]  # fmt: skip
+         "diagnose", "grid", "report", "export", "ablate", "jackknife", "select", "record", "map",
+         "dashboard"]  # fmt: skip
 runner = CliRunner()
 
 

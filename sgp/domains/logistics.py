@@ -8,8 +8,8 @@ from math import ceil
 import numpy as np
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import Box, column, flow, framed, words
-from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, WIDEST, aside, hint, natural, token, whole
+from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, words
+from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -143,14 +143,16 @@ def draw(scene: Scene) -> str:
     groups[""] = [place for place in locations if home.get(place) not in groups]
     across = min(3, max(map(len, groups.values())))
     frames = []
-    per_line = max(1, int(WIDEST // (across * (_LOCATION + 6) + 24)))
     listed = [city for city in groups if city or groups[city]]
+    wide = across * (_LOCATION + 6) + 34
+    deep = ceil(max(map(len, groups.values())) / across) * _expected_height(len(things) / max(len(locations), 1)) + 66
+    per_line = fitting(len(listed), wide, deep)
     for first in range(0, len(listed), per_line):
         line = listed[first : first + per_line]
         tallest = max((there[place].height for city in line for place in groups[city]), default=0)
-        high = ceil((tallest + 40) / 52) * 52 + 26  # grows by steps, so that the picture seldom changes its size
+        high = ceil((tallest + 40) / 26) * 26  # grows by steps, so that the picture seldom changes its size
         frames += [_city(scene, city, groups[city], there, across, high) for city in line]
-    content = flow(frames, WIDEST, gap=12)
+    content = flow(frames, per_line * wide, gap=12)
     placed = {name for name, place in at if place in there} | {name for name, vehicle in inside if vehicle in shapes}
     lost = aside(scene, [shapes[name] for name in things if name not in placed], content.width)
     also = [Atom("at", pair) for pair in at if pair[0] not in shapes or pair[1] not in there]
@@ -164,6 +166,11 @@ def draw(scene: Scene) -> str:
 
 
 _LOCATION = 152  # pixels: the width of a location
+
+
+def _expected_height(things: float) -> float:
+    """About how high a location is with so many things: of all states alike, so that no step moves the cities."""
+    return 74 + 24 * ceil(1.5 * things / 4)
 
 
 def _package(scene: Scene, name: str) -> Box:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -103,9 +105,52 @@ def draw(scene: Scene) -> str:
 
     A visited cell is shaded, one that is still to be visited has a pellet, and the goal's visited cells are checked.
     """
-    robots, links = scene.unary("at-robot"), scene.pairs("connected")
+    robots, visited = scene.unary("at-robot"), set(scene.unary("visited"))
+    static = frozenset(atom for atom in scene.atoms if atom.predicate == "connected")
+    ground = _ground(Scene(scene.objects, static, ()))
+    side = ground.side
+    own: dict[str, list[Atom]] = {cell: [] for cell in ground.centres}
+    also: list[Atom] = []
+    for atom in (Atom(name, (cell,)) for name, cells in (("at-robot", robots), ("visited", visited)) for cell in cells):
+        own.get(atom.objects[0], also).append(atom)
+    drawn = [
+        _cell(
+            Scene((thing,), frozenset(own[thing.name]), tuple(scene.wishes.get(thing.name, ())), scene.partial),
+            ground.centres[thing.name],
+            side,
+            ground.lettered,
+        )
+        for thing in scene.objects
+    ]
+    robot = [_robot(x - side * 0.14, y, side) for x, y in (ground.centres[cell] for cell in robots if cell in own)]
+
+    def at(x: float, y: float) -> str:
+        parts = [*drawn, ground.edge] if ground.named else [ground.edge, *drawn]
+        return drawing.element("g", [*parts, *robot], transform=f"translate({x} {y})", font_size=9)
+
+    where = f"the robot on {', '.join(robots)}" if robots else "the robot anywhere"
+    sentence = f"VisitAll with {len(own)} cells, {len(visited)} {'to be ' if scene.partial else ''}visited, {where}"
+    return whole(scene, sentence, Box(ground.width, ground.height, at), sorted(also))
+
+
+@dataclass(frozen=True)
+class _Ground:
+    """What all states of a problem share: where the cells are, and the walls or links between them."""
+
+    named: bool  # whether the cells' names tell their places
+    side: int  # of a cell, in pixels
+    centres: Mapping[str, tuple[float, float]]
+    lettered: bool  # whether the names of all cells fit
+    edge: str
+    width: float
+    height: float
+
+
+@lru_cache(maxsize=64)
+def _ground(scene: Scene) -> _Ground:
+    """The ground of a scene that has nothing but cells and their connections."""
     cells = scene.names
-    linked = [pair for pair in links if pair[0] in scene.place and pair[1] in scene.place]
+    linked = [pair for pair in scene.pairs("connected") if pair[0] in scene.place and pair[1] in scene.place]
     named = from_names(cells, linked)
     spots = named or by_distance(cells, linked)
     columns, rows = (max((spot[axis] for spot in spots.values()), default=0) + 1 for axis in (0, 1))
@@ -113,25 +158,15 @@ def draw(scene: Scene) -> str:
     pitch = side if named else max(side, 56)
     centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
     lettered = max((breadth(cell, 9) for cell in cells), default=0) <= side - 4
-    visited = set(scene.unary("visited"))
     edge = _walls(spots, linked, side) if named else _links(centres, linked)
-    robot = [_robot(centres[cell][0] - side * 0.14, centres[cell][1], side) for cell in robots if cell in centres]
-
-    def at(x: float, y: float) -> str:
-        drawn = [_cell(scene, cell, centres[cell], side, visited=cell in visited, lettered=lettered) for cell in cells]
-        ground = [edge, *drawn] if named is None else [*drawn, edge]
-        return drawing.element("g", [*ground, *robot], transform=f"translate({x} {y})", font_size=9)
-
-    where = f"the robot on {', '.join(robots)}" if robots else "the robot anywhere"
-    sentence = f"VisitAll with {len(cells)} cells, {len(visited)} {'to be ' if scene.partial else ''}visited, {where}"
-    also = [
-        atom for atom in scene.ordered if atom.predicate in ("visited", "at-robot") and atom.objects[0] not in spots
-    ]
-    return whole(scene, sentence, Box(columns * pitch, rows * pitch, at), also)
+    return _Ground(bool(named), side, centres, lettered, edge, columns * pitch, rows * pitch)
 
 
-def _cell(scene: Scene, cell: str, centre: tuple[float, float], side: int, *, visited: bool, lettered: bool) -> str:
-    """A cell, with its name where the names of all cells fit."""
+@lru_cache(maxsize=4096)
+def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) -> str:
+    """A cell, of which the scene has nothing else, with its name where it is lettered; most states share most cells."""
+    (cell,) = scene.names
+    visited = Atom("visited", (cell,)) in scene.atoms
     x, y = centre[0] - side / 2, centre[1] - side / 2
     look = {"fill": DONE, "fill_opacity": 0.28} if visited and not scene.partial else {"fill": "none"}
     parts = [drawing.rect(x, y, side, side, stroke="currentColor", stroke_opacity=0.25, **look)]

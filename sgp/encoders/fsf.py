@@ -70,6 +70,11 @@ class FSFEncoder:
         self._fill(task, row, task.goal_atoms)
         return row
 
+    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
+        """Whose slots some columns are."""
+        names = ["the global variable", *(f"the slot of {thing.name}" for thing in task.objects)]
+        return [names[column] if column < len(names) else "a slot without an object" for column in columns]
+
     def _fill(self, task: Task, row: NDArray[np.float32], atoms: Iterable[Atom]) -> None:
         number = {thing.name: place for place, thing in enumerate(task.objects, start=1)}
         for slot, value in self._slots.values(number, atoms).items():

@@ -31,12 +31,13 @@ from sgp.encoders.fluent_numbers import Changes, FluentNumbers
 from sgp.encoders.kernels.marked_features import transition_features
 from sgp.encoders.kernels.marked_graph import MarkedLayout
 from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
+from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.task import State, Successor, Task
 
-_SCALARS = 2  # log2 of the number of actions, goal
+_SCALARS = len(SCALARS_IN_WORDS)
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,13 @@ class Embedded(NamedTuple):
             for row, (start, end) in enumerate(pairwise(self.first))
         ]
 
+    def dense(self, dimension: int) -> NDArray[np.float64]:
+        """The rows [b, D] with their zeros."""
+        rows = np.zeros((len(self.scalars), dimension))
+        np.add.at(rows, (np.repeat(np.arange(len(rows)), np.diff(self.first)), self.columns), 1)
+        rows[:, -self.scalars.shape[1] :] = self.scalars
+        return rows
+
     def dot(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """The products [b] with a vector [D]."""
         sums = np.concatenate([[0.0], np.cumsum(weights[self.columns])])
@@ -139,6 +147,19 @@ class MarkedTransitionEncoder:
         first, columns = self._features(task, state, choice, self._vocabulary)
         return Embedded(first, columns.astype(np.int64), _scalars(task, choice))
 
+    def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
+        """What some columns stand for, told of the first of the transitions that has the feature."""
+        config, graph = self.config, self._graph(task)
+        depths = Depths(config.iterations, config.open_atoms, config.closed_atoms)
+        transitions = TransitionWords(depths, task, state, graph.object_colours, graph.kind, self.walked)
+        said: dict[int, str] = {}
+        for successor in choice:
+            said = transitions.of(successor.state) | said
+        known = len(self.hashes)
+        return [
+            said[int(self.hashes[column])] if column < known else SCALARS_IN_WORDS[column - known] for column in columns
+        ]
+
     def unseen_share(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
         """The share of the transitions' features that training never saw."""
         _, found = self._features(task, state, choice, make_vocabulary(self.hashes[:0]))
@@ -160,9 +181,7 @@ class MarkedTransitionEncoder:
     def _features(
         self, task: Task, state: State, choice: Sequence[Successor], vocabulary: Vocabulary
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
-        graph = self._graphs.get(task)
-        if graph is None:
-            graph = self._graphs[task] = _Graph(task, self.walked)
+        graph = self._graph(task)
         found, config = graph.changes(state, choice), self.config
         return transition_features(
             graph.layout,
@@ -175,6 +194,12 @@ class MarkedTransitionEncoder:
             found.changed,
             vocabulary,
         )
+
+    def _graph(self, task: Task) -> _Graph:
+        graph = self._graphs.get(task)
+        if graph is None:
+            graph = self._graphs[task] = _Graph(task, self.walked)
+        return graph
 
 
 def _scalars(task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
@@ -246,6 +271,15 @@ class _Graph:
             )
         return self._layout
 
+    @property
+    def object_colours(self) -> dict[str, int]:
+        """Every object's first colour."""
+        return dict(zip(self._objects, self._object_colour, strict=True))
+
+    def kind(self, atom: Atom) -> int:
+        """The hash of an atom's predicate and its place in the goal."""
+        return _hash("atom", atom.predicate, str(self._goal.get(atom)))
+
     def changes(self, state: State, choice: Sequence[Successor]) -> Changes:
         """The fluent atoms true in a state, and those in which its candidates differ."""
         return self._fluents.changes([state], [choice], self._number)
@@ -254,7 +288,7 @@ class _Graph:
         known = self._numbers.get(atom)
         if known is None:
             known = self._numbers[atom] = len(self._numbers)
-            self._kind.append(_hash("atom", atom.predicate, str(self._goal.get(atom))))
+            self._kind.append(self.kind(atom))
             self._walkable.append(atom.predicate in self._walked)
             self._arguments += [self._objects[name] for name in atom.objects]
             self._first.append(len(self._arguments))

@@ -9,6 +9,7 @@ import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -19,6 +20,7 @@ from sgp.encoders.instance_graph import InstanceGraph
 from sgp.encoders.kernels.wl_histogram import histograms
 from sgp.encoders.kernels.wl_recolouring import candidate_histograms
 from sgp.encoders.wl_vocabulary import Vocabulary
+from sgp.encoders.wl_words import ColourWords
 from sgp.errors import ConfigurationError
 from sgp.files import write_text
 from sgp.planning import pddl
@@ -104,6 +106,14 @@ class WLEncoder:
         first = np.array([0, len(graph.goal_atoms)], np.int64)
         rows = self._histograms(graph, first, graph.goal_atoms, with_static=False)
         return rows.reshape(self.dimension)
+
+    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
+        """The neighbourhoods that some columns count."""
+        return self._words.of(columns)
+
+    @cached_property
+    def _words(self) -> ColourWords:
+        return ColourWords(self.vocabulary, dict(self.domain_text.predicates))
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
         """The share [n] of each state's colours, counted with their multiplicity, that the vocabulary lacks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
@@ -13,7 +13,9 @@ from scipy.special import logsumexp
 
 from sgp.encoders.marked_transition import Embedded
 from sgp.planning.policy import Node, Ranking, Successors
+from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
+from sgp.planning.views import Contrast, Vector, View
 
 Metric = Literal["euclidean", "cosine"]
 Embeddings = NDArray[np.float32]
@@ -37,6 +39,10 @@ class StateEncoder(Protocol):
 
     def embed_goal(self, task: Task) -> Embeddings:
         """The goal's embedding [D]."""
+        ...
+
+    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
+        """What some columns of an embedding stand for."""
         ...
 
 
@@ -87,6 +93,7 @@ class NearestEmbedding:
     predictor: Predictor
     metric: Metric
     additive: bool = True
+    embeds: Literal["states"] = "states"
 
     def refuses(self, task: Task) -> str | None:
         """What the encoder says."""
@@ -115,6 +122,32 @@ class NearestEmbedding:
         state, goal = self.encoder.embed(task, [task.init]), self.encoder.embed_goal(task)[None]
         predicted, _ = self.predictor(state, goal, [None])
         return {"embedding": state[0], "goal": goal[0], "prediction": predicted[0]}
+
+    def vectors(self, task: Task, steps: Sequence[Step]) -> Embeddings:
+        """The vectors [n, D] of the steps' states."""
+        return self.encoder.embed(task, [step.state for step in steps])
+
+    def views(self, task: Task, steps: Sequence[Step]) -> Iterator[View]:
+        """The vectors of a path's steps; what the predictor carries is carried along the path."""
+        memory: _Memory | None = None
+        for step in steps:
+            (here,), (candidates,) = self._embed([Node(task, step.state, memory)], [step.candidates])
+            (predicted,), (carried,) = self.predictor(here.state[None], here.goal[None], [here.carried])
+            yield View(here.state, predicted, candidates)
+            memory = _Memory(candidates[step.chosen], here.goal, carried)
+
+    def contrast(self, task: Task, step: Step, view: View, first: int, second: int) -> Contrast:
+        """Coordinate by coordinate: of the squared Euclidean distance, or of the cosine distance."""
+        assert view.predicted is not None
+        one, two = view.candidates[[first, second]].astype(np.float64)
+        shares = [_shares(self.metric, row, view.predicted.astype(np.float64)) for row in (one, two)]
+        return Contrast(
+            measure="squared distance" if self.metric == "euclidean" else "cosine distance",
+            first=one,
+            second=two,
+            shares=shares[0] - shares[1],
+            words=lambda columns: self.encoder.in_words(task, columns),
+        )
 
     def _embed(
         self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]
@@ -150,6 +183,14 @@ def distances(
     return np.asarray(1.0 - np.divide(rows @ target, lengths, out=np.zeros_like(lengths), where=lengths > 0))
 
 
+def _shares(metric: Metric, row: NDArray[np.float64], prediction: NDArray[np.float64]) -> NDArray[np.float64]:
+    """What each coordinate [D] adds to the squared distance, or takes from the cosine distance, of 1 without any."""
+    if metric == "euclidean":
+        return np.asarray((row - prediction) ** 2)
+    length = float(np.linalg.norm(row) * np.linalg.norm(prediction))
+    return np.asarray(-row * prediction / length if length > 0 else np.zeros_like(row))
+
+
 def _digest(row: Embeddings) -> Hashable:
     """A short name for an embedding; keeping the rows themselves as keys would fill the memory."""
     return hashlib.blake2b(row.tobytes(), digest_size=16).digest()
@@ -161,8 +202,16 @@ class TransitionEncoder(Protocol):
     def refuses(self, task: Task) -> str | None:
         """Why the task has no embedding, or None where it has one."""
 
+    @property
+    def dimension(self) -> int:
+        """D."""
+
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
         """The transitions' embeddings."""
+        ...
+
+    def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
+        """What some columns stand for, as the given transitions show it."""
         ...
 
 
@@ -184,6 +233,7 @@ class NearestTransition(Generic[Encoding]):
     weights: NDArray[np.float64]  # [1 or 2, D]
     alpha: float
     additive: bool = False
+    embeds: Literal["transitions"] = "transitions"
 
     def refuses(self, task: Task) -> str | None:
         """What the encoder says."""
@@ -207,6 +257,29 @@ class NearestTransition(Generic[Encoding]):
         if len(self.weights) == 1:
             return np.asarray(self.weights[0])
         return np.asarray(self.weights[0] + progress(node.task, node.state) * self.weights[1])
+
+    def vectors(self, task: Task, steps: Sequence[Step]) -> Vector:
+        """The vectors psi [n, D] of the transitions to all candidates of the steps."""
+        return np.vstack([view.candidates for view in self.views(task, steps)])
+
+    def views(self, task: Task, steps: Sequence[Step]) -> Iterator[View]:
+        """The vectors psi of each step's candidates; the learned change is a direction, no point among them."""
+        for step in steps:
+            embedded = self.encoder.embed(task, step.state, step.candidates)
+            yield View(None, None, embedded.dense(self.encoder.dimension))
+
+    def contrast(self, task: Task, step: Step, view: View, first: int, second: int) -> Contrast:
+        """Feature by feature: a feature of value x adds alpha x^2 - w x to the cost."""
+        one, two = view.candidates[[first, second]].astype(np.float64)
+        weights = self._weights(Node(task, step.state))
+        choice = [step.candidates[place] for place in (first, second)]
+        return Contrast(
+            measure="cost",
+            first=one,
+            second=two,
+            shares=self.alpha * (one**2 - two**2) - weights * (one - two),
+            words=lambda columns: self.encoder.in_words(task, step.state, choice, columns),
+        )
 
     def sample(self, task: Task, successors: Successors) -> dict[str, NDArray[np.floating[Any]]]:
         """The costs [n] of the initial state's candidates, by which a run is verified."""

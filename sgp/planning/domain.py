@@ -108,19 +108,19 @@ class Scene:
     @cached_property
     def ordered(self) -> tuple[Atom, ...]:
         """The atoms by predicate and by their objects' places, so that equal scenes are drawn alike."""
+        return tuple(self._sorted(self.atoms))
+
+    def _sorted(self, atoms: Iterable[Atom]) -> list[Atom]:
         last = len(self.objects)
-        return tuple(
-            sorted(
-                self.atoms,
-                key=lambda atom: (atom.predicate, [(self.place.get(name, last), name) for name in atom.objects]),
-            )
+        return sorted(
+            atoms, key=lambda atom: (atom.predicate, [(self.place.get(name, last), name) for name in atom.objects])
         )
 
     @cached_property
-    def _by_predicate(self) -> dict[tuple[str, int], list[tuple[str, ...]]]:
-        found: dict[tuple[str, int], list[tuple[str, ...]]] = {}
-        for predicate, objects in self.ordered:
-            found.setdefault((predicate, len(objects)), []).append(objects)
+    def _by_predicate(self) -> dict[tuple[str, int], list[Atom]]:
+        found: dict[tuple[str, int], list[Atom]] = {}
+        for atom in self.atoms:
+            found.setdefault((atom.predicate, len(atom.objects)), []).append(atom)
         return found
 
     @cached_property
@@ -143,11 +143,11 @@ class Scene:
 
     def unary(self, predicate: str) -> list[str]:
         """The objects of which a predicate is true."""
-        return [name for (name,) in self._by_predicate.get((predicate, 1), ())]
+        return [name for _, (name,) in self._sorted(self._by_predicate.get((predicate, 1), ()))]
 
     def pairs(self, predicate: str) -> list[tuple[str, str]]:
         """The pairs of objects of which a predicate is true."""
-        return [(first, second) for first, second in self._by_predicate.get((predicate, 2), ())]
+        return [(first, second) for _, (first, second) in self._sorted(self._by_predicate.get((predicate, 2), ()))]
 
     def holds(self, literal: Literal) -> bool:
         """Whether a literal of the goal is true here."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,12 @@ class Recorded:
         return f"{self.source}, line {self.line}"
 
     @property
+    def chosen(self) -> str:
+        """A hash of the problem and of what was chosen, by which a map knows the rollout that it was made for."""
+        chosen = [step["candidates"][step["chosen"]]["actions"] for step in self.steps]
+        return sha256(json.dumps([self.head["sha256"], chosen]).encode()).hexdigest()[:16]
+
+    @property
     def about(self) -> About:
         """Which model made it."""
         found = self.head.get("about") or {}
@@ -73,6 +80,11 @@ def read_recorded(path: Path | str) -> list[Recorded]:
             steps.append(record)
         found.append(Recorded(str(path), number, head, tuple(steps)))
     return found
+
+
+def map_file(path: Path | str) -> Path:
+    """Where the maps of the rollouts of a file stand; 'sgp map' makes them."""
+    return Path(path).with_suffix(".map.json")
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,25 @@ from sgp.planning.task import State, Successor, Task
 
 def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping[str, Any] | None = None) -> None:
     """Writes rollouts to one JSONL file, whole; `about` says which model made them (`About`)."""
-    lines = (json.dumps(record, allow_nan=False) for rollout in rollouts for record in records(rollout, about))
-    write_text(path, "".join(f"{line}\n" for line in lines))
+    write_records(path, (record for rollout in rollouts for record in records(rollout, about)))
 
 
-def records(rollout: Rollout, about: Mapping[str, Any] | None = None) -> Iterator[dict[str, Any]]:
-    """The records of one rollout, as the file holds them."""
+def write_records(path: Path | str, found: Iterable[Mapping[str, Any]]) -> None:
+    """Writes records of rollouts to one JSONL file, whole."""
+    write_text(path, "".join(f"{json.dumps(record, allow_nan=False)}\n" for record in found))
+
+
+def records(
+    rollout: Rollout,
+    about: Mapping[str, Any] | None = None,
+    expert: Sequence[Action] = (),
+    why: Sequence[Mapping[str, Any]] = (),
+) -> Iterator[dict[str, Any]]:
+    """The records of one rollout, as the file holds them.
+
+    `expert` is an expert's plan for the same problem. `why` has for each step what explains its choice: the other
+    candidate (`against`), what is compared (`measure`), and a list of features with values and shares (`why`).
+    """
     task = rollout.task
     yield {
         "record": "rollout",
@@ -45,13 +59,15 @@ def records(rollout: Rollout, about: Mapping[str, Any] | None = None) -> Iterato
         "seconds": rollout.seconds,
         "steps": len(rollout.steps),
         "about": dict(about or {}),
+        "expert": [str(action) for action in expert],
     }
-    for step in rollout.steps:
+    for step, because in zip(rollout.steps, why or repeat({}, len(rollout.steps)), strict=True):
         yield {
             "record": "step",
             "chosen": step.chosen,
             "candidates": list(_candidates(task, step)),
             "note": {name: _plain(value) for name, value in step.note.items()},
+            **because,
         }
 
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from sgp.datasets.store import data_folder
 from sgp.errors import SgpError
 from sgp.planning.recorded import Recorded, read_recorded
+
+if TYPE_CHECKING:  # the dashboard opens without a learning library
+    from sgp.datasets.runs import RunKey
 
 
 @dataclass(frozen=True)
@@ -33,3 +37,10 @@ def recorded_rollouts(folder: Path | str | None = None) -> Library:
         except SgpError as error:
             damaged.append(str(error))
     return Library(tuple(rollouts), tuple(damaged))
+
+
+def recorded_of(run: RunKey) -> list[Path]:
+    """The files of the package's own recorded rollouts that a run made."""
+    made = (run.method, run.variant, run.domain, run.seed)
+    found = [(each.source, each.about) for each in recorded_rollouts().rollouts]
+    return [Path(source) for source, by in found if (by.method, by.variant, by.domain, by.seed) == made]

@@ -16,6 +16,8 @@ from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, parse_plan, read_domain, read_problem
 from sgp.planning.recorded import Recorded
 from sgp.planning.rollout import tie_margin
+from sgp.viewer.expert import Expert, divergences, expert_states
+from sgp.viewer.maps import map_of
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
 _SHUT = frozenset({"visited", "collapsed", "rejected"})  # marks of candidates that were not open to choice
@@ -44,6 +46,10 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
     state = frozenset(map(_atom, head["initial"]))
     frames, steps, length = [], [], 0
+    plan = [action for line in head.get("expert", ()) for action in parse_plan(line, recorded.place)]
+    expert = Expert(expert_states(text, state, plan)) if plan else None
+    orders: list[list[int]] = []
+    places, furthest = [expert.place(state) if expert else None], 0  # on the expert's way
 
     fluents = text.fluent_predicates
     wanted = {literal.atom: literal.positive for literal in problem.goal}
@@ -63,8 +69,10 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         frames.append(frame())
         chosen = record["candidates"][record["chosen"]]
         order = rank_order([_cost(candidate) for candidate in record["candidates"]])
+        orders.append(order)
         best = _cost(record["candidates"][order[0]])
         still_open = frames[-1]["open"]
+        ends = [expert.place(_after(state, each)) if expert else None for each in record["candidates"]]
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
@@ -75,16 +83,20 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                         "actions": [actions[action] for action in candidate["actions"]],
                         "cost": candidate["cost"],
                         "gap": None if candidate["cost"] is None else _gap(candidate["cost"], best),
-                        "marks": candidate["marks"],
+                        "marks": [*candidate["marks"], *(["expert"] if (ends[index] or 0) > furthest else [])],
                         "add": [atoms[atom] for atom in candidate["add"]],
                         "delete": [atoms[atom] for atom in candidate["delete"]],
                         "open": still_open + opened(wanted, candidate),
                     }
-                    for rank, candidate in enumerate((record["candidates"][index] for index in order), start=1)
+                    for rank, index in enumerate(order, start=1)
+                    for candidate in (record["candidates"][index],)
                 ],
+                **_why(record, order),
             }
         )
         state = _after(state, chosen)
+        places.append(ends[record["chosen"]])
+        furthest = max(furthest, places[-1] or 0)
         length += len(chosen["actions"])
     frames.append(frame())
     return {
@@ -106,7 +118,16 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "frames": frames,
         "steps": steps,
         "plateau": plateau([each["open"] for each in frames]),
+        "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
+        "map": map_of(recorded, orders),
     }
+
+
+def _why(record: Mapping[str, Any], order: Sequence[int]) -> dict[str, Any]:
+    """The recorded explanation of a step, the other candidate by its rank (from 0); nothing where there is none."""
+    if "why" not in record:
+        return {}
+    return {"why": record["why"], "measure": record["measure"], "against": order.index(record["against"])}
 
 
 @dataclass

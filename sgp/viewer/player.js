@@ -17,6 +17,7 @@ const MARKS = {
   visited: ["↺", "visited"],
   collapsed: ["≡", "alike"],
   rejected: ["✕", "rejected"],
+  expert: ["▲", "expert"],
 };
 const OUTCOMES = {
   solved: ["✔", "solved"],
@@ -35,12 +36,15 @@ const KEYS = [
   ["↓, ↑", "pick the next candidate, the one before (in the table)"],
   ["Esc", "back to the chosen candidate"],
   ["t", "next tie"],
+  ["d", "next divergence: a step that leaves the states of the expert's plan"],
   ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
+  ["z", "large drawings, or as before"],
   ["?", "this help"],
 ];
 const LEGEND =
   "over best: what it costs more than the cheapest; open: how many goals it leaves open; visited: a state from before; " +
-  "alike: the model cannot tell it from another one; tied: the same least cost; rejected: the model rules it out.";
+  "alike: the model cannot tell it from another one; tied: the same least cost; rejected: the model rules it out; " +
+  "expert: a state that the expert's plan reaches later than any state so far.";
 
 const STYLE = `
 .sgp { --paper: var(--st-background-color, light-dark(#ffffff, #14171c));
@@ -64,15 +68,17 @@ const STYLE = `
 .sgp input[type=range] { flex: 1 1 160px; accent-color: var(--blue); min-width: 120px; }
 .sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; }
 .sgp .why { margin: 0 0 10px; min-height: 20px; }
+.sgp .reasons { margin: 0 0 10px; font-size: 13px; } .sgp .reasons summary { cursor: pointer; }
+.sgp .reasons li { display: grid; grid-template-columns: 8ch 8ch minmax(0, 1fr) max-content; gap: 10px; min-height: 20px;
+  font-variant-numeric: tabular-nums; } .sgp .reasons li span:nth-child(3) { overflow: hidden; text-overflow: ellipsis;
+  white-space: nowrap; } .sgp .reasons ol { min-height: 120px; padding: 2px 0 0 16px; }
 .sgp .grid { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
-@container (min-width: 860px) {
-  .sgp .grid { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); }
-  .sgp .candidates { height: 372px; } .sgp .plan { height: 220px; } .sgp .changes { min-height: 128px; } }
 .sgp .pictures { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; }
-.sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0; }
+.sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0;
+  contain: content; } /* a step lays out and paints the sections that it changes */
 .sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
 .sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; }
-.sgp .picture { display: grid; place-items: center; height: clamp(200px, 42vh, 420px); }
+.sgp .picture { display: grid; place-items: center; height: clamp(200px, 44cqw, 420px); }
 .sgp .picture svg { width: 100%; height: 100%; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }
 .sgp .scroll { overflow: auto; width: 100%; }
@@ -95,8 +101,18 @@ const STYLE = `
   background: none; padding: 1px 6px; min-height: 24px; }
 .sgp .plan button:hover { background: var(--panel); } .sgp .plan [aria-current] { background: var(--here); font-weight: 600; }
 .sgp .plan span { color: var(--faint); min-width: 3ch; text-align: right; }
+.sgp .tracks { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
+@container (min-width: 560px) { .sgp .tracks.two { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); } }
+.sgp .map h3 { display: flex; gap: 6px; align-items: center; } .sgp .map h3 span { flex: 1; }
+.sgp .map h3 button { min-height: 24px; padding: 0 8px; } .sgp .map [aria-pressed=true] { background: var(--here); }
+.sgp .map .layers { position: relative; } .sgp .map svg.points { width: 100%; height: auto; display: block; position: relative; }
+.sgp .map svg.ground { position: absolute; inset: 0; width: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
+.sgp .map p { margin: 4px 0 0; font-size: 12px; } .sgp .map .said { min-height: 17px; overflow: hidden;
+  text-overflow: ellipsis; white-space: nowrap; } .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 2px 12px; }
+.sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 4px; }
+.sgp .map .point:focus-visible .mark { stroke-width: 5; }
 .sgp .curves svg { width: 100%; height: auto; display: block; cursor: crosshair; touch-action: none; }
-.sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
+.sgp .tracks.two .curves text { font-size: 13px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
 .sgp .faint { color: var(--faint); } .sgp .curves text.faint { fill: var(--faint); }
 .sgp .help { position: absolute; inset: 0; background: color-mix(in srgb, var(--paper) 78%, transparent); z-index: 9;
   display: grid; place-items: start center; padding-top: 40px; }
@@ -104,6 +120,11 @@ const STYLE = `
   box-shadow: 0 6px 30px #0005; }
 .sgp dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 18px; margin: 0 0 12px; } .sgp dd { margin: 0; }
 .sgp dt { font-weight: 600; }
+@container (min-width: 860px) {
+  .sgp .grid { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); }
+  .sgp .picture { height: clamp(220px, 26cqw, 420px); }
+  .sgp .candidates { height: 372px; } .sgp .plan { height: 220px; } .sgp .changes { min-height: 128px; } }
+.sgp.large .grid { grid-template-columns: minmax(0, 1fr); } .sgp.large .picture { height: 80vh; }
 `;
 
 function h(tag, attributes = {}, ...children) {
@@ -153,6 +174,9 @@ export function mount(host, rollout, options = {}) {
   let settling = 0;
   let resting = 0;
   let current = null; // the plan's row of the step that is shown
+  const reasonRows = Array.from({ length: Math.max(0, ...rollout.steps.map((step) => step.why?.length ?? 0)) }, () =>
+    ["number", "", "", "faint"].map((look) => h("span", { class: look })));
+  const tableRows = []; // of the candidates' table, filled anew for each step
   const pictures = new Map(); // parsed drawings of states by frame
 
   const actions = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
@@ -174,6 +198,7 @@ export function mount(host, rollout, options = {}) {
       h("span", {}, rollout.model),
       h("span", { class: "outcome" }, `${symbol} ${ending}, ${plural(rollout.length, "action")}`),
       rollout.reason ? h("span", {}, rollout.reason) : "",
+      rollout.expert ? h("span", {}, beside(rollout.expert)) : "",
     ),
     h(
       "div",
@@ -189,9 +214,12 @@ export function mount(host, rollout, options = {}) {
       part("speed", h("select", { "aria-label": "Speed", title: "Speed (+ and −)",
         onchange: (event) => { speed = Number(event.target.value); } },
         ...SPEEDS.map((each) => h("option", { value: each, selected: each === 1 }, `${each}×`)))), // prettier-ignore
+      button("large", "Large drawings, or as before (z)", enlarge),
       button("? keys", "Keys (?)", help),
     ),
     part("why", h("p", { class: "why", "aria-live": "polite" })),
+    part("reasons", h("details", { class: "reasons", open: true, hidden: !reasonRows.length, ontoggle: () => schedule() },
+      part("reasonsTitle", h("summary")), h("ol", {}, ...reasonRows.map((spans) => h("li", {}, ...spans))))), // prettier-ignore
     h(
       "div",
       { class: "grid" },
@@ -204,8 +232,8 @@ export function mount(host, rollout, options = {}) {
           h("section", {}, part("stateTitle", h("h3", {})), part("state", h("div", { class: "picture" }))),
           h("section", {}, part("goalTitle", h("h3", {})), part("goal", h("div", { class: "picture" }))),
         ),
-        h("section", { class: "curves" }, part("curves", h("div"))),
-        h("section", { class: "changes" }, part("changeTitle", h("h3", {})), part("change", h("div", { class: "change" }))),
+        h("div", { class: `tracks ${rollout.map?.steps ? "two" : ""}` },
+          part("map", h("section", { class: "map" })), h("section", { class: "curves" }, part("curves", h("div")))), // prettier-ignore
       ),
       h(
         "div",
@@ -217,10 +245,11 @@ export function mount(host, rollout, options = {}) {
           part("scroll", h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates" },
             h("table", {}, h("thead", {}, h("tr", {}, ...[["rank", 1], ["candidate"], ["cost", 1], ["over best", 1],
               ["open", 1], ["marks"]].map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "" }, words)))),
-              part("rows", h("tbody"))))), // prettier-ignore
+              part("rows", h("tbody", { onclick: pickRow }))))), // prettier-ignore
           part("more", button("", "Show every candidate", () => { all = true; render(); })), // prettier-ignore
         ),
         h("section", {}, h("h3", {}, "Plan"), part("plan", h("ol", { class: "scroll plan" }))),
+        h("section", { class: "changes" }, part("changeTitle", h("h3", {})), part("change", h("div", { class: "change" }))),
       ),
     ),
     part("help", h("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys", onclick: help },
@@ -233,6 +262,7 @@ export function mount(host, rollout, options = {}) {
   parts.plan.append(...planButtons.map((each) => h("li", {}, each)));
   parts.goal.append(parse(rollout.goal));
   const moveCursor = drawCurves(parts.curves, rollout, (place) => go(place));
+  const moveMap = drawMap(parts.map, rollout, { name: actions, pick: (rank) => pick(rank) });
   host.append(style, root);
   matchTheme();
 
@@ -295,6 +325,10 @@ export function mount(host, rollout, options = {}) {
     (parts.help.hidden ? root : parts.close).focus();
   }
 
+  function enlarge() {
+    root.classList.toggle("large");
+  }
+
   function changeSpeed(direction) {
     speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(speed) + direction))];
     parts.speed.value = speed;
@@ -333,6 +367,8 @@ export function mount(host, rollout, options = {}) {
     const rank = step ? (picked ?? step.chosen) : null;
     const row = renderCandidates(step, rank);
     renderChange(step, rank);
+    renderReasons(step);
+    moveMap(at, rank);
     parts.why.setAttribute("aria-live", playing ? "off" : "polite");
     parts.why.replaceChildren(...sentence(step, rank));
     // Scrolling asks where things are: last, so that the browser lays the page out once.
@@ -367,7 +403,7 @@ export function mount(host, rollout, options = {}) {
     else if (candidate.gap === 0) {
       const next = step.candidates.find((each) => each.gap > 0 && !each.marks.includes("visited"));
       words += next ? `, the least; the next open one costs ${number(next.gap)} more` : ", the least";
-    }
+    } else if (cheaper.length > shut.length) words += "; cheaper ones were open, but the beam's best path led through this one";
     return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(candidate)), `${words}.`];
   }
 
@@ -378,20 +414,42 @@ export function mount(host, rollout, options = {}) {
     const shown = candidates.filter((_, index) => index < rows || index === rank || index === step.chosen);
     parts.more.hidden = all || candidates.length <= ROWS;
     parts.more.textContent = `show all ${candidates.length}`;
-    parts.rows.replaceChildren(...shown.map((candidate) => {
+    while (tableRows.length < shown.length) tableRows.push(tableRow(parts.rows));
+    tableRows.forEach((row, place) => {
+      const candidate = shown[place];
+      row.hide(!candidate);
+      if (!candidate) return;
       const index = candidate.rank - 1;
       const closed = candidate.marks.some((mark) => ["visited", "collapsed", "rejected"].includes(mark));
       const classes = [index === step.chosen && "chosen", closed && "closed", index === picked && "picked"];
       const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie));
-      return h("tr", { class: classes.filter(Boolean).join(" "), "aria-selected": index === rank ? "true" : "false",
-        onclick: () => pick(index) },
-        h("td", { class: "number" }, String(candidate.rank)), h("td", {}, h("code", {}, actions(candidate))),
-        h("td", { class: "number" }, number(candidate.cost)),
-        h("td", { class: "number" }, candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`),
-        h("td", { class: "number" }, String(candidate.open)),
-        h("td", { class: "marks" }, ...marks.map((mark) => badge(...MARKS[mark])))); // prettier-ignore
-    }));
-    return rank === null ? null : parts.rows.children[shown.indexOf(candidates[rank])];
+      const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
+      const texts = [String(candidate.rank), actions(candidate), number(candidate.cost), over, String(candidate.open)];
+      row.show(texts, marks, classes.filter(Boolean).join(" "), index === rank);
+    });
+    return rank === null ? null : tableRows[shown.indexOf(candidates[rank])].element;
+  }
+
+  function pickRow(event) {
+    const row = event.target.closest("tr");
+    if (row) pick(Number(row.firstChild.textContent) - 1);
+  }
+
+  function renderReasons(step) {
+    if (parts.reasons.hidden) return;
+    const other = step?.why ? step.candidates[step.against] : null;
+    const total = other ? step.why.reduce((sum, reason) => sum + reason.share, 0) : 0;
+    parts.reasonsTitle.textContent = other
+      ? `Rather than ${actions(other)} (rank ${step.against + 1}): ${step.measure} ${signed(total)}, by feature`
+      : "No other candidate was open here.";
+    if (!parts.reasons.open) return;
+    reasonRows.forEach((spans, place) => {
+      const reason = other ? step.why[place] : null;
+      const values = !reason || reason.chosen === null ? "" : `chosen ${short(reason.chosen)}, other ${short(reason.other)}`;
+      const words = reason ? [signed(reason.share), reason.share < 0 ? "for" : "against", reason.feature, values] : ["", "", "", ""];
+      spans.forEach((span, column) => (span.textContent = words[column]));
+      spans[2].title = words[2];
+    });
   }
 
   function renderChange(step, rank) {
@@ -426,6 +484,12 @@ export function mount(host, rollout, options = {}) {
     return say("No step of this rollout has a tie.");
   }
 
+  function nextDivergence() {
+    const found = rollout.expert?.divergences ?? [];
+    if (found.length) go(found.find((place) => place > at) ?? found[0]);
+    else say(rollout.expert ? "This rollout never leaves the expert's states." : "No expert's plan was recorded for this problem.");
+  }
+
   function plateau() {
     if (rollout.plateau) go(rollout.plateau[0]);
     else say("This rollout has no plateau: every step reaches a new least number of open goals.");
@@ -447,7 +511,9 @@ export function mount(host, rollout, options = {}) {
     "+": () => changeSpeed(1),
     "-": () => changeSpeed(-1),
     t: nextTie,
+    d: nextDivergence,
     p: plateau,
+    z: enlarge,
     "?": help,
   };
 
@@ -500,10 +566,149 @@ export function mount(host, rollout, options = {}) {
   };
 }
 
+/** A row of the candidates' table, whose cells are written only where they change. */
+function tableRow(body) {
+  const texts = Array.from({ length: 5 }, () => document.createTextNode(""));
+  const marksCell = h("td", { class: "marks" });
+  const cells = texts.map((text, place) => h("td", { class: place === 1 ? "" : "number" }, place === 1 ? h("code", {}, text) : text));
+  const element = h("tr", {}, ...cells, marksCell);
+  const shown = { marks: "", look: "", selected: null, hidden: false };
+  body.append(element);
+  return {
+    element,
+    hide(hidden) {
+      if (shown.hidden !== hidden) element.hidden = shown.hidden = hidden;
+    },
+    show(words, marks, look, selected) {
+      words.forEach((word, place) => {
+        if (texts[place].data !== word) texts[place].data = word;
+      });
+      if (shown.marks !== marks.join()) marksCell.replaceChildren(...marks.map((mark) => badge(...MARKS[mark])));
+      if (shown.look !== look) element.className = look;
+      if (shown.selected !== selected) element.setAttribute("aria-selected", String(selected));
+      Object.assign(shown, { marks: marks.join(), look, selected });
+    },
+  };
+}
+
+const MAP = { width: 400, height: 270, margin: 12 };
+const SHAPES = {
+  state: "M-4.5-4.5h9v9h-9z",
+  predicted: "M0-6.5 6.5 0 0 6.5-6.5 0z",
+  candidate: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
+  chosen: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+};
+const LOOKS = {
+  state: { fill: "var(--ink)", stroke: "var(--paper)" },
+  predicted: { fill: "none", stroke: "var(--orange)", "stroke-width": 2 },
+  candidate: { fill: "var(--paper)", stroke: "var(--ink)", "stroke-width": 1.5 },
+  chosen: { fill: "var(--blue)", stroke: "var(--paper)" },
+};
+const shape = (name) => s("path", { d: SHAPES[name], class: "mark", ...LOOKS[name] });
+
+/** The embedding in two dimensions; returns what moves it to a step. `name` says a candidate's actions. */
+function drawMap(box, rollout, { name, pick }) {
+  const map = rollout.map;
+  if (!map?.steps) {
+    box.append(h("h3", {}, "Embedding map"), h("p", { class: "faint" }, `None: ${map?.missing ?? "no map was made"}.`));
+    return () => {};
+  }
+  const states = map.of === "states";
+  const projections = map.umap ? ["UMAP", "PCA"] : ["PCA"];
+  const share = Math.round(100 * (map.explained[0] + map.explained[1]));
+  // The chosen point lies above the others.
+  const order = map.steps.map((step, place) => [...step.candidates].sort((one, two) => (one[0] === rollout.steps[place].chosen) - (two[0] === rollout.steps[place].chosen)));
+  const all = [...map.context];
+  for (const step of map.steps) all.push(...[step.state, step.predicted].filter(Boolean), ...step.candidates.map((each) => each.slice(1)));
+  let projection = projections[0];
+  let shown = [0, null];
+  let place = () => [0, 0];
+  let path = [];
+
+  const context = s("path", { fill: "none", stroke: "var(--faint)", "stroke-opacity": 0.45, "stroke-width": 3, "stroke-linecap": "round" });
+  const line = s("polyline", { fill: "none", stroke: "var(--ink)", "stroke-opacity": 0.55, "stroke-width": 1.5, "stroke-linejoin": "round" });
+  const here = s("g", {}, shape("state"));
+  const predicted = s("g", {}, s("title", {}, "the predicted next state"), shape("predicted"));
+  const most = Math.max(...map.steps.map((step) => step.candidates.length), 0);
+  const points = Array.from({ length: most }, () => {
+    const point = { element: s("g", { class: "point", tabindex: 0, role: "button" }), rank: 0, kind: "", words: "" };
+    point.element.addEventListener("click", () => pick(point.rank));
+    point.element.addEventListener("keydown", (event) => event.key === "Enter" && pick(point.rank));
+    for (const event of ["pointerenter", "focus"]) point.element.addEventListener(event, () => (said.textContent = point.words));
+    return point;
+  });
+  const drawing = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "points", role: "group",
+    "aria-label": `Map of the embedding: training ${map.of}, the path so far and the candidates of this step` },
+    line, ...points.map((each) => each.element), here, predicted); // prettier-ignore
+  const ground = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, context);
+  const said = h("p", { class: "said" });
+  const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => choose(each) }, each));
+  const caption = h("p", { class: "faint" });
+  const key = (kind, words) => h("span", {}, s("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" }, shape(kind)), words);
+  const grey = s("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" }, s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }));
+  const way = s("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" }, s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }));
+  const legend = [h("span", {}, grey, `training ${map.of}`), h("span", {}, way, "path so far"), ...(states ? [key("state", "state"), key("predicted", "predicted")] : []),
+    key("chosen", "chosen"), key("candidate", "other candidates")]; // prettier-ignore
+  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), ...buttons), h("div", { class: "layers" }, ground, drawing), said, h("p", { class: "legend" }, ...legend), caption);
+
+  function choose(which) {
+    projection = which;
+    buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === which)));
+    const first = which === "UMAP" ? 2 : 0;
+    const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((axis) => all.reduce((best, each) => end(best, each[first + axis]), all[0][first + axis])));
+    const inner = [MAP.width, MAP.height].map((size) => size - 2 * MAP.margin);
+    const scale = Math.min(...[0, 1].map((axis) => inner[axis] / (high[axis] - low[axis] || 1)));
+    place = (point) => [0, 1].map((axis) => MAP.margin + inner[axis] / 2 + (point[first + axis] - (low[axis] + high[axis]) / 2) * scale);
+    context.setAttribute("d", map.context.map((each) => `M${place(each).map((value) => value.toFixed(1)).join(" ")}h0`).join(""));
+    path = rollout.steps.map((step, index) => map.steps[index].candidates.find(([rank]) => rank === step.chosen).slice(1));
+    if (states && map.steps.length) path.unshift(map.steps[0].state);
+    path = path.map((each) => place(each).map((value) => value.toFixed(1)).join(" "));
+    const held = which === "PCA" ? `; they hold ${share} % of the training points' variance` : "";
+    caption.textContent = `Approximate: two of ${map.dimensions} dimensions${held}. True costs are in the table.${
+      states ? "" : " A point is the transition to a candidate; the model learns a direction among them, no point, so none is predicted."}`; // prettier-ignore
+    move(...shown);
+  }
+
+  const put = (element, point) => {
+    element.setAttribute("visibility", point ? "visible" : "hidden");
+    if (point) element.setAttribute("transform", `translate(${place(point).join(" ")})`);
+  };
+
+  function move(at, rank) {
+    shown = [at, rank];
+    const step = map.steps[at];
+    line.setAttribute("points", path.slice(0, at + (states ? 1 : 0)).join(" "));
+    const end = states && !step && map.steps.length ? map.steps[at - 1].candidates.find(([each]) => each === rollout.steps[at - 1].chosen).slice(1) : null;
+    put(here, states ? (step?.state ?? end) : null);
+    put(predicted, step?.predicted ?? null);
+    points.forEach((point, index) => {
+      const found = step && order[at][index];
+      point.element.style.display = found ? "" : "none";
+      if (!found) return;
+      const [number_, ...coordinates] = found;
+      const candidate = rollout.steps[at].candidates[number_];
+      const kind = number_ === rollout.steps[at].chosen ? "chosen" : "candidate";
+      if (point.kind !== kind) point.element.replaceChildren(shape(kind));
+      point.words = `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
+      Object.assign(point, { rank: number_, kind });
+      point.element.setAttribute("aria-label", point.words);
+      const picked = number_ === rank && kind !== "chosen";
+      point.element.firstChild.setAttribute("stroke", picked ? "var(--orange)" : LOOKS[kind].stroke);
+      point.element.firstChild.setAttribute("stroke-width", picked ? 3.5 : (LOOKS[kind]["stroke-width"] ?? 1));
+      put(point.element, coordinates);
+    });
+    said.textContent = points.find((point) => point.rank === rank && point.element.style.display !== "none")?.words ?? "";
+  }
+
+  choose(projection);
+  return move;
+}
+
 /** Open goals and cost over the steps, above each other; returns what moves the cursor. */
 function drawCurves(box, rollout, go) {
-  const width = 640;
-  const height = 74;
+  const narrow = Boolean(rollout.map?.steps); // the map stands beside
+  const width = narrow ? 400 : 640;
+  const height = narrow ? 172 : 74;
   const [left, right, top] = [10, 10, 20];
   const last = rollout.steps.length;
   const x = (place) => left + ((width - left - right) * place) / Math.max(last, 1);
@@ -574,6 +779,14 @@ function drawCurves(box, rollout, go) {
       label.textContent = `${curve.title}${there ? `: ${short(value)}` : ""}`;
     }
   };
+}
+
+const signed = (value) => (value < 0 ? number(value) : `+${number(value)}`);
+
+/** How the rollout goes beside the expert's plan, in words. */
+function beside({ length, divergences }) {
+  const left = divergences.length ? `leaves its states at step ${divergences[0] + 1}` : "never leaves its states";
+  return `expert: ${plural(length, "action")}; the rollout ${left}`;
 }
 
 const short = (value) => (Number.isInteger(value) && value >= 0 ? String(value) : number(value));

@@ -179,3 +179,33 @@ def test_cells_stand_where_their_names_tell_unless_the_links_contradict():
         "c": (1, 1),
         "d": (0, 2),
     }
+
+
+def generated(name, **arguments):
+    domain = get_domain(name)
+    problem = read_problem(domain.generate(np.random.default_rng(4), **arguments))
+    return domain.texts["untyped"], Scene(problem.objects, frozenset(problem.init), problem.goal)
+
+
+@pytest.mark.parametrize(
+    ("cities", "locations", "packages"), [(3, 2, 9), (5, 2, 15), (12, 2, 60), (5, 6, 40), (1, 2, 3)]
+)
+def test_cities_stand_in_rows_that_suit_the_players_box(cities, locations, packages):
+    text, scene = generated("logistics", cities=cities, locations=locations, airplanes=1, packages=packages)
+    width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', draw_scene(text, scene)).groups())
+    assert 0.8 < width / height < 2.1
+
+
+def test_what_is_kept_between_drawings_changes_none():
+    """Each state of a walk is drawn as if it were the first."""
+    text, scene = generated("visitall", width=5, height=4, start=0)
+    cells = [atom.objects[0] for atom in scene.ordered if atom.predicate == "place"]
+    walked = []
+    for step, cell in enumerate(cells[:6]):
+        atoms = {atom for atom in scene.atoms if atom.predicate not in ("at-robot", "visited")}
+        atoms |= {Atom("at-robot", (cell,)), *(Atom("visited", (each,)) for each in cells[: step + 1])}
+        walked.append(draw_scene(text, replace(scene, atoms=frozenset(atoms))))
+        assert f"{step + 1} visited, the robot on {cell}" in walked[-1]
+        assert f"goals that hold: {step + 1} of {len(cells)}" in walked[-1]
+        assert len(checks(walked[-1])) == step + 1
+    assert len(set(walked)) == 6

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.recorded import Recorded, read_recorded
+from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import records
 from tests.planning.test_planner import by_name
 
@@ -62,6 +62,7 @@ HOSTILE = [
         "reason": IMAGE,
         "seconds": 0.5,
         "steps": 1,
+        "expert": [f"({IMAGE} {QUOTE} {SCRIPT})"],
         "about": {"method": IMAGE, "variant": SCRIPT, "domain": IMAGE, "suite": "s", "split": QUOTE, "seed": 1},
     },
     {
@@ -69,6 +70,9 @@ HOSTILE = [
         "chosen": 1,
         "candidates": [candidate(IMAGE, None, "rejected"), candidate(SCRIPT, -0.5, "chosen", "goal")],
         "note": {},
+        "against": 0,
+        "measure": IMAGE,
+        "why": [{"feature": f"{SCRIPT}{IMAGE}", "chosen": 1.0, "other": 0.0, "share": -0.5}],
     },
 ]
 
@@ -78,4 +82,28 @@ def hostile(tmp_path):
     """A file with one step whose names are markup."""
     file = tmp_path / "hostile.jsonl"
     file.write_text("".join(f"{json.dumps(record)}\n" for record in HOSTILE))
-    return read_recorded(file)[0]
+    (recorded,) = read_recorded(file)
+    map_file(file).write_text(json.dumps(map_with(recorded)))
+    return recorded
+
+
+def map_with(recorded):
+    """A map of states on which every point is made up."""
+    point = [1, 2, 30, 40]
+    steps = [
+        {
+            "state": point,
+            "predicted": [3, 3, 3, 3],
+            "candidates": {str(place): [place, 5, 10 * place, 50] for place in range(len(step["candidates"]))},
+        }
+        for step in recorded.steps
+    ]
+    entry = {"line": recorded.line, "chosen": recorded.chosen, "steps": steps}
+    ground = {
+        "of": "states",
+        "dimensions": 7,
+        "explained": [0.5, 0.25],
+        "umap": True,
+        "context": [point, [90, 9, 9, 99]],
+    }
+    return {"format": 1, **ground, "rollouts": [entry]}

@@ -180,6 +180,64 @@ def test_ties_plateau_and_help(open_page, solved):
     assert not page.locator(".help").is_visible()
 
 
+def test_divergences_from_the_expert_are_walked(open_page, blocks):
+    page = open_page(blocks)
+    found = sgp.playback(blocks)["expert"]["divergences"]
+    assert found
+    for place in (*found, found[0]):
+        press(page, "d")
+        expect_step(page, place)
+    assert f"leaves its states at step {found[0] + 1}" in page.locator("header").inner_text()
+
+
+def test_a_rollout_without_an_expert_says_so(open_page, solved):
+    page = open_page(solved)
+    press(page, "d")
+    assert page.locator(".why").inner_text() == "No expert's plan was recorded for this problem."
+
+
+def test_the_features_behind_a_choice_are_listed(open_page, blocks):
+    page = open_page(blocks)
+    step = sgp.playback(blocks)["steps"][0]
+    assert f"(rank {step['against'] + 1})" in page.locator(".reasons summary").inner_text()
+    for row, reason in zip(page.locator(".reasons li").all(), step["why"], strict=False):
+        assert reason["feature"] in row.inner_text()
+        assert ("against" if reason["share"] > 0 else "for") in row.inner_text().split()
+    assert not page.wrong
+
+
+def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
+    page = open_page(hostile)
+    points = page.locator(".map .point:visible")
+    assert points.count() == 2
+    before = [point.get_attribute("transform") for point in points.all()]
+    page.get_by_role("button", name="PCA").click()
+    assert page.locator(".map [aria-pressed=true]").inner_text() == "PCA"
+    assert [point.get_attribute("transform") for point in points.all()] != before
+    assert "two of 7 dimensions; they hold 75 % of the training points' variance" in page.locator(".map").inner_text()
+    points.first.focus()
+    words = points.first.get_attribute("aria-label")
+    assert page.locator(".map .said").inner_text() == words
+    assert words.startswith("rank 2, cost ∞: ")
+    assert IMAGE in words
+    press(page, "Enter")  # picks it
+    page.wait_for_selector("tr.picked")
+    assert page.locator("tr.picked td").first.inner_text() == "2"
+    press(page, "End")
+    expect_step(page, 1)
+    assert points.count() == 0
+    assert not page.wrong
+
+
+def test_large_drawings_take_the_whole_width(open_page, blocks):
+    page = open_page(blocks, viewport={"width": 1200, "height": 800})
+    before = page.locator(".picture").first.bounding_box()["width"]
+    press(page, "z")
+    assert page.locator(".picture").first.bounding_box()["width"] > 1.5 * before
+    press(page, "z")
+    assert page.locator(".picture").first.bounding_box()["width"] == before
+
+
 def _written(rollout, page):
     file = Path(page.url.removeprefix("file://").split("#")[0]).with_suffix(".jsonl")
     sgp.write_rollouts(file, [rollout])
@@ -187,7 +245,7 @@ def _written(rollout, page):
 
 
 def test_marks_are_symbols_with_words(open_page, hostile, solved):
-    assert open_page(hostile).locator("tr.chosen .badge").all_inner_texts() == ["✔ chosen", "★ goal"]
+    assert open_page(hostile).locator("tr.chosen .badge").all_inner_texts() == ["✔ chosen", "★ goal", "▲ expert"]
     words = open_page(solved).locator("tbody").inner_text()
     assert "= tied" in words
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import ceil
 
 from sgp import drawing
 
@@ -66,6 +67,15 @@ def flow(boxes: Sequence[Box], width: float, gap: float = 6) -> Box:
         rows[-1].append(box)
         room -= box.width + gap
     return column([_row(row, gap) for row in rows], gap)
+
+
+def fitting(count: int, width: float, height: float) -> int:
+    """How many of `count` equal boxes to set in a row, to be largest in a frame of four to three with a line below."""
+
+    def scale(across: int) -> float:
+        return min(4 / (across * width), 3 / (ceil(count / across) * height + 50))
+
+    return max(range(1, count + 1), key=scale)
 
 
 def _row(boxes: Sequence[Box], gap: float) -> Box:

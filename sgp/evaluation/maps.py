@@ -1,0 +1,203 @@
+"""Maps: the embedding of a model in two dimensions, its training data and the points of rollouts together.
+
+PCA is fitted to the training points alone. UMAP is fitted to all points together, because its `transform` places a
+point otherwise with every batch, and to few enough of them that it still searches neighbours exactly (4096). It sees
+the first principal components where there are more dimensions. Either is an approximation: distances are in the costs.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.errors import InputError
+from sgp.planning.policy import Successors
+from sgp.planning.rollout import Rollout, Step
+from sgp.planning.task import State, Successor, Task
+from sgp.planning.trajectory import Trajectory
+from sgp.planning.views import Embedding
+
+FORMAT = 1
+MOST = 4000  # points of a map
+CONTEXT = 1000  # of them from training
+CANDIDATES = 8  # of a step: the cheapest
+COMPONENTS = 50  # that UMAP sees
+NO_EMBEDDING = "this model has no embedding"
+_SIDE = 1000  # of the square that coordinates are rounded to
+_SEED = 0
+_FEWEST = 16  # points that UMAP's neighbourhoods need
+_SIBLINGS = 12  # of a training state's candidates
+
+
+class StepPoints(NamedTuple):
+    """The numbers of a step's points: its state, the prediction, and candidates by their places."""
+
+    state: int | None
+    predicted: int | None
+    candidates: dict[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Map:
+    """Points in two dimensions, coordinates whole numbers from 0 to 1000.
+
+    The first `context` points are of training; `steps` has the numbers of each rollout's. `explained` are the shares of
+    the training points' variance along the two principal axes. `umap` is None where there are too few points.
+    """
+
+    of: Literal["states", "transitions"]
+    dimensions: int
+    explained: tuple[float, float]
+    context: int
+    steps: tuple[tuple[StepPoints, ...], ...]
+    pca: NDArray[np.int64]  # [n, 2]
+    umap: NDArray[np.int64] | None  # [n, 2]
+
+    def record(self, rollout: int) -> dict[str, Any]:
+        """What a map's file holds of one rollout: a point is [x, y] of the PCA, then of UMAP."""
+        return {
+            "steps": [
+                {
+                    "state": self._point(step.state),
+                    "predicted": self._point(step.predicted),
+                    "candidates": {str(place): self._point(each) for place, each in step.candidates.items()},
+                }
+                for step in self.steps[rollout]
+            ]
+        }
+
+    def ground(self) -> dict[str, Any]:
+        """What a map's file holds besides: the training points and what was projected."""
+        return {
+            "of": self.of,
+            "dimensions": self.dimensions,
+            "explained": self.explained,
+            "umap": self.umap is not None,
+            "context": [self._point(each) for each in range(self.context)],
+        }
+
+    def _point(self, number: int | None) -> list[int] | None:
+        if number is None:
+            return None
+        return [*self.pca[number].tolist(), *(() if self.umap is None else self.umap[number].tolist())]
+
+
+def make_map(
+    policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory], rollouts: Sequence[Rollout]
+) -> Map:
+    """The map of a model's training trajectories and of rollouts. Raises InputError for more steps than fit on it."""
+    ground = _evenly(_training(policy, successors, trajectories), CONTEXT)
+    shown = _candidates_shown(policy, rollouts)
+    vectors, count = [ground], len(ground)
+    steps = []
+    for rollout in rollouts:
+        cut = [_cut(step, _cheapest(step, shown)) for step in rollout.steps]
+        points = []
+        for step, view in zip(rollout.steps, policy.views(rollout.task, cut), strict=True):
+            numbers: list[int | None] = []
+            for vector in (view.state, view.predicted):
+                numbers.append(None if vector is None else count)
+                if vector is not None:
+                    vectors.append(np.asarray(vector, np.float32)[None])
+                    count += 1
+            places = _cheapest(step, shown)
+            vectors.append(np.asarray(view.candidates, np.float32))
+            points.append(StepPoints(numbers[0], numbers[1], {place: count + i for i, place in enumerate(places)}))
+            count += len(places)
+        steps.append(tuple(points))
+    rows = np.vstack(vectors)
+    pca, explained = project_linearly(rows[: len(ground)], rows)
+    umap = None if len(rows) < _FEWEST else project_neighbours(rows)
+    return Map(policy.embeds, rows.shape[1], explained, len(ground), tuple(steps), pca, umap)
+
+
+def project_linearly(
+    training: NDArray[np.float32], rows: NDArray[np.float32]
+) -> tuple[NDArray[np.int64], tuple[float, float]]:
+    """Coordinates [n, 2] of rows [n, D] on the first two principal axes of training rows, and the variance on each."""
+    from sklearn.decomposition import PCA
+
+    dimensions = min(2, *training.shape)
+    pca = PCA(dimensions, random_state=_SEED).fit(training)
+    flat = np.zeros((len(rows), 2))
+    flat[:, :dimensions] = pca.transform(rows)
+    shares = [*np.nan_to_num(pca.explained_variance_ratio_).round(4).tolist(), 0.0, 0.0]
+    return rounded(flat), (shares[0], shares[1])
+
+
+def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Coordinates [n, 2] of rows [n, D] by UMAP."""
+    from sklearn.decomposition import PCA
+    from umap import UMAP
+
+    if rows.shape[1] > COMPONENTS:
+        rows = PCA(min(COMPONENTS, len(rows)), random_state=_SEED).fit_transform(rows)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module="umap")  # that a seed costs parallelism, and that graphs fall apart
+        warnings.filterwarnings("ignore", module="sklearn.manifold")
+        return rounded(UMAP(random_state=_SEED, n_jobs=1).fit_transform(rows))
+
+
+def rounded(flat: NDArray[Any]) -> NDArray[np.int64]:
+    """Points [n, 2] in a square of side 1000, one scale for both axes."""
+    low = flat.min(axis=0)
+    span = float((flat.max(axis=0) - low).max())
+    return np.asarray(((flat - low) * (_SIDE / (span or 1.0))).round(), np.int64)
+
+
+def _training(policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory]) -> NDArray[np.float32]:
+    """The different vectors [n, D] of training."""
+    states = [(each, step) for each in trajectories for step in range(len(each))]
+    some = [states[place] for place in _places(len(states), CONTEXT)]
+    found = [
+        policy.vectors(trajectory.task, [_training_step(trajectory, successors, step)]) for trajectory, step in some
+    ]
+    return np.unique(np.vstack(found).astype(np.float32), axis=0)
+
+
+def _training_step(trajectory: Trajectory, successors: Successors, place: int) -> Step:
+    """A state of a trajectory with the expert's action and some of the other candidates."""
+    task: Task = trajectory.task
+    state: State = trajectory.states[place]
+    choice = successors(task, state)
+    own = Successor((trajectory.actions[place],), trajectory.states[place + 1])
+    some = [own, *(choice[each] for each in _places(len(choice), _SIBLINGS))]
+    return Step(state, some, np.zeros(len(some)), None, np.zeros(len(some), np.uint8), 0)
+
+
+def _candidates_shown(policy: Embedding, rollouts: Sequence[Rollout]) -> int:
+    steps = sum(len(rollout.steps) for rollout in rollouts)
+    besides = 2 if policy.embeds == "states" else 0
+    room = (MOST - CONTEXT) // max(steps, 1) - besides
+    if room < 1:
+        raise InputError(
+            f"the rollouts have {steps} steps together, more than fit on a map of {MOST} points; map fewer at once"
+        )
+    return min(room, CANDIDATES)
+
+
+def _cheapest(step: Step, count: int) -> list[int]:
+    """The places of the chosen candidate and of the cheapest others."""
+    order = [place for place in np.argsort(step.costs, kind="stable").tolist() if place != step.chosen]
+    return sorted([step.chosen, *order[: count - 1]])
+
+
+def _cut(step: Step, places: Sequence[int]) -> Step:
+    """The step with some of its candidates, the chosen one among them."""
+    kept = [step.candidates[place] for place in places]
+    return replace(step, candidates=kept, chosen=places.index(step.chosen))
+
+
+def _evenly(rows: NDArray[np.float32], most: int) -> NDArray[np.float32]:
+    return rows[list(_places(len(rows), most))]
+
+
+def _places(count: int, most: int) -> Iterator[int]:
+    """Up to `most` numbers below `count`, evenly spaced."""
+    taken = min(count, most)
+    return (place * count // taken for place in range(taken))
