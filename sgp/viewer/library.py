@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgp.datasets.store import data_folder
+from sgp.datasets.store import data_folder, home
 from sgp.errors import SgpError
 from sgp.planning.recorded import Recorded, read_recorded
 
@@ -23,11 +23,25 @@ def recorded_folder() -> Path:
     return data_folder() / "recorded"
 
 
-def recorded_rollouts(folder: Path | str | None = None) -> Library:
-    """All rollouts in the JSONL files of a folder, the package's own where none is given."""
+def own_rollouts_folder() -> Path:
+    """Where the dashboard looks for a user's own rollouts; `sgp evaluate --rollouts` writes them there."""
+    return home() / "recorded"
+
+
+def rollout_address(recorded: Recorded) -> dict[str, str]:
+    """What names a rollout in the dashboard's address: domain, problem and model."""
+    return {
+        "domain": recorded.about.domain or "other",
+        "problem": str(recorded.head.get("name", "unnamed")),
+        "model": f"{recorded.about.model} ({recorded.head.get('outcome', '')})",
+    }
+
+
+def recorded_rollouts(*folders: Path | str) -> Library:
+    """All rollouts in the JSONL files of the folders, the package's own where none is given; no folder, no rollouts."""
     rollouts: list[Recorded] = []
     damaged = []
-    for file in sorted(Path(folder or recorded_folder()).glob("*.jsonl")):
+    for file in [file for folder in folders or [recorded_folder()] for file in sorted(Path(folder).glob("*.jsonl"))]:
         try:
             rollouts += read_recorded(file)
         except SgpError as error:

@@ -1,0 +1,1 @@
+"""Page: two rollouts of one problem side by side."""
