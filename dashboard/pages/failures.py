@@ -88,7 +88,7 @@ def show_recorded() -> None:
     for sentence in (*sources.library().damaged, *damaged):
         st.warning(sentence)
     if not found:
-        st.info("No unsolved rollout is recorded; `sgp evaluate RUN... --rollouts` records those of your own runs.")
+        st.info("No unsolved rollout is recorded; `sgp evaluate RUN... --record` keeps those of your own runs.")
         return
     kind_column, domain_column, model_column = st.columns([3, 3, 5])
     with kind_column:
