@@ -39,8 +39,9 @@ _HOMES = {
     "sgp.planning.rollout": ("Outcome", "Rollout"),
     "sgp.planning.task": ("Task",),
     "sgp.planning.validation": ("validate",),
-    "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts", "rollout_address"),
-    "sgp.viewer.page": ("export_html", "html_page", "player_script"),
+    "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts"),
+    "sgp.viewer.comparison": ("comparison", "expert_rollout"),
+    "sgp.viewer.page": ("compare_script", "export_html", "html_page", "player_script"),
     "sgp.viewer.playback": ("playback",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

@@ -68,7 +68,7 @@ def show_attempt(tried: Sequence[sgp.AttemptRow]) -> None:
             "pages/rollout.py",
             label="Watch the recorded rollout",
             icon=":material/play_arrow:",
-            query_params=sgp.rollout_address(recorded),
+            query_params=sources.library().address_of(recorded),
         )
     elif row.method == "fast-downward":
         st.write("Fast Downward searches; there is no rollout to watch.")

@@ -44,7 +44,7 @@ def several(label: str, options: Sequence[str], key: str) -> list[str]:
 
 def link(recorded: sgp.Recorded, finding: sgp.Finding) -> str:
     """A link to a step of the player."""
-    address = urlencode({**sgp.rollout_address(recorded), "step": finding.step})
+    address = urlencode({**sources.library().address_of(recorded), "step": finding.step})
     end = len(recorded.steps) + 1
     words = "the end" if finding.step == end else f"step {finding.step}"
     return f'<a href="./?{escape(address)}" target="_self">{escape(finding.kind)} at {words}</a>'
@@ -52,7 +52,7 @@ def link(recorded: sgp.Recorded, finding: sgp.Finding) -> str:
 
 def row(recorded: sgp.Recorded, failure: sgp.Failure) -> str:
     """A line of the list."""
-    address = sgp.rollout_address(recorded)
+    address = sources.library().address_of(recorded)
     counts = failure.open_goals
     others = ", ".join(link(recorded, each) for each in failure.findings[1:])
     cells = [escape(address["domain"]), escape(address["problem"]), escape(recorded.about.model)]
@@ -95,23 +95,23 @@ def show_recorded() -> None:
         present = {kind for _, failure in found for kind in failure.kinds}
         kinds = several("Kinds, primary or not", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
     with domain_column:
-        domains = several("Domains", [sgp.rollout_address(each)["domain"] for each, _ in found], "domains")
+        domains = several("Domains", [sources.library().address_of(each)["domain"] for each, _ in found], "domains")
     with model_column:
         models = several("Models", [each.about.model for each, _ in found], "models")
     shown = [
         (each, failure)
         for each, failure in found
         if set(failure.kinds) & set(kinds)
-        and sgp.rollout_address(each)["domain"] in domains
+        and sources.library().address_of(each)["domain"] in domains
         and each.about.model in models
     ]
     if not shown:
         st.info("No recorded rollout is of these kinds, domains and models; take a filter away.")
         return
     order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
-    shown.sort(key=lambda each: (order[each[1].primary.kind], sgp.rollout_address(each[0])["domain"]))
+    shown.sort(key=lambda each: (order[each[1].primary.kind], sources.library().address_of(each[0])["domain"]))
     show_counts(
-        Counter((failure.primary.kind.value, sgp.rollout_address(each)["domain"]) for each, failure in shown),
+        Counter((failure.primary.kind.value, sources.library().address_of(each)["domain"]) for each, failure in shown),
         list(sgp.FailureKind),
         "primary kind",
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from sgp.datasets.store import data_folder, home
 from sgp.errors import SgpError
@@ -17,6 +20,17 @@ class Library:
     rollouts: tuple[Recorded, ...]
     damaged: tuple[str, ...]
 
+    def address_of(self, recorded: Recorded) -> dict[str, str]:
+        """What names a rollout in the dashboard's address: domain, problem (with its split where needed) and model."""
+        name = rollout_address(recorded)
+        if self._named[tuple(name.values())] > 1 and recorded.about.split:
+            name["problem"] += f", {recorded.about.split}"
+        return name
+
+    @cached_property
+    def _named(self) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(rollout_address(each).values()) for each in self.rollouts)
+
 
 def recorded_folder() -> Path:
     """Where the recorded rollouts lie; 'sgp record' makes them."""
@@ -29,7 +43,7 @@ def own_rollouts_folder() -> Path:
 
 
 def rollout_address(recorded: Recorded) -> dict[str, str]:
-    """What names a rollout in the dashboard's address: domain, problem and model."""
+    """Domain, problem and model of a rollout, in words; a library makes them unambiguous."""
     return {
         "domain": recorded.about.domain or "other",
         "problem": str(recorded.head.get("name", "unnamed")),
@@ -38,12 +52,17 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 
 
 def recorded_rollouts(*folders: Path | str) -> Library:
-    """All rollouts in the JSONL files of the folders, the package's own where none is given; no folder, no rollouts."""
-    rollouts: list[Recorded] = []
+    """All rollouts in the JSONL files of the folders, the package's own where none is given.
+
+    A rollout that stands in two files counts once; a folder that is missing holds none.
+    """
+    rollouts: dict[tuple[Any, ...], Recorded] = {}
     damaged = []
     for file in [file for folder in folders or [recorded_folder()] for file in sorted(Path(folder).glob("*.jsonl"))]:
         try:
-            rollouts += read_recorded(file)
+            for each in read_recorded(file):
+                same = (each.head.get("sha256"), each.about, each.head.get("outcome"), len(each.steps))
+                rollouts.setdefault(same, each)
         except SgpError as error:
             damaged.append(str(error))
-    return Library(tuple(rollouts), tuple(damaged))
+    return Library(tuple(rollouts.values()), tuple(damaged))

@@ -475,12 +475,7 @@ export function mount(host, rollout, options = {}) {
   }
 
   function matchTheme() {
-    // Streamlit's theme is its own choice, not the system's: take light or dark from its background.
-    const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
-    const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})/i.exec(colour);
-    if (!hex) return;
-    const [red, green, blue] = hex.slice(1).map((each) => parseInt(each, 16));
-    root.style.colorScheme = 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
+    followTheme(root);
   }
 
   const listening = options.keys === "own" ? root : document;
@@ -498,6 +493,15 @@ export function mount(host, rollout, options = {}) {
       root.remove();
     },
   };
+}
+
+/** Streamlit's theme is its own choice, not the system's: takes light or dark from its background. */
+function followTheme(root) {
+  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
+  const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})/i.exec(colour);
+  if (!hex) return;
+  const [red, green, blue] = hex.slice(1).map((each) => parseInt(each, 16));
+  root.style.colorScheme = 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
 }
 
 /** Open goals and cost over the steps, above each other; returns what moves the cursor. */
