@@ -39,6 +39,7 @@ _HOMES = {
     "sgp.planning.rollout": ("Outcome", "Rollout"),
     "sgp.planning.task": ("Task",),
     "sgp.planning.validation": ("validate",),
+    "sgp.viewer.export": ("file_stem", "gif", "plan_text", "steps_csv", "steps_parquet"),
     "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts"),
     "sgp.viewer.comparison": ("comparison", "expert_rollout"),
     "sgp.viewer.page": ("compare_script", "export_html", "html_page", "player_script"),

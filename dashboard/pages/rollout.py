@@ -1,6 +1,6 @@
 """Page 1: a recorded rollout in the player, beside the coverage of its model in its domain."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import sources
 import streamlit as st
@@ -47,6 +47,28 @@ def show_coverage(about: sgp.About) -> None:
 
 
 @st.fragment
+def show_exports(recorded: sgp.Recorded, data: dict) -> None:
+    """Downloads of the rollout; each is made when it is asked for."""
+    stem = sgp.file_stem(recorded)
+    with st.popover("Export", icon=":material/download:"):
+
+        def offer(label: str, ending: str, mime: str, make: Callable[[], str | bytes]) -> None:
+            st.download_button(label, make, f"{stem}.{ending}", mime, key=f"{ending} {stem}", on_click="ignore")
+
+        offer("Plan in PDDL", "plan", "text/plain", lambda: sgp.plan_text(recorded))
+        offer("HTML player, one file", "html", "text/html", lambda: sgp.html_page(data))
+        offer("Steps as CSV", "csv", "text/csv", lambda: sgp.steps_csv(recorded))
+        offer("Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.steps_parquet(recorded))
+        made = f"gif of {stem}"
+        if st.button("Make a GIF of at most 200 states"):
+            bar = st.progress(0.0, "Drawing")
+            st.session_state[made] = sgp.gif(recorded, advance=bar.progress)
+            bar.empty()
+        if made in st.session_state:
+            offer("GIF", "gif", "image/gif", lambda: st.session_state[made])
+
+
+@st.fragment
 def show_player(data: dict) -> None:
     """The player; a step where the user rests goes into the address."""
     asked = st.query_params.get("step", "1")
@@ -70,15 +92,17 @@ def main() -> None:
     left, right = st.columns([3, 1])
     with left:
         recorded = choose(found.rollouts)
+    data = data_of(recorded, recorded.place, sources.stamp())
     with right:
         show_coverage(recorded.about)
+        show_exports(recorded, data)
     address = found.address_of(recorded)
     if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):
         st.query_params.pop("step", None)  # another rollout begins at its start
     for name, value in address.items():
         if st.query_params.get(name) != value:
             st.query_params[name] = value
-    show_player(data_of(recorded, recorded.place, sources.stamp()))
+    show_player(data)
 
 
 try:

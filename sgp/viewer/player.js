@@ -36,6 +36,7 @@ const KEYS = [
   ["Esc", "back to the chosen candidate"],
   ["t", "next tie"],
   ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
+  ["c", "copy a link to this step"],
   ["?", "this help"],
 ];
 const LEGEND =
@@ -189,6 +190,7 @@ export function mount(host, rollout, options = {}) {
       part("speed", h("select", { "aria-label": "Speed", title: "Speed (+ and −)",
         onchange: (event) => { speed = Number(event.target.value); } },
         ...SPEEDS.map((each) => h("option", { value: each, selected: each === 1 }, `${each}×`)))), // prettier-ignore
+      button("copy link", "Copy a link to this step (c)", copyLink),
       button("? keys", "Keys (?)", help),
     ),
     part("why", h("p", { class: "why", "aria-live": "polite" })),
@@ -431,6 +433,16 @@ export function mount(host, rollout, options = {}) {
     else say("This rollout has no plateau: every step reaches a new least number of open goals.");
   }
 
+  async function copyLink() {
+    const link = (options.link ?? linkToHere)(at + 1);
+    try {
+      await navigator.clipboard.writeText(link);
+      say(`Copied: ${link}`);
+    } catch {
+      say(`Copy it from here: ${link}`); // the browser gives no clipboard to this page
+    }
+  }
+
   function say(words) {
     parts.why.setAttribute("aria-live", "polite");
     parts.why.textContent = words;
@@ -448,6 +460,7 @@ export function mount(host, rollout, options = {}) {
     "-": () => changeSpeed(-1),
     t: nextTie,
     p: plateau,
+    c: copyLink,
     "?": help,
   };
 
@@ -602,13 +615,27 @@ function mountStreamlit({ data, parentElement, setStateValue }) {
     });
 }
 
+/** The page's own address with the step in it. */
+function linkToHere(step) {
+  const link = new URL(location.href);
+  link.searchParams.set("step", step);
+  return link.href;
+}
+
+/** The dashboard's address of a rollout, for hosts that have no address of their own. */
+function linkToDashboard(rollout, step) {
+  const model = `${rollout.model} (${rollout.outcome})`;
+  return `http://localhost:8501/?${new URLSearchParams({ domain: rollout.domain, problem: rollout.problem, model, step })}`;
+}
+
 /** anywidget: traits `rollout` (the data) and `step`. Keys count only while the player has the focus. */
 function render({ model, el }) {
   const onStep = (step) => {
     model.set("step", step);
     model.save_changes();
   };
-  const player = mount(el, model.get("rollout"), { step: model.get("step"), keys: "own", onStep });
+  const player = mount(el, model.get("rollout"), { step: model.get("step"), keys: "own", onStep,
+    link: (step) => linkToDashboard(model.get("rollout"), step) }); // prettier-ignore
   return () => player.destroy();
 }
 
@@ -617,7 +644,8 @@ export function openPage() {
   const rollout = JSON.parse(document.getElementById("rollout").textContent);
   const step = (Number.parseInt(new URLSearchParams(location.hash.slice(1)).get("step"), 10) || 1) - 1;
   const onStep = (place) => history.replaceState(null, "", `#step=${place + 1}`);
-  return mount(document.getElementById("player"), rollout, { step, onStep });
+  const link = (place) => Object.assign(new URL(location.href), { hash: `step=${place}` }).href;
+  return mount(document.getElementById("player"), rollout, { step, onStep, link });
 }
 
 export default (component) => (component ? mountStreamlit(component) : { render });
