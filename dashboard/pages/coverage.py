@@ -91,9 +91,11 @@ def show_instances(rows: Sequence[sgp.AttemptRow]) -> None:
         planners = in_order([cell[4:] for cell in pairs])
         planner = st.selectbox("Planner", planners, None, format_func=" ".join, placeholder="click a mark")
     named = (*instance, *planner) if instance and planner else None
-    cell = named or st.session_state.get("cell")
-    if cell in pairs:
-        show_attempt(pairs[cell])
+    if named in pairs:
+        show_attempt(pairs[named])
+    clicked = st.session_state.pop("cell", None)
+    if clicked in pairs:
+        st.dialog("Attempt", width="large")(show_attempt)(pairs[clicked])
     st.plotly_chart(
         sgp.instance_map(rows),
         key="map",

@@ -89,12 +89,13 @@ def main() -> None:
     if not found.rollouts:
         st.info("There are no recorded rollouts yet; make some with `sgp record`.")
         return
-    left, right = st.columns([3, 1])
+    left, right, corner = st.columns([10, 4, 2], vertical_alignment="center")
     with left:
         recorded = choose(found.rollouts)
     data = data_of(recorded, recorded.place, sources.stamp())
     with right:
         show_coverage(recorded.about)
+    with corner:
         show_exports(recorded, data)
     address = found.address_of(recorded)
     if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):

@@ -201,7 +201,7 @@ def solved_over_time(rows: Sequence[AttemptRow]) -> go.Figure:
             )
     figure.update_xaxes(type="log")
     figure.update_yaxes(range=[0, 1.05])
-    return _finish(figure, "Solved over time (every split; time of planning alone)", 380 * -(-len(domains) // 2))
+    return _finish(figure, "Solved over time (time of planning alone)", 380 * -(-len(domains) // 2))
 
 
 def outcomes(rows: Sequence[AttemptRow]) -> go.Figure:

@@ -47,7 +47,7 @@ def plan_text(recorded: Recorded) -> str:
     ended = recorded.head["outcome"]
     known = f"; {ended}; run {run_id(recorded) or 'unknown'}".replace("\n", " ")
     warning = "" if ended == "solved" else "; not a solution: the goal is not reached\n"
-    return f"{warning}{known}\n{format_plan(plan)}; cost = {len(plan)} (unit cost)\n"
+    return f"{warning}{known}\n{format_plan(plan)}"
 
 
 def steps_table(recorded: Recorded) -> pd.DataFrame:
