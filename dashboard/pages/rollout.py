@@ -65,7 +65,8 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
             st.session_state[made] = sgp.gif(recorded, advance=bar.progress)
             bar.empty()
         if made in st.session_state:
-            offer("GIF", "gif", "image/gif", lambda: st.session_state[made])
+            gif = st.session_state[made]  # what is called for a download has no session
+            offer("GIF", "gif", "image/gif", lambda: gif)
 
 
 @st.fragment
