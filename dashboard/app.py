@@ -7,5 +7,13 @@ import streamlit as st
 PAGES = Path(__file__).parent / "pages"
 
 st.set_page_config(page_title="sgp", layout="wide")
-st.html("<style>.stMainBlockContainer { padding: 3.2rem 2.5rem 2rem; }</style>")
-st.navigation([st.Page(PAGES / "rollout.py", title="Rollout", default=True)]).run()
+st.html("<style>.stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; }</style>")
+st.navigation(
+    [
+        st.Page(PAGES / "rollout.py", title="Rollout", default=True),
+        st.Page(PAGES / "compare.py", title="Compare"),
+        st.Page(PAGES / "coverage.py", title="Coverage"),
+        st.Page(PAGES / "failures.py", title="Failures"),
+    ],
+    position="top",
+).run()

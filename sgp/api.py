@@ -23,6 +23,7 @@ from sgp.evaluation import diagnostics, maps
 from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
 from sgp.evaluation.explanations import explain
+from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
@@ -31,7 +32,7 @@ from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
-from sgp.planning.recorded import Recorded, map_file, read_recorded
+from sgp.planning.recorded import About, Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
@@ -141,10 +142,13 @@ def evaluate(
     splits: Sequence[str] = (),
     jobs: int = 1,
     limit: Limit = NO_LIMIT,
+    rollouts: Path | str | None = None,
 ) -> Evaluation:
     """Tries every problem of the splits (all but `train` where none are named) with every run; VAL judges the plans.
 
-    A run is tried on the suite's domain with its predicates and actions. Raises DomainMismatch where there is none.
+    A run is tried on the suite's domain with its predicates and actions. `rollouts` is a folder that receives every
+    rollout, a file each; the dashboard shows those in `own_rollouts_folder()`. Raises DomainMismatch where a suite has
+    no domain for a run.
     """
     source = load_suite(suite)
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
@@ -152,8 +156,17 @@ def evaluate(
     for run in opened:
         domain = _domain_for(run, source)
         for split in source.chosen_splits(domain.name, splits):
-            works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit))
             key, note = run.key, _note(run, source, limit)
+            about = About(
+                method=key.method,
+                variant=key.variant,
+                domain=domain.name,
+                suite=source.name,
+                split=split,
+                seed=key.seed,
+            )
+            keeping = None if rollouts is None else Keeping(Path(rollouts), about)
+            works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit, keeping))
             subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
     named = {

@@ -352,12 +352,17 @@ def evaluate(
     seconds: Seconds = None,
     memory: Memory = None,
     jobs: Jobs = 0,
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep every rollout under SGP_HOME/recorded, where the dashboard shows it.")
+    ] = False,
 ) -> None:
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
     from sgp.evaluation.tables import coverage_sheet, details_sheet, published
+    from sgp.viewer.library import own_rollouts_folder
 
-    found = api.evaluate(runs, suite, _words(splits), _jobs(jobs), _limit(seconds, memory))
+    rollouts = own_rollouts_folder() if record else None
+    found = api.evaluate(runs, suite, _words(splits), _jobs(jobs), _limit(seconds, memory), rollouts)
     _write(found.scores, json, csv)
     console = _console()
     console.print(details_sheet(found.scores, f"attempts on {suite}").terminal())

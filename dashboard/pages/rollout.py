@@ -1,49 +1,26 @@
 """Page 1: a recorded rollout in the player, beside the coverage of its model in its domain."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+import sources
 import streamlit as st
 
 import sgp
 
-CHOICES = ("domain", "problem", "model")
-
 play = st.components.v2.component("sgp_player", js=sgp.player_script())
 
 
-@st.cache_data(show_spinner=False)
-def library(folder: str, stamp: tuple[tuple[str, int, int], ...]) -> sgp.Library:
-    """What the folder holds, read again when a file changes."""
-    return sgp.recorded_rollouts(folder)
-
-
-@st.cache_data(show_spinner=False, max_entries=32)
-def data_of(_recorded: sgp.Recorded, place: str, stamp: tuple[tuple[str, int, int], ...]) -> dict:
-    """The player's data of a rollout."""
+@st.cache_resource(show_spinner=False, max_entries=64)
+def data_of(_recorded: sgp.Recorded, place: str, stamp: sources.Stamp) -> dict:
+    """The player's data of a rollout, which nobody changes: copying it would take longer than stepping."""
     return sgp.playback(_recorded)
-
-
-@st.cache_data(show_spinner=False)
-def measured() -> list[sgp.Score]:
-    """The committed scores."""
-    return sgp.measured()
-
-
-def title_of(name: str, recorded: sgp.Recorded) -> str:
-    """What a rollout is called in one of the choices."""
-    outcome = recorded.head.get("outcome", "")
-    return {
-        "domain": recorded.about.domain or "other",
-        "problem": recorded.head.get("name", "unnamed"),
-        "model": f"{recorded.about.model} ({outcome})",
-    }[name]
 
 
 def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
     """Lets the user choose by domain, then model, then problem; the choice stands in the address."""
     left = list(rollouts)
     for column, name in zip(st.columns([1, 2, 1]), ("domain", "model", "problem"), strict=True):
-        titles = list(dict.fromkeys(title_of(name, each) for each in left))
+        titles = list(dict.fromkeys(sources.library().address_of(each)[name] for each in left))
         asked = st.query_params.get(name)
         with column:
             # The options depend on the choices before it, so each set of options is a widget of its own.
@@ -53,13 +30,13 @@ def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
                 index=titles.index(asked) if asked in titles else 0,
                 key=f"{name}: {' | '.join(titles)}",
             )
-        left = [each for each in left if title_of(name, each) == chosen]
+        left = [each for each in left if sources.library().address_of(each)[name] == chosen]
     return left[0]
 
 
 def show_coverage(about: sgp.About) -> None:
     """Coverage of the model on the split, with the number of problems and the interval."""
-    cell = sgp.coverage_of(measured(), about.method, about.variant, about.domain, about.suite, about.split)
+    cell = sgp.coverage_of(sources.measured(), about.method, about.variant, about.domain, about.suite, about.split)
     if cell is None:
         st.caption(f"Coverage: {about.model} was not measured here.")
         return
@@ -67,6 +44,29 @@ def show_coverage(about: sgp.About) -> None:
     seeds = f", mean of {cell.seeds} seeds" if cell.seeds > 1 else ""
     st.caption(f"Coverage of this model on {about.domain}, {about.split}")
     st.markdown(f"**{cell.value:.2f}** (95 % interval {low:.2f} to {high:.2f}, n = {cell.count}{seeds})")
+
+
+@st.fragment
+def show_exports(recorded: sgp.Recorded, data: dict) -> None:
+    """Downloads of the rollout; each is made when it is asked for."""
+    stem = sgp.file_stem(recorded)
+    with st.popover("Export", icon=":material/download:"):
+
+        def offer(label: str, ending: str, mime: str, make: Callable[[], str | bytes]) -> None:
+            st.download_button(label, make, f"{stem}.{ending}", mime, key=f"{ending} {stem}", on_click="ignore")
+
+        offer("Plan in PDDL", "plan", "text/plain", lambda: sgp.plan_text(recorded))
+        offer("HTML player, one file", "html", "text/html", lambda: sgp.html_page(data))
+        offer("Steps as CSV", "csv", "text/csv", lambda: sgp.steps_csv(recorded))
+        offer("Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.steps_parquet(recorded))
+        made = f"gif of {stem}"
+        if st.button("Make a GIF of at most 200 states"):
+            bar = st.progress(0.0, "Drawing")
+            st.session_state[made] = sgp.gif(recorded, advance=bar.progress)
+            bar.empty()
+        if made in st.session_state:
+            gif = st.session_state[made]  # what is called for a download has no session
+            offer("GIF", "gif", "image/gif", lambda: gif)
 
 
 @st.fragment
@@ -84,26 +84,27 @@ def show_player(data: dict) -> None:
 
 def main() -> None:
     """The page."""
-    folder = sgp.recorded_folder()
-    stamp = tuple((each.name, each.stat().st_mtime_ns, each.stat().st_size) for each in sorted(folder.glob("*.jsonl")))
-    found = library(str(folder), stamp)
+    found = sources.library()
     for sentence in found.damaged:
         st.warning(sentence)
     if not found.rollouts:
         st.info("There are no recorded rollouts yet; make some with `sgp record`.")
         return
-    left, right = st.columns([3, 1])
+    left, right, corner = st.columns([10, 4, 2], vertical_alignment="center")
     with left:
         recorded = choose(found.rollouts)
+    data = data_of(recorded, recorded.place, sources.stamp())
     with right:
         show_coverage(recorded.about)
-    address = {name: title_of(name, recorded) for name in CHOICES}
+    with corner:
+        show_exports(recorded, data)
+    address = found.address_of(recorded)
     if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):
         st.query_params.pop("step", None)  # another rollout begins at its start
     for name, value in address.items():
         if st.query_params.get(name) != value:
             st.query_params[name] = value
-    show_player(data_of(recorded, recorded.place, stamp))
+    show_player(data)
 
 
 try:

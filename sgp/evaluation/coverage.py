@@ -13,6 +13,7 @@ from sgp.planning.rollout import Outcome
 from sgp.planning.validation import confirm
 
 if TYPE_CHECKING:  # who reads scores needs no planning library
+    from sgp.evaluation.keeping import Keeping
     from sgp.planning.planner import Limit, Planner
 
 
@@ -45,8 +46,10 @@ class Attempt:
         return cls(**{**record, "outcome": Outcome(record["outcome"]), "plan": plan})
 
 
-def attempt(planner: Planner, problems: Sequence[Problem], limit: Limit) -> list[Attempt]:
-    """Tries problems in lockstep and has every plan judged by VAL.
+def attempt(
+    planner: Planner, problems: Sequence[Problem], limit: Limit, keeping: Keeping | None = None
+) -> list[Attempt]:
+    """Tries problems in lockstep and has every plan judged by VAL; `keeping` keeps the rollouts.
 
     Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
     """
@@ -55,6 +58,8 @@ def attempt(planner: Planner, problems: Sequence[Problem], limit: Limit) -> list
     attempts: dict[int, Attempt] = {}
     for place, rollout in planner.solve_each(map(Task, problems), limit):
         confirm(rollout)
+        if keeping is not None:
+            keeping.keep(rollout)
         attempts[place] = Attempt(
             problem=rollout.task.name,
             sha256=rollout.task.problem.sha256,

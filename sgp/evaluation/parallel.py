@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import joblib
@@ -13,6 +13,7 @@ import joblib
 from sgp.datasets.store import cache_folder
 from sgp.errors import StoreError
 from sgp.evaluation.coverage import Attempt, attempt
+from sgp.evaluation.keeping import Keeping
 from sgp.files import read_json, write_json
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -23,24 +24,29 @@ CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 
 @dataclass(frozen=True)
 class Work:
-    """Problems to be tried by one planner. `planner` names it for `load`; `identity` changes when it does."""
+    """Problems to be tried by one planner. `planner` names it for `load`; `identity` changes when it does.
+
+    `keeping` keeps the rollouts.
+    """
 
     planner: str
     identity: str
     problems: tuple[Problem, ...]
     limit: Limit
+    keeping: Keeping | None = None
 
     @property
     def kept(self) -> Path:
         """Where the attempts stand until the whole evaluation is done."""
-        key = json.dumps([self.identity, asdict(self.limit), [problem.sha256 for problem in self.problems]])
+        kept = str(self.keeping.folder) if self.keeping else ""  # attempts without rollouts do not do
+        key = json.dumps([self.identity, asdict(self.limit), [problem.sha256 for problem in self.problems], kept])
         return cache_folder() / "evaluations" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
 def split_work(work: Work) -> list[Work]:
     """The work in chunks of like mixtures of sizes."""
     count = -(-len(work.problems) // CHUNK)
-    return [Work(work.planner, work.identity, work.problems[start::count], work.limit) for start in range(count)]
+    return [replace(work, problems=work.problems[start::count]) for start in range(count)]
 
 
 def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: int, title: str) -> list[list[Attempt]]:
@@ -73,7 +79,7 @@ def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: int, ti
 
 
 def _try(chunk: Work, load: Callable[[str], Planner]) -> int:
-    attempts = attempt(load(chunk.planner), chunk.problems, chunk.limit)
+    attempts = attempt(load(chunk.planner), chunk.problems, chunk.limit, chunk.keeping)
     write_json(chunk.kept, [each.to_record() for each in attempts])
     return len(attempts)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sgp.datasets.store import data_folder
+from sgp.datasets.store import data_folder, home
 from sgp.errors import SgpError
 from sgp.planning.recorded import Recorded, read_recorded
 
@@ -21,22 +23,52 @@ class Library:
     rollouts: tuple[Recorded, ...]
     damaged: tuple[str, ...]
 
+    def address_of(self, recorded: Recorded) -> dict[str, str]:
+        """What names a rollout in the dashboard's address: domain, problem (with its split where needed) and model."""
+        name = rollout_address(recorded)
+        if self._named[tuple(name.values())] > 1 and recorded.about.split:
+            name["problem"] += f", {recorded.about.split}"
+        return name
+
+    @cached_property
+    def _named(self) -> Counter[tuple[str, ...]]:
+        return Counter(tuple(rollout_address(each).values()) for each in self.rollouts)
+
 
 def recorded_folder() -> Path:
     """Where the recorded rollouts lie; 'sgp record' makes them."""
     return data_folder() / "recorded"
 
 
-def recorded_rollouts(folder: Path | str | None = None) -> Library:
-    """All rollouts in the JSONL files of a folder, the package's own where none is given."""
-    rollouts: list[Recorded] = []
+def own_rollouts_folder() -> Path:
+    """Where the dashboard looks for a user's own rollouts; `sgp evaluate --rollouts` writes them there."""
+    return home() / "recorded"
+
+
+def rollout_address(recorded: Recorded) -> dict[str, str]:
+    """Domain, problem and model of a rollout, in words; a library makes them unambiguous."""
+    return {
+        "domain": recorded.about.domain or "other",
+        "problem": str(recorded.head.get("name", "unnamed")),
+        "model": f"{recorded.about.model} ({recorded.head.get('outcome', '')})",
+    }
+
+
+def recorded_rollouts(*folders: Path | str) -> Library:
+    """All rollouts in the JSONL files of the folders, the package's own where none is given.
+
+    A rollout that stands in two files counts once; a folder that is missing holds none.
+    """
+    rollouts: dict[tuple[Any, ...], Recorded] = {}
     damaged = []
-    for file in sorted(Path(folder or recorded_folder()).glob("*.jsonl")):
+    for file in [file for folder in folders or [recorded_folder()] for file in sorted(Path(folder).glob("*.jsonl"))]:
         try:
-            rollouts += read_recorded(file)
+            for each in read_recorded(file):
+                same = (each.head.get("sha256"), each.about, each.head.get("outcome"), len(each.steps))
+                rollouts.setdefault(same, each)
         except SgpError as error:
             damaged.append(str(error))
-    return Library(tuple(rollouts), tuple(damaged))
+    return Library(tuple(rollouts.values()), tuple(damaged))
 
 
 def recorded_of(run: RunKey) -> list[Path]:

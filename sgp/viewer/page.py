@@ -49,6 +49,17 @@ def player_script() -> str:
     return (Path(__file__).parent / "player.js").read_text(encoding="utf-8")
 
 
+@cache
+def compare_script() -> str:
+    """The JavaScript of two rollouts side by side, an ES module for Streamlit's components v2.
+
+    It is joined to the player's, whose parts it uses, in place of the player's default export: a module that is given
+    as text can import no other.
+    """
+    player, _, _ = player_script().rpartition("export default ")
+    return player + (Path(__file__).parent / "compare.js").read_text(encoding="utf-8")
+
+
 def html_page(data: dict[str, Any]) -> str:
     """The page that plays a rollout's data."""
     # A name may hold "</script>" or "<!--": inside JSON every "<" can be written so that no parser of HTML sees it.

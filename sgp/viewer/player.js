@@ -39,6 +39,7 @@ const KEYS = [
   ["d", "next divergence: a step that leaves the states of the expert's plan"],
   ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
   ["z", "large drawings, or as before"],
+  ["c", "copy a link to this step"],
   ["?", "this help"],
 ];
 const LEGEND =
@@ -215,6 +216,7 @@ export function mount(host, rollout, options = {}) {
         onchange: (event) => { speed = Number(event.target.value); } },
         ...SPEEDS.map((each) => h("option", { value: each, selected: each === 1 }, `${each}×`)))), // prettier-ignore
       button("large", "Large drawings, or as before (z)", enlarge),
+      button("copy link", "Copy a link to this step (c)", copyLink),
       button("? keys", "Keys (?)", help),
     ),
     part("why", h("p", { class: "why", "aria-live": "polite" })),
@@ -495,6 +497,16 @@ export function mount(host, rollout, options = {}) {
     else say("This rollout has no plateau: every step reaches a new least number of open goals.");
   }
 
+  async function copyLink() {
+    const link = (options.link ?? linkToHere)(at + 1);
+    try {
+      await navigator.clipboard.writeText(link);
+      say(`Copied: ${link}`);
+    } catch {
+      say(`Copy it from here: ${link}`); // the browser gives no clipboard to this page
+    }
+  }
+
   function say(words) {
     parts.why.setAttribute("aria-live", "polite");
     parts.why.textContent = words;
@@ -514,6 +526,7 @@ export function mount(host, rollout, options = {}) {
     d: nextDivergence,
     p: plateau,
     z: enlarge,
+    c: copyLink,
     "?": help,
   };
 
@@ -541,12 +554,7 @@ export function mount(host, rollout, options = {}) {
   }
 
   function matchTheme() {
-    // Streamlit's theme is its own choice, not the system's: take light or dark from its background.
-    const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
-    const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})/i.exec(colour);
-    if (!hex) return;
-    const [red, green, blue] = hex.slice(1).map((each) => parseInt(each, 16));
-    root.style.colorScheme = 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
+    followTheme(root);
   }
 
   const listening = options.keys === "own" ? root : document;
@@ -704,6 +712,15 @@ function drawMap(box, rollout, { name, pick }) {
   return move;
 }
 
+/** Streamlit's theme is its own choice, not the system's: takes light or dark from its background. */
+function followTheme(root) {
+  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
+  const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})/i.exec(colour);
+  if (!hex) return;
+  const [red, green, blue] = hex.slice(1).map((each) => parseInt(each, 16));
+  root.style.colorScheme = 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
+}
+
 /** Open goals and cost over the steps, above each other; returns what moves the cursor. */
 function drawCurves(box, rollout, go) {
   const narrow = Boolean(rollout.map?.steps); // the map stands beside
@@ -811,13 +828,27 @@ function mountStreamlit({ data, parentElement, setStateValue }) {
     });
 }
 
+/** The page's own address with the step in it. */
+function linkToHere(step) {
+  const link = new URL(location.href);
+  link.searchParams.set("step", step);
+  return link.href;
+}
+
+/** The dashboard's address of a rollout, for hosts that have no address of their own. */
+function linkToDashboard(rollout, step) {
+  const model = `${rollout.model} (${rollout.outcome})`;
+  return `http://localhost:8501/?${new URLSearchParams({ domain: rollout.domain, problem: rollout.problem, model, step })}`;
+}
+
 /** anywidget: traits `rollout` (the data) and `step`. Keys count only while the player has the focus. */
 function render({ model, el }) {
   const onStep = (step) => {
     model.set("step", step);
     model.save_changes();
   };
-  const player = mount(el, model.get("rollout"), { step: model.get("step"), keys: "own", onStep });
+  const player = mount(el, model.get("rollout"), { step: model.get("step"), keys: "own", onStep,
+    link: (step) => linkToDashboard(model.get("rollout"), step) }); // prettier-ignore
   return () => player.destroy();
 }
 
@@ -826,7 +857,8 @@ export function openPage() {
   const rollout = JSON.parse(document.getElementById("rollout").textContent);
   const step = (Number.parseInt(new URLSearchParams(location.hash.slice(1)).get("step"), 10) || 1) - 1;
   const onStep = (place) => history.replaceState(null, "", `#step=${place + 1}`);
-  return mount(document.getElementById("player"), rollout, { step, onStep });
+  const link = (place) => Object.assign(new URL(location.href), { hash: `step=${place}` }).href;
+  return mount(document.getElementById("player"), rollout, { step, onStep, link });
 }
 
 export default (component) => (component ? mountStreamlit(component) : { render });

@@ -20,6 +20,7 @@ DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
 def folder(tmp_path, monkeypatch):
     """An empty folder of recorded rollouts in place of the package's."""
     monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
     return tmp_path
 
 

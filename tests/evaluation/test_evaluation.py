@@ -97,11 +97,11 @@ def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, shared_ho
     tried = []
     real = parallel.attempt
 
-    def counting(planner, problems, limit, stop_at=99):
+    def counting(planner, problems, limit, keeping=None, stop_at=99):
         if len(tried) == stop_at:
             raise KeyboardInterrupt
         tried.append([problem.name for problem in problems])
-        return real(planner, problems, limit)
+        return real(planner, problems, limit, keeping)
 
     whole = run_all([work], load_planner, 1, "whole")
     monkeypatch.setattr(parallel, "attempt", lambda *args: counting(*args, stop_at=2))

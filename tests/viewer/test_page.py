@@ -41,7 +41,8 @@ def test_the_page_asks_for_nothing_from_outside(hostile):
     assert "default-src 'none'" in page
     assert not re.findall(r"(?:src|href)=[\"']?https?:", page)
     addresses = set(re.findall(r"https?://[^\"'\\ ]+", page))
-    assert addresses == {"http://www.w3.org/2000/svg"}
+    linked = "http://localhost:8501/"  # what a notebook's "copy link" writes: text that nobody asks for
+    assert {each for each in addresses if not each.startswith(linked)} == {"http://www.w3.org/2000/svg"}
 
 
 def test_the_player_never_makes_markup_of_text():

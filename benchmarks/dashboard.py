@@ -1,0 +1,183 @@
+"""What the dashboard costs its user: `python benchmarks/dashboard.py` prints a table with the goals beside it.
+
+Headless Chromium on this machine. Client steps are taken in the recorded rollout of at least 100 steps in Blocksworld:
+processor time of the main thread a step, frames a second while it plays at 8 steps a second and more, and key presses
+that are held faster than frames come. Server interactions are choices that make the page run again, from the click to
+what they change. A cold start is the time from starting the server to the first drawing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from player import ARGUMENTS, milliseconds
+from playwright.sync_api import Page, sync_playwright
+from rich.console import Console
+from rich.table import Table
+
+import sgp
+from sgp.files import write_text
+from sgp.viewer.dashboard import command
+
+STEPS = 100
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table: what was measured, the value, its unit, the goal in words, and whether it was reached."""
+
+    what: str
+    value: float
+    unit: str
+    goal: str
+    reached: bool
+
+
+def longest_rollout() -> sgp.Recorded:
+    """The first recorded Blocksworld rollout of at least 100 steps."""
+    found = sgp.recorded_rollouts().rollouts
+    return next(each for each in found if each.about.domain == "blocksworld" and len(each.steps) >= STEPS)
+
+
+def client(page: Page, folder: Path) -> Iterator[Line]:
+    """What a step costs in the browser alone."""
+    write_text(folder / "page.html", sgp.html_page(sgp.playback(longest_rollout())))
+    page.goto(f"file://{folder}/page.html")
+    page.wait_for_selector(".sgp[data-step]")
+    cost = milliseconds(page, STEPS)["TaskDuration"]
+    yield Line("client step, processor time", cost, "ms", "at most 16", cost <= 16)
+
+    page.keyboard.press("Home")
+    rate = page.evaluate(
+        """() => new Promise((done) => {
+          let frames = 0;
+          const key = (key) => document.dispatchEvent(new KeyboardEvent("keydown", { key }));
+          const started = performance.now();
+          const tick = (now) => {
+            frames += 1;
+            key("k");  // a step in every frame, faster than any speed of the player
+            if (now - started < 2000) requestAnimationFrame(tick);
+            else done((1000 * frames) / (now - started));
+          };
+          requestAnimationFrame(tick);
+        })"""
+    )
+    yield Line("frames a second, a step in each", rate, "1/s", "at least 30", rate >= 30)
+
+    page.keyboard.press("Home")
+    page.wait_for_selector('.sgp[data-step="0"]')
+    for _ in range(60):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_timeout(500)
+    lost = 60 - int(page.locator(".sgp").get_attribute("data-step") or 0)
+    yield Line("held arrow key, steps lost of 60", lost, "", "none", lost == 0)
+
+
+def timed(act: Callable[[], object], seen: Callable[[], object]) -> float:
+    """Milliseconds from an act until something is seen."""
+    started = time.perf_counter()
+    act()
+    seen()
+    return 1000 * (time.perf_counter() - started)
+
+
+def interactions(page: Page, address: str) -> Iterator[Line]:
+    """What the server answers, each page once warm."""
+    times: list[float] = []
+    page.goto(address)
+    page.wait_for_selector(".sgp[data-step]")
+    header = page.locator(".sgp header span").first
+    for domain in ("gripper", "visitall", "logistics", "blocksworld") * 4:
+        page.get_by_role("combobox").first.click()
+        option = page.get_by_role("option", name=domain)
+        option.wait_for()
+        times.append(timed(option.click, header.filter(has_text=f"{domain},").wait_for))
+    yield from spread("another rollout", times[4:])
+    yield Line("another rollout, the first time", max(times[:4]), "ms", "", True)
+
+    page.goto(f"{address}/coverage?domains=gripper")
+    page.locator(".js-plotly-plot .point").first.wait_for()
+    times = []
+    for view, words in (("size", "Coverage over size"), ("time", "Solved over time"), ("table", "Wilson")) * 5:
+        button = page.get_by_role("radio", name=view, exact=True)
+        times.append(timed(button.click, page.get_by_text(words).last.wait_for))
+    yield from spread("coverage, another view", times[3:])
+
+    page.goto(f"{address}/failures")
+    page.locator(".failures.list").wait_for()
+    times = []
+    for view, words in (("measured attempts", "outcome alone"), ("recorded rollouts", "where it went wrong")) * 6:
+        button = page.get_by_role("radio", name=view)
+        times.append(timed(button.click, page.get_by_text(words).first.wait_for))
+    yield from spread("failures, recorded or measured", times[2:])
+
+
+def spread(what: str, times: list[float]) -> Iterator[Line]:
+    """Median and 95th percentile of times."""
+    p50, p95 = statistics.median(times), statistics.quantiles(times, n=20, method="inclusive")[-1]
+    yield Line(f"{what}, p50 of {len(times)}", p50, "ms", "at most 250", p50 <= 250)
+    yield Line(f"{what}, p95", p95, "ms", "at most 500", p95 <= 500)
+
+
+def free_port() -> int:
+    """A port that nobody listens at."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port: int = free.getsockname()[1]
+        return port
+
+
+def main() -> None:
+    """Measures and prints."""
+    port = free_port()
+    address = f"http://localhost:{port}"
+    asked: list[str] = []
+    lines: list[Line] = []
+    with sync_playwright() as playwright, tempfile.TemporaryDirectory() as folder:
+        chromium = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=ARGUMENTS)
+        page = chromium.new_page(viewport={"width": 1360, "height": 900})
+        page.set_default_timeout(60_000)
+        page.on("request", lambda request: asked.append(request.url))
+        lines += client(page, Path(folder))
+        started = time.perf_counter()
+        environment = {**os.environ, "SGP_HOME": folder}
+        server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
+        try:
+            while True:
+                with contextlib.suppress(OSError), urllib.request.urlopen(f"{address}/_stcore/health"):
+                    break
+                time.sleep(0.05)
+            page.goto(address)
+            page.wait_for_selector(".sgp[data-step]")
+            cold = time.perf_counter() - started
+            lines.append(Line("cold start to first drawing", cold, "s", "at most 4", cold <= 4))
+            lines += interactions(page, address)
+        finally:
+            server.terminate()
+            server.wait()
+        chromium.close()
+    outside = sorted({url for url in asked if not url.startswith((address, "file:", "data:", "blob:"))})
+    lines.append(Line(f"requests that leave the machine, of {len(asked)}", len(outside), "", "none", not outside))
+    table = Table("measured", "value", "unit", "goal", "")
+    for line in lines:
+        reached = "" if not line.goal else "reached" if line.reached else "missed"
+        table.add_row(line.what, f"{line.value:.1f}".removesuffix(".0"), line.unit, line.goal, reached)
+    (Console() if sys.stdout.isatty() else Console(width=110)).print(table)
+    for url in outside:
+        print(f"left the machine: {url}")
+
+
+if __name__ == "__main__":
+    main()

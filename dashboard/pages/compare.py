@@ -1,0 +1,97 @@
+"""Page: two rollouts of one problem side by side under one scrubber."""
+
+import sources
+import streamlit as st
+
+import sgp
+
+compare = st.components.v2.component("sgp_compare", js=sgp.compare_script())
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def data_of(_left: sgp.Recorded, _right: sgp.Recorded, places: tuple[str, ...], stamp: sources.Stamp) -> dict:
+    """The comparison's data of two rollouts."""
+    return sgp.comparison(_left, _right)
+
+
+def by_problem() -> dict[tuple[str, str, str], dict[str, sgp.Recorded]]:
+    """The problems of which there are two rollouts or more, and their rollouts by title, the expert's plan last.
+
+    A problem is known by domain, name and the hash of its text.
+    """
+    found: dict[tuple[str, str, str], dict[str, sgp.Recorded]] = {}
+    experts: dict[tuple[str, str, str], sgp.Recorded] = {}
+    for each in sources.library().rollouts:
+        address = sources.library().address_of(each)
+        problem = (address["domain"], address["problem"], str(each.head.get("sha256")))
+        found.setdefault(problem, {})[address["model"]] = each
+        if each.head.get("expert"):
+            experts.setdefault(problem, each)
+    for problem, each in experts.items():
+        expert = sgp.expert_rollout(each)
+        if expert is not None:
+            found[problem][expert.about.model] = expert
+    return {problem: sides for problem, sides in found.items() if len(sides) > 1}
+
+
+def choose(label: str, options: list, key: str, default: int = 0):
+    """A choice that stands in the address; what the address names and is no option counts as not given."""
+    if st.query_params.get(key) not in (None, *options):
+        st.query_params.pop(key)
+    # The options depend on the choices before it, so each set of options is a widget of its own.
+    asked = st.query_params.get(key)
+    index = options.index(asked) if asked in options else min(default, len(options) - 1)
+    chosen = st.selectbox(label, options, index=index, key=f"{key}: {' | '.join(options)}")
+    if st.query_params.get(key) != chosen:
+        st.query_params[key] = chosen
+    return chosen
+
+
+@st.fragment
+def show(data: dict) -> None:
+    """The comparison; the number of actions where the user rests goes into the address."""
+    asked = st.query_params.get("step", "0")
+    key = f"compare {data['id']}"
+
+    def remember() -> None:
+        st.query_params["step"] = str(st.session_state[key]["step"])
+
+    compare(
+        key=key,
+        data={"comparison": data, "step": int(asked) if asked.isdecimal() else 0},
+        on_step_change=remember,
+    )
+
+
+def main() -> None:
+    """The page."""
+    problems = by_problem()
+    if not problems:
+        st.info(
+            "No problem has two recorded rollouts; record another model on the same problem, as with "
+            "`sgp evaluate RUN1 RUN2 --suite SUITE --record`."
+        )
+        return
+    columns = st.columns([2, 2, 4, 4])
+    with columns[0]:
+        domain = choose("Domain", list(dict.fromkeys(name for name, _, _ in problems)), "domain")
+    with columns[1]:
+        named = {title(problem): problem for problem in problems if problem[0] == domain}
+        problem = named[choose("Problem", list(named), "problem")]
+    sides = problems[problem]
+    with columns[2]:
+        left = sides[choose("Left", list(sides), "left")]
+    with columns[3]:
+        right = sides[choose("Right", list(sides), "right", default=1)]
+    show(data_of(left, right, (left.place, str(left.about), right.place, str(right.about)), sources.stamp()))
+
+
+def title(problem: tuple[str, str, str]) -> str:
+    """The name of a problem."""
+    return problem[1]
+
+
+try:
+    main()
+except sgp.SgpError as error:
+    st.error(str(error))

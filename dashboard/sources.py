@@ -1,0 +1,48 @@
+"""What the pages read, kept between requests and shared by all sessions: nothing here is changed by a page."""
+
+from pathlib import Path
+
+import streamlit as st
+
+import sgp
+
+Stamp = tuple[tuple[str, int, int], ...]
+
+
+def stamp() -> Stamp:
+    """The files of recorded rollouts with time and size: another stamp means that something was recorded."""
+    files = [file for folder in folders() for file in sorted(folder.glob("*.jsonl"))]
+    return tuple((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files)
+
+
+def folders() -> tuple[Path, Path]:
+    """Where recorded rollouts lie: those that come with the package, and the user's own."""
+    return sgp.recorded_folder(), sgp.own_rollouts_folder()
+
+
+def library() -> sgp.Library:
+    """The recorded rollouts, read again when a file changes."""
+    return _library(stamp())
+
+
+@st.cache_resource(show_spinner="Reading the recorded rollouts", max_entries=4)
+def _library(stamp: Stamp) -> sgp.Library:
+    return sgp.recorded_rollouts(*folders())
+
+
+@st.cache_resource(show_spinner=False)
+def measured() -> list[sgp.Score]:
+    """The committed scores."""
+    return sgp.measured()
+
+
+@st.cache_resource(show_spinner=False)
+def attempts() -> list[sgp.AttemptRow]:
+    """The attempts behind the committed scores."""
+    return sgp.measured_attempts()
+
+
+@st.cache_resource(show_spinner=False)
+def published() -> list[sgp.Score]:
+    """The published coverages."""
+    return [score for score in sgp.published("state-centric") if score.metric == "coverage"]

@@ -1,0 +1,40 @@
+"""Rollouts of an evaluation, kept as files that the dashboard shows."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgp.planning.recorded import About
+
+if TYPE_CHECKING:
+    from sgp.planning.rollout import Rollout
+
+_NOT_IN_FILE_NAMES = re.compile(r"[^\w.+=-]+")
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """A folder to keep rollouts in, a file for each, and which model makes them."""
+
+    folder: Path
+    about: About
+
+    def path(self, problem: str) -> Path:
+        """The file of a problem's rollout: another model, suite, split or problem has another."""
+        about = self.about
+        seed = "" if about.seed is None else f"seed{about.seed}"
+        words = filter(None, (about.domain, about.method, about.variant, seed, about.suite, about.split, problem))
+        return self.folder / f"{_NOT_IN_FILE_NAMES.sub('_', '-'.join(words))}.jsonl"
+
+    def keep(self, rollout: Rollout) -> None:
+        """Writes a rollout, in place of an older one.
+
+        Notes of the policies (predicted embeddings) are left out: they are most of a file, and the viewer shows none.
+        """
+        from sgp.planning.recording import write_rollouts
+
+        bare = replace(rollout, steps=tuple(replace(step, note={}) for step in rollout.steps))
+        write_rollouts(self.path(rollout.task.name), [bare], asdict(self.about))

@@ -1,0 +1,122 @@
+"""Two rollouts of one problem as the data of `compare.js`: side by side, by the number of actions taken."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import pairwise
+from typing import Any
+
+from sgp.errors import InputError, StoreError
+from sgp.planning.pddl import Atom, parse_plan, read_domain
+from sgp.planning.recorded import Recorded
+from sgp.planning.rollout import Outcome
+from sgp.viewer.expert import expert_states
+from sgp.viewer.playback import playback
+
+
+def expert_rollout(recorded: Recorded) -> Recorded | None:
+    """The expert's plan of the same problem as a rollout of its own; None where the record has no expert's plan.
+
+    Each step has the expert's action as its only candidate, without a cost. Raises StoreError where the plan does not
+    fit the domain.
+    """
+    lines = recorded.head.get("expert")
+    if not lines:
+        return None
+    try:
+        plan = parse_plan("\n".join(map(str, lines)), f"{recorded.place}, expert")
+        text = read_domain(recorded.head["domain_pddl"], f"{recorded.place}, domain_pddl")
+        states = expert_states(text, frozenset(map(_atom, recorded.head["initial"])), plan)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{recorded.place}: the expert's plan does not fit the domain ({error!r}); record the rollout again"
+        ) from error
+    steps = []
+    for action, (before, after) in zip(plan, pairwise(states), strict=True):
+        candidate = {
+            "actions": [str(action)],
+            "parent": None,
+            "add": sorted(map(str, after - before)),
+            "delete": sorted(map(str, before - after)),
+            "cost": None,
+            "key": None,
+            "marks": ["chosen"],
+        }
+        steps.append({"record": "step", "chosen": 0, "candidates": [candidate], "note": {}})
+    about = {"method": "expert's plan", "domain": recorded.about.domain, "split": recorded.about.split}
+    head = {
+        **recorded.head,
+        "outcome": Outcome.SOLVED.value,
+        "reason": "",
+        "seconds": 0.0,
+        "steps": len(steps),
+        "about": about,
+    }
+    return Recorded(recorded.source, recorded.line, head, tuple(steps))
+
+
+def _atom(line: str) -> Atom:
+    (action,) = parse_plan(line, "atom")
+    return Atom(action.name, action.objects)
+
+
+def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
+    """What `compare.js` plays, as JSON holds it.
+
+    Position i is the state after i actions, so that a jump of several actions lines up with as many steps; inside of a
+    jump its start is shown. `divergence` is the first position whose next actions differ, None where one plan begins
+    with all of the other; `equal` are the positions at which both sides are in the same state.
+    Raises InputError for rollouts of two problems, and StoreError for a damaged record.
+    """
+    if left.head.get("sha256") != right.head.get("sha256"):
+        raise InputError(
+            f"{left.head.get('name')} and {right.head.get('name')} are two problems; choose two rollouts of one problem"
+        )
+    sides = [_side(each) for each in (left, right)]
+    plans = [[action for step in side["steps"] for action in step["actions"]] for side in sides]
+    common = next(
+        (place for place, (one, two) in enumerate(zip(*plans, strict=False)) if one != two), min(map(len, plans))
+    )
+    states = [_states(each) for each in (left, right)]
+    return {
+        "id": sha256(f"{left.place} {left.about} {right.place} {right.about} {common}".encode()).hexdigest()[:16],
+        "problem": sides[0]["problem"],
+        "domain": sides[0]["domain"],
+        "goals": sides[0]["goals"],
+        "length": max(map(len, plans)),
+        "divergence": common if common < min(map(len, plans)) else None,
+        "equal": sorted(place for place, state in states[0].items() if states[1].get(place) == state),
+        "sides": sides,
+    }
+
+
+def _side(recorded: Recorded) -> dict[str, Any]:
+    """One side's frames, and for every step what was chosen, its cost, and its rank among how many."""
+    data = playback(recorded)
+    steps = []
+    for step in data["steps"]:
+        chosen = step["candidates"][step["chosen"]]
+        steps.append(
+            {
+                "actions": [data["actions"][action] for action in chosen["actions"]],
+                "cost": chosen["cost"],
+                "rank": chosen["rank"],
+                "of": len(step["candidates"]),
+            }
+        )
+    kept = ("problem", "domain", "model", "outcome", "goals", "elements", "goal")
+    frames = [{"picture": frame["picture"], "open": frame["open"]} for frame in data["frames"]]
+    return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps}
+
+
+def _states(recorded: Recorded) -> dict[int, frozenset[str]]:
+    """The state after each number of actions at which a step ends."""
+    state = frozenset(recorded.head["initial"])
+    states, taken = {0: state}, 0
+    for step in recorded.steps:
+        chosen: Mapping[str, Sequence[str]] = step["candidates"][step["chosen"]]
+        state = state.difference(chosen["delete"]).union(chosen["add"])
+        taken += len(chosen["actions"])
+        states[taken] = state
+    return states

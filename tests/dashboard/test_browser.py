@@ -1,0 +1,166 @@
+"""The pages in a real browser: a cell opens its rollout, a failure its step; compare, export, copied links."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+import sgp
+from sgp.planning.pddl import parse_plan
+from sgp.viewer.dashboard import command
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is missing; install the extra 'dev'")
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install Debian's 'chromium'")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SECONDS = 60_000
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory):
+    """A dashboard that serves, with an empty store of a user."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    store = str(tmp_path_factory.mktemp("home"))
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SGP_HOME": store}
+    server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
+    for _ in range(120):
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
+            break
+        time.sleep(0.25)
+    yield f"http://localhost:{port}"
+    server.terminate()
+    server.wait()
+
+
+@pytest.fixture(scope="module")
+def page(address):
+    """One page of one browser; what it asked for and raised is in its lists."""
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        context = browser.new_context(viewport={"width": 1360, "height": 1000}, accept_downloads=True)
+        context.grant_permissions(["clipboard-read", "clipboard-write"])
+        page = context.new_page()
+        page.set_default_timeout(SECONDS)
+        page.asked, page.wrong = [], []
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page.goto(address)
+        page.wait_for_selector(".sgp[data-step]")
+        yield page
+        assert not page.wrong
+        assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
+        browser.close()
+
+
+def recorded(outcome, domain):
+    found = sgp.recorded_rollouts().rollouts
+    return next(each for each in found if (each.head["outcome"], each.about.domain) == (outcome, domain))
+
+
+def test_a_mark_of_the_map_opens_its_rollout(page, address):
+    about = recorded("horizon", "blocksworld").about
+    page.goto(f"{address}/coverage?domains=blocksworld&planners={about.method}+{about.variant}")
+    page.locator(".js-plotly-plot .point").first.wait_for()
+    rows = [
+        row
+        for row in sgp.measured_attempts()
+        if (row.domain, row.split, row.method, row.variant) == (about.domain, about.split, about.method, about.variant)
+    ]
+    assert page.locator(".js-plotly-plot .point").count() == len(rows)
+    name = recorded("horizon", "blocksworld").head["name"]
+    ordered = sorted(rows, key=lambda row: (row.size, row.split, row.problem))
+    unsolved = [row.problem for row in ordered if not row.solved]
+    solved = len(rows) - len(unsolved)
+    box = page.locator(".js-plotly-plot .point").nth(solved + unsolved.index(name)).bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    page.get_by_role("dialog").get_by_text("Watch the recorded rollout").click()
+    page.wait_for_selector(".sgp[data-step]")
+    assert page.locator(".sgp header b").inner_text() == name
+    assert f"problem={name}" in page.url
+
+
+def test_a_failure_leads_to_its_step(page, address):
+    rollout = recorded("horizon", "logistics")
+    step = sgp.failure_of(rollout).primary.step
+    page.goto(f"{address}/failures?domains=logistics")
+    page.locator(".failures.list a").first.click()
+    page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
+    assert page.locator(".sgp header b").inner_text() == rollout.head["name"]
+
+
+def test_compare_steps_both_sides_and_finds_where_they_part(page, address):
+    page.goto(f"{address}/compare?domain=gripper")
+    page.wait_for_selector('.compare[data-step="0"]')
+    both = page.locator(".compared .pictures section:first-child h3")
+    assert both.all_inner_texts() == ["State after 0 actions"] * 2
+    page.keyboard.press("d")
+    words = page.get_by_role("button", name=re.compile("first difference: action")).inner_text()
+    place = int(re.search(r"action (\d+)", words).group(1)) - 1
+    page.wait_for_selector(f'.compare[data-step="{place}"]')
+    assert page.locator(".compared .taken code.differs").count() == 2
+    for _ in range(4):
+        page.keyboard.press("ArrowRight")
+    page.wait_for_selector(f'.compare[data-step="{place + 4}"]')
+    page.wait_for_url(f"**step={place + 4}*")
+    page.keyboard.press("End")
+    page.get_by_text("State at the end").first.wait_for()
+    page.wait_for_url(re.compile(r"step=\d{2,}"))
+    page.reload()
+    page.locator('.compare[data-step]:not([data-step="0"])').wait_for()
+
+
+def test_a_copied_link_opens_the_same_step(page, address):
+    page.goto(f"{address}/?domain=gripper&step=6")
+    page.wait_for_selector('.sgp[data-step="5"]')
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector('.sgp[data-step="6"]')
+    page.get_by_role("button", name="Copy a link to this step").click()
+    page.get_by_text("Copied: http").wait_for()
+    link = page.evaluate("navigator.clipboard.readText()")
+    problem = page.locator(".sgp header b").inner_text()
+    page.goto("about:blank")
+    page.goto(link)
+    page.wait_for_selector('.sgp[data-step="6"]')
+    assert page.locator(".sgp header b").inner_text() == problem
+
+
+def test_exports_are_files_of_the_rollout(page, address, tmp_path):
+    page.goto(f"{address}/?domain=visitall")
+    page.wait_for_selector(".sgp[data-step]")
+    page.get_by_role("button", name="Export").click()
+    made = {}
+    for label in ("Plan in PDDL", "HTML player, one file", "Steps as CSV", "Steps as Parquet"):
+        with page.expect_download() as download:
+            page.get_by_role("button", name=label).click()
+        made[label] = tmp_path / download.value.suggested_filename
+        download.value.save_as(made[label])
+    assert parse_plan(made["Plan in PDDL"].read_text())
+    assert made["Steps as CSV"].read_text().startswith("run,domain,")
+    assert made["Steps as Parquet"].read_bytes()[:4] == b"PAR1"
+    assert "<!DOCTYPE html>" in made["HTML player, one file"].read_text()
+    page.get_by_role("button", name="Make a GIF").click()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="GIF", exact=True).click()
+    download.value.save_as(tmp_path / "made.gif")
+    assert (tmp_path / "made.gif").read_bytes()[:6] == b"GIF89a"
+
+
+@pytest.mark.parametrize("name", ["coverage", "failures", "compare"])
+def test_a_narrow_window_needs_no_sideways_scrolling(page, address, name):
+    page.set_viewport_size({"width": 480, "height": 900})
+    page.goto(f"{address}/{name}")
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    page.wait_for_timeout(500)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 480
+    page.set_viewport_size({"width": 1360, "height": 1000})

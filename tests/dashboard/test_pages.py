@@ -1,0 +1,231 @@
+"""Coverage, Failures and Compare without a browser: what they show, their empty and error states, their addresses."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import sgp
+
+ROOT = Path(sgp.__file__).resolve().parents[1]
+PAGES = ROOT / "dashboard" / "pages"
+RECORDED = ROOT / "data" / "recorded"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """A copy of two recorded rollouts of one problem and one unsolved one, in place of the package's."""
+    monkeypatch.syspath_prepend(str(ROOT / "dashboard"))
+    monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
+    here = tmp_path / "recorded"
+    here.mkdir()
+    for name in (
+        "gripper-contrastive_jumps-iw-solved",
+        "gripper-state-centric-wl-xgboost-delta-solved",
+        "blocksworld-state-centric-wl-xgboost-delta-horizon",
+    ):
+        shutil.copy(RECORDED / f"{name}.jsonl", here)
+    monkeypatch.setattr(sgp, "recorded_folder", lambda: here)
+    return here
+
+
+def page(name, **address):
+    app = AppTest.from_file(str(PAGES / f"{name}.py"), default_timeout=60)
+    for key, value in address.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def html(app):
+    return " ".join(each.proto.body for each in app.get("html"))
+
+
+def choice(app, label):
+    (found,) = [each for each in (*app.selectbox, *app.multiselect) if each.label == label]
+    return found
+
+
+def test_coverage_opens_with_our_numbers_beside_the_papers():
+    app = page("coverage")
+    assert not app.exception
+    assert not app.error
+    table = html(app)
+    ours = sgp.coverage_of(
+        sgp.measured(), "state-centric", "wl-xgboost-delta", "blocksworld", "state-centric", "extrapolation"
+    )
+    low, high = ours.interval
+    assert f"<b>{ours.value:.2f}</b> <small>[{low:.2f}, {high:.2f}]</small>" in table
+    assert "paper .50 [.30, .70]" in table
+    assert f"n = {ours.count}" in table
+    assert choice(app, "Splits").value == ["extrapolation"]
+
+
+def test_coverage_filters_stand_in_the_address():
+    app = page("coverage", domains="gripper", planners="zero-change wl", splits="validation")
+    assert not app.exception
+    table = html(app)
+    assert "gripper" in table
+    assert "blocksworld" not in table
+    assert table.count('scope="row"') == 1
+    choice(app, "Domains").set_value(["logistics"]).run()
+    assert "logistics" in html(app)
+    assert "gripper" not in html(app)
+
+
+def test_coverage_of_a_suite_without_attempts_says_so():
+    app = page("coverage", suite="harder")
+    assert not app.exception
+    assert [each.value for each in app.info] == [
+        "Only totals were kept of suite harder; its single attempts are not measured here."
+    ]
+    assert "20-blocks" in html(app)
+
+
+@pytest.mark.parametrize("view", ["instances", "size", "plan length", "time", "table"])
+def test_every_view_of_coverage_can_be_reached_by_its_address(view):
+    app = page("coverage", view=view, domains="gripper")
+    assert not app.exception
+    assert not app.error
+
+
+def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it():
+    app = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=60).run()
+    app.switch_page("pages/coverage.py").run()
+    choice(app, "Domains").set_value(["gripper"]).run()
+    choice(app, "Instance").select_index(0).run()
+    choice(app, "Planner").select(("contrastive_jumps", "iw")).run()
+    assert not app.exception
+    (link,) = app.get("page_link")
+    assert "problem=p01" in link.proto.query_string
+    assert not app.code
+    choice(app, "Planner").select(("state-centric", "fsf-lstm-state")).run()
+    (command,) = app.code
+    assert "--variant fsf-lstm-state --domain gripper" in command.value
+    assert "--rollout" in command.value
+
+
+def test_failures_link_to_the_step_where_it_went_wrong():
+    app = page("failures")
+    assert not app.exception
+    failure = next(filter(None, map(sgp.failure_of, sgp.recorded_rollouts(sgp.recorded_folder()).rollouts)))
+    body = html(app)
+    assert f"step={failure.primary.step}" in body
+    assert f"{failure.primary.kind} at step {failure.primary.step}</a>" in body
+    assert "./?domain=blocksworld" in body
+    assert "gripper" not in body, "solved rollouts are no failures"
+
+
+def test_failures_are_filtered_by_kind():
+    app = page("failures")
+    kinds = choice(app, "Kinds, primary or not").options
+    assert kinds[-1] == "horizon"
+    kept = page("failures", kinds="horizon")
+    assert "step=" in html(kept)
+
+
+def test_names_from_records_are_text(folder):
+    (file,) = folder.glob("blocksworld*")
+    head, *steps = file.read_text().splitlines()
+    record = json.loads(head)
+    record["name"] = "<img src=x onerror=alert(1)>"
+    file.write_text("\n".join([json.dumps(record), *steps]) + "\n")
+    body = html(page("failures"))
+    assert "<img" not in body
+    assert "&lt;img src=x" in body
+
+
+def test_measured_attempts_have_their_outcome_alone():
+    app = page("failures", of="measured attempts")
+    assert not app.exception
+    unsolved = [row for row in sgp.measured_attempts() if not row.solved]
+    assert str(len(unsolved)) in app.caption[0].value
+    assert "the outcome alone was kept" in app.caption[0].value
+    assert len(app.dataframe[0].value) == len(unsolved)
+
+
+def test_without_unsolved_rollouts_failures_say_how_to_record_some(folder):
+    for file in folder.glob("blocksworld*"):
+        file.unlink()
+    app = page("failures")
+    assert not app.exception
+    assert "sgp evaluate RUN... --record" in app.info[0].value
+
+
+def test_a_record_that_cannot_be_classified_hides_no_other(folder):
+    (file,) = folder.glob("blocksworld*")
+    (folder / "a.jsonl").write_text(
+        file.read_text().replace('"chosen"', '"other"').replace('"sha256": "', '"sha256": "0')
+    )
+    app = page("failures")
+    assert not app.exception
+    assert any("not a record of a rollout" in each.value for each in app.warning)
+    assert "step=" in html(app)
+
+
+def test_compare_offers_the_problems_with_two_rollouts():
+    app = page("compare")
+    assert not app.exception
+    assert choice(app, "Domain").options == ["gripper"]
+    assert choice(app, "Left").value != choice(app, "Right").value
+
+
+def test_compare_can_be_reached_by_its_address():
+    first = page("compare")
+    left, right = choice(first, "Left").value, choice(first, "Right").value
+    app = page("compare", domain="gripper", problem="p01", left=right, right=left)
+    assert (choice(app, "Left").value, choice(app, "Right").value) == (right, left)
+    assert not page("compare", domain="<b>", problem="none", step="-3").exception
+
+
+def test_compare_takes_the_experts_plan_for_a_side(folder):
+    (file,) = folder.glob("blocksworld*")
+    head, *steps = file.read_text().splitlines()
+    first = json.loads(steps[0])
+    action = first["candidates"][first["chosen"]]["actions"][0]
+    file.write_text("\n".join([json.dumps({**json.loads(head), "expert": [action]}), *steps]) + "\n")
+    app = page("compare", domain="blocksworld")
+    assert not app.exception
+    assert not app.error
+    assert "expert's plan" in choice(app, "Right").options
+
+
+def test_without_two_rollouts_compare_says_how_to_record_another(folder):
+    for file in folder.glob("gripper*"):
+        file.unlink()
+    app = page("compare")
+    assert not app.exception
+    assert "--record" in app.info[0].value
+
+
+def test_no_page_imports_a_planning_or_learning_library():
+    import subprocess
+    import sys
+
+    code = f"""
+import sys
+sys.path.insert(0, {str(ROOT / "dashboard")!r})
+from streamlit.testing.v1 import AppTest
+for name in ("coverage", "failures", "compare"):
+    app = AppTest.from_file({str(PAGES)!r} + f"/{{name}}.py", default_timeout=60).run()
+    assert not app.exception and not app.error, name
+print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba") if name in sys.modules])
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert run.stdout.strip() == "[]", run.stderr
+
+
+def test_two_files_with_one_rollout_count_once_and_splits_tell_names_apart(folder):
+    (file,) = folder.glob("blocksworld*")
+    shutil.copy(file, folder / "again.jsonl")
+    assert len(sgp.recorded_rollouts(folder).rollouts) == 3
+    head, *steps = file.read_text().splitlines()
+    record = json.loads(head)
+    record["about"]["split"] = "validation"
+    (folder / "again.jsonl").write_text("\n".join([json.dumps(record), *steps]) + "\n")
+    library = sgp.recorded_rollouts(folder)
+    names = [library.address_of(each)["problem"] for each in library.rollouts if each.about.domain == "blocksworld"]
+    assert names == ["p01, validation", "p01, extrapolation"]

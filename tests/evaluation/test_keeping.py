@@ -1,0 +1,51 @@
+"""Rollouts of an evaluation as files: where they lie, what they hold, and that the dashboard finds them."""
+
+from __future__ import annotations
+
+import sgp
+from sgp.evaluation.coverage import attempt
+from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.parallel import Work, split_work
+from sgp.planning.planner import NO_LIMIT, Planner
+from sgp.planning.recorded import About, read_recorded
+from tests.planning.test_planner import by_name
+
+ABOUT = About(method="m", variant="v", domain="blocksworld", suite="state-centric", split="validation", seed=7)
+COSTS = by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2)
+
+
+def problems():
+    return sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+
+
+def test_every_attempt_leaves_a_file_that_the_dashboard_shows(home):
+    keeping = Keeping(sgp.own_rollouts_folder(), ABOUT)
+    attempts = attempt(Planner(COSTS), problems(), NO_LIMIT, keeping)
+    library = sgp.recorded_rollouts(sgp.own_rollouts_folder())
+    assert not library.damaged
+    assert {each.head["name"]: each.head["outcome"] for each in library.rollouts} == {
+        each.problem: each.outcome.value for each in attempts
+    }
+    assert {each.about for each in library.rollouts} == {ABOUT}
+    assert all(step["note"] == {} for each in library.rollouts for step in each.steps)
+
+
+def test_a_second_evaluation_takes_the_place_of_the_first(tmp_path):
+    keeping = Keeping(tmp_path, ABOUT)
+    for _ in range(2):
+        attempt(Planner(COSTS), problems()[:1], NO_LIMIT, keeping)
+    (file,) = tmp_path.iterdir()
+    assert len(read_recorded(file)) == 1
+
+
+def test_names_of_files_hold_no_separators(tmp_path):
+    path = Keeping(tmp_path, About(method="m", variant="../v")).path("a/b c")
+    assert path.parent == tmp_path
+    assert path.name == "m-.._v-a_b_c.jsonl"
+
+
+def test_attempts_that_were_kept_without_rollouts_are_made_again(home, tmp_path):
+    bare = Work("planner", "identity", problems(), NO_LIMIT)
+    keeping = Work("planner", "identity", problems(), NO_LIMIT, Keeping(tmp_path, ABOUT))
+    assert bare.kept != keeping.kept
+    assert all(chunk.keeping == keeping.keeping for chunk in split_work(keeping))

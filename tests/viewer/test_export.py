@@ -1,0 +1,72 @@
+"""Exports of a rollout: what VAL, pandas and Pillow read back."""
+
+from __future__ import annotations
+
+import io
+
+import pandas as pd
+import pytest
+from PIL import Image, ImageSequence
+
+import sgp
+from sgp.errors import InputError
+from sgp.planning.pddl import parse_plan
+from sgp.viewer.export import file_stem, gif, plan_text, run_id, shown_frames, steps_csv, steps_parquet
+from tests.viewer.conftest import as_recorded
+
+ABOUT = {"method": "m", "variant": "v", "suite": "s", "domain": "blocksworld", "split": "t", "seed": 7}
+
+
+def test_val_accepts_the_exported_plan(solved):
+    text = plan_text(as_recorded(solved, **ABOUT))
+    assert parse_plan(text) == solved.plan
+    assert text.startswith("; solved; run m/v/s/blocksworld/seed7\n")
+    assert text.count(f"; cost = {len(solved.plan)} (unit cost)\n") == 1
+    assert sgp.validate(solved.task.problem, parse_plan(text)).valid
+
+
+def test_the_plan_of_an_unsolved_problem_says_so(unsolved):
+    text = plan_text(as_recorded(unsolved))
+    assert text.startswith("; not a solution: the goal is not reached\n; stuck; run unknown\n")
+    assert parse_plan(text) == unsolved.plan
+
+
+def test_steps_as_csv_and_parquet_are_the_same_rows(solved):
+    recorded = as_recorded(solved, **ABOUT)
+    csv = pd.read_csv(io.BytesIO(steps_csv(recorded)))
+    parquet = pd.read_parquet(io.BytesIO(steps_parquet(recorded)))
+    pd.testing.assert_frame_equal(csv, parquet, check_dtype=False)
+    assert list(csv["step"]) == list(range(1, len(solved.steps) + 1))
+    assert set(csv["run"]) == {"m/v/s/blocksworld/seed7"}
+    assert set(csv["sha256"]) == {solved.task.problem.sha256}
+    assert csv["actions"][0] == str(solved.plan[0])
+    assert list(csv["open_goals"])[-1] == 0
+    assert list(csv["actions_so_far"])[-1] == len(solved.plan)
+
+
+def test_a_gif_has_a_frame_for_each_state(solved):
+    heard = []
+    image = Image.open(io.BytesIO(gif(as_recorded(solved), advance=heard.append)))
+    assert image.width == 480
+    # Equal frames that follow each other would be one; these states differ.
+    assert sum(1 for _ in ImageSequence.Iterator(image)) == len(solved.steps) + 1
+    assert heard == sorted(heard)
+    assert heard[-1] == 1.0
+
+
+def test_a_gif_shows_at_most_as_many_states_as_asked_for(solved):
+    image = Image.open(io.BytesIO(gif(as_recorded(solved), most=3)))
+    assert sum(1 for _ in ImageSequence.Iterator(image)) == 3
+    assert shown_frames(7, 3) == [0, 3, 6]
+    assert shown_frames(3, 200) == [0, 1, 2]
+    assert len(set(shown_frames(1001, 200))) == 200
+    for most in (1, 201):
+        with pytest.raises(InputError, match=f"{most} frames were asked for"):
+            shown_frames(5, most)
+
+
+def test_hostile_names_make_harmless_files(hostile):
+    assert file_stem(hostile).replace("-", "").replace(".", "").isalnum()
+    assert "\n" not in run_id(hostile)
+    assert Image.open(io.BytesIO(gif(hostile))).format == "GIF"
+    assert len(pd.read_csv(io.BytesIO(steps_csv(hostile)))) == 1
