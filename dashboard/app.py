@@ -7,5 +7,11 @@ import streamlit as st
 PAGES = Path(__file__).parent / "pages"
 
 st.set_page_config(page_title="sgp", layout="wide")
-st.html("<style>.stMainBlockContainer { padding: 3.2rem 2.5rem 2rem; }</style>")
-st.navigation([st.Page(PAGES / "rollout.py", title="Rollout", default=True)]).run()
+st.html("<style>.stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; }</style>")
+st.navigation(
+    [
+        st.Page(PAGES / "rollout.py", title="Rollout", default=True),
+        st.Page(PAGES / "what_if.py", title="What if"),
+    ],
+    position="top",
+).run()

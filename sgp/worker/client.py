@@ -31,9 +31,10 @@ State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
 @dataclass(frozen=True)
 class Report:
-    """How a job stands. `progress` is what it last told; `result` is its answer, `error` one sentence.
+    """How a job stands.
 
-    `line` and `source` say where in a PDDL text an error stands, where that is known.
+    `progress` has what it told, the newest of each name; `result` is its answer, `error` one sentence. `line` and
+    `source` say where in a PDDL text an error stands, where that is known.
     """
 
     state: State
@@ -85,7 +86,7 @@ class Job:
                 self._begun, self._report = time.monotonic(), replace(self._report, state="running")
         elif "progress" in message:
             with self._lock:
-                self._report = replace(self._report, progress=message["progress"])
+                self._report = replace(self._report, progress={**(self._report.progress or {}), **message["progress"]})
         elif "result" in message:
             self._end(Report("done", result=message["result"]))
         else:

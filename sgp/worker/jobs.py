@@ -85,10 +85,11 @@ def _watch(tell: Tell, task: Task) -> Callable[[Node], None]:
     return watch
 
 
-def load(tell: Tell, run: str) -> Answer:
-    """Loads a run's planner and has it rank once, so that the next job finds everything warm."""
+def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None) -> Answer:
+    """Loads a run's planner and has it rank a problem's first candidates, so that the next job finds all warm."""
     planner = api.load_planner(run)
-    planner.resume(_task(open_run(run).check_problem), (), Limit(actions=1))
+    asked = open_run(run).check_problem if problem is None else _problem(problem)
+    planner.resume(_task(asked), (), Limit(actions=1))
     return {}
 
 
@@ -114,13 +115,16 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> A
 def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
     """The rollout that goes on after another candidate of a step was taken; step and rank count from 1.
 
-    `before` are the records of the rollout that it leaves. Raises InputError where it has no such candidate.
+    `before` are the records of the rollout that it leaves. The progress begins with a `preview`, what the player shows
+    until the rollout has ended. Raises InputError where it has no such candidate.
     """
     head, *steps = before
     if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
         raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one that is listed")
-    forced = _forced(steps[step - 1], rank)
-    kept = [*steps[: step - 1], forced]
+    kept = [*steps[: step - 1], _forced(steps[step - 1], rank)]
+    tell(
+        preview=playback(Recorded("rollout", 1, {**head, "outcome": "the planner goes on", "reason": ""}, tuple(kept)))
+    )
     task = _task(_problem({"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}))
     planner = api.load_planner(run)
     rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), _watch(tell, task))
