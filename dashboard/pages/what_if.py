@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import streamlit as st
+import work
 
 import sgp
 
@@ -12,6 +13,8 @@ SECONDS = 60.0  # of one continuation, and of the search for forced choices
 SUITE = "state-centric"
 MOST_BRANCHES = 40
 RANKS, MOST_FORCED = 3, 2
+GRACE, TRAINING_SECONDS = 15.0, 1800.0
+PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching forced choices", "training"
 FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
 
 play = st.components.v2.component("sgp_player_branching", js=sgp.player_script())
@@ -63,14 +66,6 @@ def stamps() -> tuple[tuple[tuple[str, int, int], ...], tuple[tuple[str, int], .
     )
 
 
-def worker() -> sgp.Worker:
-    """The session's own process."""
-    if "worker" not in st.session_state:
-        st.session_state["worker"] = sgp.Worker()
-    found: sgp.Worker = st.session_state["worker"]
-    return found
-
-
 def choose() -> dict[str, Any]:
     """Domain, model and problem; the choice stands in the address. The model's run or a record may be missing."""
     records, runs = (read(stamp) for read, stamp in zip((recorded, trained), stamps(), strict=True))
@@ -118,36 +113,22 @@ def pick(column: Any, name: str, titles: list[str]) -> str:
     return str(chosen)
 
 
-def begin(kind: str, job: str, /, branch: sgp.Branch | None = None, **arguments: Any) -> None:
-    """Asks the worker for the page's next piece of work."""
-    seconds = 1800.0 if job == "train" else SECONDS + 15
-    try:
-        asked = worker().ask(job, seconds, **arguments)
-    except sgp.SgpError as error:
-        st.session_state["what if failed"] = str(error)
-        return
-    st.session_state["what if"] = {"kind": kind, "job": asked, "branch": branch}
-
-
-def take(work: Mapping[str, Any], branches: dict[sgp.Branch, Any]) -> None:
-    """Puts what a piece of work gave where it belongs."""
-    report = work["job"].report()
-    st.session_state.pop("what if", None)
-    if report.state == "failed":
-        st.session_state["what if failed"] = report.error
+def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.Branch, Any]) -> None:
+    """Puts what a piece of work gave where it belongs; without a result the branch before is shown."""
+    branch = found["branch"]
     if report.result is None:
-        if work["branch"] is not None:
-            show(work["branch"].parent)
-        return
-    if work["kind"] == "rollout":
-        branches[work["branch"]] = report.result
-    elif work["kind"] == "forcing":
+        if found["kind"] == PLANNING:
+            show(branch.parent)
+    elif found["kind"] == PLANNING:
+        branches[branch] = report.result
+    elif found["kind"] == FORCING:
         st.session_state["what if forced"] = sgp.forcing_words(report.result)
-        for number, found in enumerate(report.result.get("found", ()), start=1):
-            base = tuple(choice for choice in work["branch"] if choice.step <= work["free"])
-            reached = sgp.Branch.parse("_".join(f"{s}-{r}" for s, r in (*base, *report.result["choices"][:number])))
-            branches[reached] = found
-            show(reached, report.result["choices"][number - 1][0])
+        base = [choice for choice in branch if choice.step <= found["free"]]
+        choices = report.result["choices"] or ()
+        for number, rollout in enumerate(report.result.get("found", ()), start=1):
+            reached = sgp.Branch.parse("_".join(f"{step}-{rank}" for step, rank in (*base, *choices[:number])))
+            branches[reached] = rollout
+            show(reached, choices[number - 1][0])
 
 
 def show(branch: sgp.Branch, step: int | None = None) -> None:
@@ -159,36 +140,13 @@ def show(branch: sgp.Branch, step: int | None = None) -> None:
         st.query_params["step"] = str(step)
 
 
-def progress(work: dict[str, Any]) -> None:
-    """How the work stands, and what ends it; runs every moment while there is work."""
-    report = work["job"].report()
-    if report.ended or ("preview" in (report.progress or {}) and not work.get("previewed")):
-        work["previewed"] = True
-        st.rerun()
-    told = report.progress or {}
-    words = [told["doing"]] if "doing" in told else []
-    if "decisions" in told:
-        words.append(f"{told['decisions']} decisions, {told['actions']} actions, {told['open']} goals open")
-    if "tried" in told:
-        words.append(
-            "tried " + ", ".join(f"{count} with {number + 1} forced" for number, count in enumerate(told["tried"]))
-        )
-    waiting = "starting the planner" if report.state == "waiting" else work["kind"]
-    left, right = st.columns([6, 1], vertical_alignment="center")
-    left.markdown(f":material/hourglass_top: **{waiting.capitalize()}**, {report.seconds:.0f} s")
-    left.text("; ".join(words))
-    if right.button("Cancel", key="what if cancel"):
-        work["job"].cancel()
-        st.rerun()
-
-
 def wanted() -> sgp.Branch:
     """The branch that the address asks for."""
     try:
         return sgp.Branch.parse(st.query_params.get("branch", ""))
     except sgp.SgpError as error:
         st.query_params.pop("branch", None)
-        st.warning(str(error))
+        st.warning(work.plain(str(error)))
         return sgp.Branch()
 
 
@@ -201,7 +159,8 @@ def offer_training(start: Mapping[str, Any]) -> None:
     )
     if st.button(f"Train {about.method} {about.variant} on {about.domain}", type="primary"):
         facts = {"variant": about.variant, "domain": about.domain, "suite": about.suite or SUITE}
-        begin("training", "train", method=about.method, seed=13 if about.seed is None else about.seed, **facts)
+        facts |= {"method": about.method, "seed": 13 if about.seed is None else about.seed}
+        work.begin(PAGE, TRAINING, TRAINING_SECONDS, "train", facts, branch=sgp.Branch())
         st.rerun()
 
 
@@ -210,7 +169,7 @@ def next_work(start: Mapping[str, Any], branches: Mapping[sgp.Branch, Any], bran
     run, record = start["run"], start["recorded"]
     missing = next(part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) not in branches)
     if not missing and record is not None:
-        begin("rollout", "recorded", branch=missing, file=record.source, line=record.line)
+        work.begin(PAGE, PLANNING, SECONDS, "recorded", {"file": record.source, "line": record.line}, branch=missing)
         if run is not None:
             warm(run["folder"], record.head)
     elif run is None:
@@ -218,19 +177,19 @@ def next_work(start: Mapping[str, Any], branches: Mapping[sgp.Branch, Any], bran
     elif not missing:
         _, problem = problems(start["domain"])[start["problem"]]
         texts = {"name": problem.name, "domain": problem.domain_pddl, "problem": problem.problem_pddl}
-        begin("rollout", "solve", branch=missing, run=run["folder"], problem=texts, seconds=SECONDS)
+        asked = {"run": run["folder"], "problem": texts, "seconds": SECONDS}
+        work.begin(PAGE, PLANNING, SECONDS + GRACE, "solve", asked, branch=missing)
     else:
         step, rank = missing[-1]
         before = branches[missing.parent]["records"][: step + 1]
-        begin(
-            "rollout", "branch", branch=missing, run=run["folder"], before=before, step=step, rank=rank, seconds=SECONDS
-        )
+        asked = {"run": run["folder"], "before": before, "step": step, "rank": rank, "seconds": SECONDS}
+        work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", asked, branch=missing)
 
 
 def warm(folder: str, head: Mapping[str, Any]) -> None:
     """Has model and problem loaded while the user looks at the rollout."""
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
-    worker().ask("load", SECONDS, run=folder, problem=texts)
+    work.worker().ask("load", SECONDS, run=folder, problem=texts)
 
 
 @st.fragment
@@ -264,7 +223,7 @@ def show_tree(branches: Mapping[sgp.Branch, Any], branch: sgp.Branch) -> None:
         st.rerun()
 
 
-def actions(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch, busy: bool) -> None:
+def show_actions(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch, busy: bool) -> None:
     """What can be done with the branch that is shown."""
     found = branches[branch]
     solved = found["data"]["outcome"] == "solved"
@@ -283,12 +242,9 @@ def actions(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: s
         "the rollout goes on from there."
     )
     if asked:
-        begin(
-            "forcing", "force", branch=branch, run=start["run"]["folder"], before=found["records"], free=free,
-            seconds=SECONDS, ranks=RANKS, most=MOST_FORCED,
-        )  # fmt: skip
-        if "what if" in st.session_state:
-            st.session_state["what if"]["free"] = free
+        limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_FORCED}
+        arguments = {"run": start["run"]["folder"], "before": found["records"], **limits}
+        work.begin(PAGE, FORCING, SECONDS + GRACE, "force", arguments, branch=branch, free=free)
         st.rerun()
 
 
@@ -302,66 +258,63 @@ def main() -> None:
         abandon()
         st.session_state["what if start"], st.session_state["what if branches"] = start["key"], {}
     branches: dict[sgp.Branch, Any] = st.session_state["what if branches"]
-    work = st.session_state.get("what if")
-    if work is not None and work["job"].report().ended:
-        take(work, branches)
-        work = None
+    ended = work.take(PAGE)
+    if ended is not None:
+        take(*ended, branches)
     branch = wanted()
-    failed = st.session_state.pop("what if failed", "")
-    if failed:
-        st.error(failed)
-    if branch not in branches and work is None and not failed:
+    if work.show_failure(PAGE) is None and branch not in branches and work.running(PAGE) is None:
         if len(branches) >= MOST_BRANCHES:
             st.warning(f"{MOST_BRANCHES} branches are as many as this page keeps; reload the page to begin again.")
-            branch = branch.parent
-        else:
+        elif not st.session_state.pop(f"{PAGE} cancelled", False):
             next_work(start, branches, branch)
-            work = st.session_state.get("what if")
-            wait_for_first_picture(work)
-            if work is not None and work["job"].report().ended:
-                take(work, branches)
-                work = None
-    if start["run"] is None and work is None:
+            wait_for_first_picture()
+            ended = work.take(PAGE)
+            if ended is not None:
+                take(*ended, branches)
+    show_page(start, branches, branch)
+
+
+def show_page(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch) -> None:
+    """Progress, the tree, what can be done, and the player of the branch (of the nearest one that is there)."""
+    found = work.running(PAGE)
+    if start["run"] is None and found is None:
         offer_training(start)
-    if work is not None:
-        st.fragment(run_every=0.25)(progress)(work)
-    preview = ((work and work["job"].report().progress) or {}).get("preview")
+    work.show_progress(PAGE)
     if st.session_state.get("what if forced"):
         st.success(st.session_state["what if forced"])
-    reached = branch if branch in branches else next(
-        (part for length in range(len(branch), -1, -1) if (part := sgp.Branch(branch[:length])) in branches), None
-    )  # fmt: skip
-    if reached is not None:
-        show_tree(branches, reached)
-        actions(start, branches, reached, work is not None)
+    there = [part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) in branches]
+    preview = None if found is None else (found["job"].report().progress or {}).get("preview")
+    if there:
+        show_tree(branches, there[-1])
+        show_actions(start, branches, there[-1], found is not None)
     if preview is not None:
         show_player(preview, branch, branching=False)
-    elif reached is not None:
-        show_player(branches[reached]["data"], reached, branching=start["run"] is not None and work is None)
+    elif there:
+        show_player(branches[there[-1]]["data"], there[-1], branching=start["run"] is not None and found is None)
+    elif found is None and start["run"] is not None:
+        st.button("Plan")  # after a cancel; any press runs the page again
     if start["run"] is not None:
-        st.caption(f"Planned on by the run of {start['run']['trained']} in {start['run']['folder']}.")
+        st.caption(work.plain(f"Planned on by the run of {start['run']['trained']} in {start['run']['folder']}."))
 
 
-def wait_for_first_picture(work: dict[str, Any] | None) -> None:
+def wait_for_first_picture() -> None:
     """Waits a moment for a quick worker, which spares the user a second look."""
-    until = time.monotonic() + FIRST_LOOK
-    while work is not None and time.monotonic() < until:
-        report = work["job"].report()
+    until, found = time.monotonic() + FIRST_LOOK, work.running(PAGE)
+    while found is not None and time.monotonic() < until:
+        report = found["job"].report()
         if report.ended or "preview" in (report.progress or {}):
-            work["previewed"] = True
+            found["previewed"] = True
             return
         time.sleep(0.01)
 
 
 def abandon() -> None:
     """Gives up what was being done for another choice."""
-    work = st.session_state.pop("what if", None)
-    if work is not None and work["kind"] != "training":
-        work["job"].cancel()
+    work.give_up(PAGE)
     st.session_state.pop("what if forced", None)
 
 
 try:
     main()
 except sgp.SgpError as error:
-    st.error(str(error))
+    st.error(work.plain(str(error)))

@@ -18,6 +18,7 @@ from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite
 from sgp.errors import InputError, PlanError, SgpError
 from sgp.files import write_text
+from sgp.methods import all_methods
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
 from sgp.planning.forcing import least_forcing
 from sgp.planning.pddl import Action, Problem, parse_plan, read_domain, read_problem
@@ -210,6 +211,7 @@ def read(tell: Tell, problem: Mapping[str, str]) -> Answer:
         "runs": runs,
         "others": sorted(set(others)),
         "suites": _suites_with(text.signature),
+        "methods": [[each.key, variant] for each in all_methods() for variant in each.variants],
     }
 
 
