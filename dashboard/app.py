@@ -13,6 +13,7 @@ st.navigation(
         st.Page(PAGES / "rollout.py", title="Rollout", default=True),
         st.Page(PAGES / "what_if.py", title="What if"),
         st.Page(PAGES / "own_problem.py", title="Your own problem"),
+        st.Page(PAGES / "tour.py", title="Tour"),
     ],
     position="top",
 ).run()

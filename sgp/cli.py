@@ -298,11 +298,14 @@ def record(
     jobs: Jobs = 0,
 ) -> None:
     """Make the recorded rollouts that the dashboard opens with, training what is missing."""
+    from sgp.datasets.suite import load_suite
     from sgp.record import record
+    from sgp.tour import record_tour
     from sgp.viewer.library import recorded_folder
 
     for path in record(out or recorded_folder(), suite, jobs=_jobs(jobs)):
         typer.echo(path)
+    typer.echo(record_tour(out or recorded_folder(), suite, next(iter(load_suite(suite).domains)), _jobs(jobs)))
 
 
 @verb("dashboard", "sgp dashboard --port 8501")

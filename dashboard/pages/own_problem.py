@@ -73,7 +73,7 @@ def ask_for_texts() -> None:
 
 def texts() -> dict[str, str]:
     """What the boxes hold, as a problem for the worker."""
-    return {"name": "problem", **{part: st.session_state.get(f"own {part}") or "" for part in ("domain", "problem")}}
+    return {"name": "", **{part: st.session_state.get(f"own {part}") or "" for part in ("domain", "problem")}}
 
 
 def read(problem: Mapping[str, str]) -> Mapping[str, Any] | None:
@@ -155,7 +155,9 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
     method, variant = st.selectbox(
         "Method", methods, index=methods.index(FIRST_METHOD) if FIRST_METHOD in methods else 0, format_func=" ".join
     )
-    files = st.file_uploader("Training problems of this domain", type=["pddl"], accept_multiple_files=True)
+    files = st.file_uploader(
+        "Training problems of this domain", type=["pddl"], accept_multiple_files=True, max_upload_size=1
+    )
     left, right = st.columns(2)
     if left.button("Train on these files", disabled=busy or not files):
         given = [{"name": each.name, "problem": each.getvalue().decode("utf-8", "replace")} for each in files]
@@ -175,7 +177,14 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
 
 def replay(problem: Mapping[str, str], busy: bool) -> None:
     """A plan is replayed step by step and judged by VAL."""
-    st.file_uploader("Plan file", type=["plan", "txt", "soln"], key="own plan file", on_change=upload, args=("plan",))
+    st.file_uploader(
+        "Plan file",
+        type=["plan", "txt", "soln"],
+        key="own plan file",
+        on_change=upload,
+        args=("plan",),
+        max_upload_size=1,
+    )
     plan = st.text_area("Plan, one action a line", key="own plan", height=120, max_chars=LARGEST_FILE)
     if st.button("Replay and validate with VAL", disabled=busy or not plan):
         work.begin(PAGE, "validating", SECONDS, "replay", {"problem": problem, "plan": plan})

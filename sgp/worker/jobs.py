@@ -41,22 +41,21 @@ EXPERT_SECONDS = 20.0  # for each uploaded training problem, by each stage
 
 
 def _problem(problem: Mapping[str, str]) -> Problem:
-    """A problem given as `name`, `domain` and `problem`. Raises InputError for one that is too large for a page."""
+    """A problem given as `name` ("": its own), `domain` and `problem`. Raises InputError for one that is too large."""
     for part in ("domain", "problem"):
         if len(problem[part]) > MOST_CHARACTERS:
             raise InputError(
                 f"the {part} has {len(problem[part]):,} characters, and at most {MOST_CHARACTERS:,} are taken here; "
                 "use the command line: 'sgp solve'"
             )
-    found = Problem(problem["name"], problem["domain"], problem["problem"])
-    domain, text = read_domain(found.domain_pddl), read_problem(found.problem_pddl)
+    domain, text = read_domain(problem["domain"]), read_problem(problem["problem"])
     objects = len(domain.constants) + len(text.objects)
     if objects > MOST_OBJECTS:
         raise InputError(
             f"the problem has {objects:,} objects, and at most {MOST_OBJECTS:,} are taken here; "
             "use the command line: 'sgp solve'"
         )
-    return found
+    return Problem(problem["name"] or text.name, problem["domain"], problem["problem"])
 
 
 @lru_cache(maxsize=2)
