@@ -39,7 +39,7 @@ _HOMES = {
     "sgp.viewer.library": ("Library", "recorded_folder", "recorded_rollouts"),
     "sgp.viewer.page": ("export_html", "html_page", "player_script"),
     "sgp.viewer.playback": ("playback",),
-    "sgp.viewer.tour": ("Tour", "read_tour", "tour_titles"),
+    "sgp.viewer.tour": ("Tour", "read_tour", "tour_script", "tour_titles"),
     "sgp.worker.client": ("Report", "Worker"),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

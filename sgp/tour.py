@@ -47,6 +47,8 @@ def _write(file: Path, rollout: Rollout, policy: NearestEmbedding, encoder: WLEn
     number = max(range(len(rollout.steps)), key=lambda place: (_open(rollout, place), -place))
     step = rollout.steps[number]
     graph = coloured_graph(encoder.vocabulary, task, step.state)
+    ahead = coloured_graph(encoder.vocabulary, task, step.successor.state)
+    names = {str(colour): name for colour, name in (*ahead.names.items(), *graph.names.items())}
     (before,) = encoder.embed(task, [step.state])
     (after,) = encoder.embed(task, [step.successor.state])
     bare = replace(rollout, steps=tuple(replace(each, note={}) for each in rollout.steps))
@@ -57,7 +59,7 @@ def _write(file: Path, rollout: Rollout, policy: NearestEmbedding, encoder: WLEn
             "records": list(records(bare, about)),
             "step": number + 1,
             "atoms": sorted(map(str, task.atoms(step.state))),
-            "graph": {**asdict(graph), "names": {str(colour): name for colour, name in graph.names.items()}},
+            "graph": {**asdict(graph), "names": names},
             "metric": policy.metric,
             "embedding": _numbers(before),
             "goal": _numbers(encoder.embed_goal(task)),

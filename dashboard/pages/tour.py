@@ -6,25 +6,13 @@ import work
 import sgp
 
 GUESS = "Guess first: which action does the model take?"
-PICTURE = """
-export default ({ data, parentElement }) => {
-  const figures = data.pictures.map(([title, drawing]) => {
-    const figure = document.createElement("figure");
-    const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement;
-    figure.append(document.importNode(parsed, true), title);
-    return figure;
-  });
-  parentElement.querySelector(".row").replaceChildren(...figures);
-};
-"""
-
 show = st.components.v2.component(
     "sgp_tour_picture",
     html='<div class="row"></div>',
     css=".row { display: flex; gap: 3rem; color: var(--st-text-color); font: 1.3rem var(--st-font); }"
     " figure { flex: 1 1 0; min-width: 0; margin: 0; text-align: center; }"
     " svg { font: 15px var(--st-font); width: 100%; height: 60vh; }",
-    js=PICTURE,
+    js=sgp.tour_script(),
 )
 
 
@@ -43,13 +31,11 @@ def show_bar(stop: int) -> None:
     """Where we are, and the way back and on."""
     names = sgp.tour_titles()
     back, *links, ahead = st.columns([10, *(6 + len(name) / 2 for name in names), 10], vertical_alignment="center")
-    back.button("Back", shortcut="Left", disabled=stop == 0, on_click=go, args=(stop - 1,), width="stretch")
+    back.button("← Back", disabled=stop == 0, on_click=go, args=(stop - 1,), width="stretch")
     for place, (column, name) in enumerate(zip(links, names, strict=True)):
         kind = "primary" if place == stop else "tertiary"
         column.button(f"{place + 1} {name}", type=kind, on_click=go, args=(place,), width="stretch")
-    ahead.button(
-        "Next", shortcut="Right", disabled=stop == len(names) - 1, on_click=go, args=(stop + 1,), width="stretch"
-    )
+    ahead.button("Next →", disabled=stop == len(names) - 1, on_click=go, args=(stop + 1,), width="stretch")
 
 
 def choose_round(found: sgp.Tour) -> int:
@@ -95,8 +81,11 @@ def main() -> None:
     show_bar(stop)
     level = choose_round(found) if stop == 2 else 0
     st.markdown(work.plain(found.words(stop, level)))
-    if stop < last - 1 or show_guess(found):
-        show(key=f"tour {stop}", data={"pictures": found.pictures(stop, level)})
+    pictures = found.pictures(stop, level) if stop < last - 1 or show_guess(found) else []
+    told = show(key="tour stop", data={"pictures": pictures}, on_go_change=lambda: None)
+    if told.go and 0 <= stop + told.go < last:
+        go(stop + told.go)
+        st.rerun()
     about = found.about
     st.caption(
         work.plain(

@@ -30,7 +30,7 @@ tree = st.components.v2.component(
 @st.cache_data(show_spinner=False)
 def recorded(stamp: tuple[tuple[str, int, int], ...]) -> tuple[sgp.Recorded, ...]:
     """The recorded rollouts, read again when a file changes."""
-    return sgp.recorded_rollouts().rollouts
+    return sgp.recorded_rollouts(sgp.recorded_folder()).rollouts
 
 
 @st.cache_data(show_spinner=False)
@@ -145,7 +145,6 @@ def wanted() -> sgp.Branch:
     try:
         return sgp.Branch.parse(st.query_params.get("branch", ""))
     except sgp.SgpError as error:
-        st.query_params.pop("branch", None)
         st.warning(work.plain(str(error)))
         return sgp.Branch()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -138,7 +138,7 @@ class Tour:
         graph = self.data["graph"]
         kinds, names = graph["kinds"], graph["nodes"]
         objects = kinds.count("object")
-        height = 30 + 40 * max(objects, len(names) - objects)
+        height = 30 + 35 * max(objects, len(names) - objects)
         spot = {}
         for node in range(len(names)):
             first, count, x = (0, objects, 150) if node < objects else (objects, len(names) - objects, 640)
@@ -207,7 +207,7 @@ class Tour:
         return _picture(_ROW * len(present) + 10, parts, f"{len(present)} colours of {len(values)} occur")
 
     def _name(self, colour: int) -> str:
-        return str(self.data["graph"]["names"].get(str(colour), "a colour that this state has not"))
+        return str(self.data["graph"]["names"].get(str(colour), "a colour that neither this state has nor the next"))
 
     def _changes(self) -> str:
         """The largest predicted changes, each above the true one."""
@@ -216,7 +216,7 @@ class Tour:
         truth = [one - two for one, two in zip(after, before, strict=True)]
         largest = sorted(range(len(ahead)), key=lambda colour: (-abs(ahead[colour]), colour))[:_LARGEST_CHANGES]
         scale = 150 / max((max(abs(ahead[each]), abs(truth[each])) for each in largest), default=1.0)
-        middle = 250
+        middle = 320
         parts = []
         for place, colour in enumerate(largest):
             y = 30 + 44 * place
@@ -229,7 +229,7 @@ class Tour:
                 at, anchor = (left - 6, "end") if value < 0 else (left + length + 6, "start")
                 words = f"{value:+.2f}" if opacity == 1.0 else f"{value:+g} in truth"
                 inside.append(drawing.text(words, at, top + 13, text_anchor=anchor, font_size=14))
-            inside.append(drawing.text(_cut(self._name(colour), 66), 530, y + 22, font_size=14))
+            inside.append(drawing.text(_cut(self._name(colour), 54), 600, y + 22, font_size=14))
             parts.append(drawing.group(f"colour {colour}: predicted {ahead[colour]:+.3f}, {truth[colour]:+g}", inside))
         heads = [drawing.text("colour", 56, 16, text_anchor="end", font_size=15, fill_opacity=0.75)]
         heads.append(drawing.text("fewer  |  more", middle, 16, text_anchor="middle", font_size=15, fill_opacity=0.75))
@@ -257,6 +257,12 @@ class Tour:
             ]
             parts.append(drawing.group(f"rank {rank}: {self.action(place)}, distance {cost}", inside))
         return _picture(46 * len(self.order) + 12, parts, "The candidates by their distance from the prediction")
+
+
+@cache
+def tour_script() -> str:
+    """The JavaScript of a stop, an ES module for Streamlit's components v2."""
+    return (Path(__file__).parent / "tour.js").read_text(encoding="utf-8")
 
 
 def tour_titles() -> tuple[str, ...]:

@@ -173,3 +173,23 @@ def test_it_is_light_to_import():
         "import sgp, sys; sgp.Worker; print([m for m in ('torch', 'pymimir', 'numpy', 'xgboost') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_the_least_forced_choices_of_an_unsolved_rollout(worker, quick_run):
+    run = str(quick_run("state-centric", "blocksworld", "wl-xgboost-delta").folder)
+    for problem in sgp.load_suite("state-centric").problems("blocksworld", "interpolation"):
+        start = ended(worker.ask("solve", 60, run=run, problem=text_of(problem), seconds=30)).result
+        if start["data"]["outcome"] != "solved":
+            break
+    limits = {"free": 0, "seconds": 20.0, "ranks": 3, "most": 2}
+    report = ended(worker.ask("force", 60, run=run, before=start["records"], **limits))
+    found = report.result
+    assert report.progress["tried"] == list(found["tried"])
+    if found["choices"] is None:
+        assert found["complete"] == [1, 2] or found["seconds"] >= 20
+        return
+    (step, rank), *more = found["choices"]
+    assert len(found["found"]) == 1 + len(more)
+    forced = found["found"][0]["data"]["steps"][step - 1]["candidates"][rank - 1]
+    assert {"chosen", "forced"} <= set(forced["marks"])
+    assert found["found"][-1]["data"]["outcome"] == "solved"
