@@ -59,7 +59,7 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     page.wait_for_url(f"**branch=3-{other}*")
     page.wait_for_selector(".tree g[role=button] >> nth=1", timeout=SLOW)
     expect_step(page, 3, seconds=60)
-    assert taken in page.locator(".tree g[aria-pressed=true]").inner_text()
+    assert taken in page.locator(".tree g[aria-pressed=true]").text_content()
     page.wait_for_timeout(600)
     press(page, "ArrowLeft")
     expect_step(page, 2)
@@ -115,9 +115,7 @@ def test_the_tour_is_walked_by_keys(open_):
     assert page.locator(".row svg").count() == 0, "the answer is not shown before the guess"
     page.locator("label", has_text="(").first.click()
     page.wait_for_selector(".row svg")
-    press(page, "PageUp")
-    page.wait_for_timeout(300)
-    page.locator("h1, body").first.click(position={"x": 5, "y": 500})
+    page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer
     press(page, "ArrowLeft")
     page.wait_for_url("**stop=5*")
 

@@ -56,7 +56,7 @@ def test_a_problem_that_was_not_recorded_is_planned(open_trained):
 
 
 def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
-    app = open_trained("state-centric", "wl-xgboost-delta", problem="p3")
+    app = open_trained("state-centric", "wl-xgboost-delta", problem="p02")
     assert branches(app)[""]["outcome"] != "solved"
     app = settled(button(app, QUESTION).click().run(), PAGE)
     said = " ".join(each.value for each in app.success)

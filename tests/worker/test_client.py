@@ -177,7 +177,7 @@ def test_it_is_light_to_import():
 
 def test_the_least_forced_choices_of_an_unsolved_rollout(worker, quick_run):
     run = str(quick_run("state-centric", "blocksworld", "wl-xgboost-delta").folder)
-    for problem in sgp.load_suite("state-centric").problems("blocksworld", "interpolation"):
+    for problem in sgp.load_suite("state-centric").problems("blocksworld", "extrapolation"):
         start = ended(worker.ask("solve", 60, run=run, problem=text_of(problem), seconds=30)).result
         if start["data"]["outcome"] != "solved":
             break
