@@ -4,16 +4,20 @@ from pathlib import Path
 
 import streamlit as st
 
-PAGES = Path(__file__).parent / "pages"
+# Not "pages": Streamlit takes a folder of that name for its own and runs what is in it without this file.
+VIEWS = Path(__file__).parent / "views"
 
 st.set_page_config(page_title="sgp", layout="wide")
 st.html("<style>.stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; }</style>")
 st.navigation(
     [
-        st.Page(PAGES / "rollout.py", title="Rollout", default=True),
-        st.Page(PAGES / "compare.py", title="Compare"),
-        st.Page(PAGES / "coverage.py", title="Coverage"),
-        st.Page(PAGES / "failures.py", title="Failures"),
+        st.Page(VIEWS / "rollout.py", title="Rollout", default=True),
+        st.Page(VIEWS / "what_if.py", title="What if"),
+        st.Page(VIEWS / "compare.py", title="Compare"),
+        st.Page(VIEWS / "coverage.py", title="Coverage"),
+        st.Page(VIEWS / "failures.py", title="Failures"),
+        st.Page(VIEWS / "own_problem.py", title="Your own problem"),
+        st.Page(VIEWS / "tour.py", title="Tour"),
     ],
     position="top",
 ).run()

@@ -10,8 +10,8 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 
 def stamp() -> Stamp:
-    """The files of recorded rollouts with time and size: another stamp means that something was recorded."""
-    files = [file for folder in folders() for file in sorted(folder.glob("*.jsonl"))]
+    """The files of recorded rollouts and their maps with time and size: another stamp means that one was made."""
+    files = [file for folder in folders() for file in sorted(folder.glob("*.json*"))]
     return tuple((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files)
 
 

@@ -124,10 +124,21 @@ def demo(
     jobs: Jobs = 0,
     no_serve: Annotated[bool, typer.Option("--no-serve", help="Never serve a dashboard at the end.")] = False,
 ) -> None:
-    """Train on the bundled small problems of four domains, plan on the larger ones, compare with the paper."""
+    """Train on the bundled small problems of four domains, plan on the larger ones, compare with the paper.
+
+    At its end the dashboard is served where standard output is a terminal.
+    """
     from sgp.demo import run_demo
+    from sgp.viewer.dashboard import free_port, serve
 
     run_demo(_jobs(jobs), _console())
+    port = free_port()
+    if no_serve or not sys.stdout.isatty():
+        typer.echo(f"Watch the plans: 'sgp dashboard --port {port}' serves them at http://localhost:{port}")
+        return
+    typer.echo(f"Watch the plans at http://localhost:{port}; Ctrl-C ends the dashboard.")
+    sys.stdout.flush()
+    serve(port, browser=True)
 
 
 @verb("list", "sgp list runs")
@@ -296,11 +307,14 @@ def record(
     jobs: Jobs = 0,
 ) -> None:
     """Make the recorded rollouts that the dashboard opens with, training what is missing."""
+    from sgp.datasets.suite import load_suite
     from sgp.record import record
+    from sgp.tour import record_tour
     from sgp.viewer.library import recorded_folder
 
     for path in record(out or recorded_folder(), suite, jobs=_jobs(jobs)):
         typer.echo(path)
+    typer.echo(record_tour(out or recorded_folder(), suite, next(iter(load_suite(suite).domains)), _jobs(jobs)))
 
 
 @verb("map", "sgp map RUN --rollouts rollout.jsonl")

@@ -342,3 +342,30 @@ def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
     assert finished.stdout.strip() == "mine/blocks/train: 6 of 6 with a plan"
     after = {path.name: path.stat().st_mtime_ns for path in cache.rglob("*.json")}
     assert kept.items() <= after.items(), "what was kept is not made again"
+
+
+@pytest.mark.parametrize(("terminal", "flags", "served"), [(True, [], 1), (True, ["--no-serve"], 0), (False, [], 0)])
+def test_the_demo_ends_by_serving_where_somebody_looks(monkeypatch, capsys, terminal, flags, served):
+    from sgp import cli, demo
+    from sgp.viewer import dashboard
+
+    ports = []
+    monkeypatch.setattr(demo, "run_demo", lambda jobs, console: None)
+    monkeypatch.setattr(dashboard, "serve", lambda port, browser: ports.append(port))
+    monkeypatch.setattr(cli.sys.stdout, "isatty", lambda: terminal, raising=False)
+    cli.app(["demo", *flags], standalone_mode=False)
+    said = capsys.readouterr().out
+    assert len(ports) == served
+    assert f"http://localhost:{ports[0] if served else dashboard.free_port()}" in said
+
+
+def test_a_taken_port_is_not_chosen():
+    import socket
+
+    from sgp.viewer.dashboard import free_port
+
+    with socket.socket() as taken:
+        taken.bind(("localhost", 0))
+        taken.listen()
+        number = taken.getsockname()[1]
+        assert free_port(number) > number

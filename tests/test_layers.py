@@ -17,7 +17,7 @@ FLOORS = [
     {"training", "datasets"},
     {"methods", "evaluation", "viewer"},
     {"api"},
-    {"demo", "grid", "listing", "record"},
+    {"demo", "grid", "listing", "record", "tour", "worker"},
     {"selection"},
     {"cli"},
 ]

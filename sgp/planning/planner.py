@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
+from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step, tie_margin
 from sgp.planning.task import State, Successor, Task
@@ -22,7 +23,7 @@ HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
 
 # As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
-_CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED = map(np.uint8, Mark)
+_CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
 
 
 def horizon(size: int) -> int:
@@ -103,6 +104,29 @@ class Planner:
                 search = ended.pop(0)
                 yield search.place, search.rollout()
 
+    def resume(
+        self,
+        task: Task,
+        jumps: Sequence[Sequence[Action]],
+        limit: Limit = NO_LIMIT,
+        watch: Callable[[Node], None] | None = None,
+    ) -> Rollout:
+        """The rollout that goes on after given jumps, the actions of one candidate each, from the initial state.
+
+        Each given jump is a step whose sole candidate is forced: it is taken whatever its cost, and the policy ranks it
+        alone, so that what it remembers along a path is what it would be. The states after the jumps are visited.
+        `watch` hears of the best node after every decision. Raises PlanError for a jump that is not applicable.
+        """
+        search = _Search(0, task, limit)
+        search.begin(self.policy)
+        search.follow(jumps, self.policy)
+        while search.outcome is None:
+            self._advance([search])
+            _enforce(limit, [search])
+            if watch is not None:
+                watch(search.beam[0].node)
+        return search.rollout()
+
     def _advance(self, searches: Sequence[_Search]) -> None:
         """One decision of every search, the policy called once for all."""
         for search in searches:
@@ -153,6 +177,25 @@ class _Search:
         refusal = policy.refuses(self.task)
         if refusal is not None:
             self.outcome, self.reason = Outcome.REFUSED, refusal
+
+    def follow(self, jumps: Sequence[Sequence[Action]], policy: Policy) -> None:
+        """Takes the jumps, one decision each, up to where the search ends."""
+        for jump in jumps:
+            if self.outcome is not None:
+                return
+            (path,) = self.beam
+            state = path.node.state
+            for action in jump:
+                state = self.task.apply(state, action)
+            choice = [Successor(tuple(jump), state)]
+            pool = _Pool([path], [choice], policy.rank([path.node], [choice]), policy.additive)
+            pool.force(0)
+            self.beam = [pool.child(0)]
+            self.visited.add(state)
+            if self.task.is_goal(state):
+                self.outcome = Outcome.SOLVED
+            elif self.beam[0].node.length >= self.horizon:
+                self.outcome = Outcome.HORIZON
 
     def expand(self, successors: Successors) -> None:
         started = time.perf_counter()
@@ -226,6 +269,14 @@ class _Pool:
         self.closed = np.isposinf(self.costs)
         for which, index in (self.origin[place] for place in np.flatnonzero(self.closed)):
             self.marks[which][index] |= _REJECTED
+
+    def force(self, place: int) -> None:
+        """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
+        which, index = self.origin[place]
+        self.marks[which][index] |= _FORCED
+        self.closed[place] = False
+        if not math.isfinite(self.costs[place]):
+            self.costs[place] = self.paths[which].node.cost
 
     def find_goal(self, task: Task) -> int | None:
         """The first open candidate that satisfies the goal."""

@@ -19,7 +19,7 @@ import numpy as np
 from sgp.errors import PlanError, StoreError
 from sgp.files import write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
-from sgp.planning.recorded import FORMAT, read_recorded
+from sgp.planning.recorded import FORMAT, Recorded, read_recorded
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.task import State, Successor, Task
 
@@ -94,27 +94,29 @@ def read_rollouts(path: Path | str) -> list[Rollout]:
     Raises StoreError for a file that was cut, is no record of rollouts, or whose atoms differ from those that its
     actions lead to.
     """
-    rollouts = []
-    for recorded in read_recorded(path):
-        head = recorded.head
-        try:
-            task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"]))
-            steps = []
-            state = task.init
-            if _texts(task.atoms(state)) != head["initial"]:
-                raise StoreError(
-                    f"{recorded.place}: the initial atoms are not those of the problem; record the rollout again"
-                )
-            for number, record in enumerate(recorded.steps, start=recorded.line + 1):
-                step = _step(task, state, record, f"{path}, line {number}")
-                steps.append(step)
-                state = step.successor.state
-            rollouts.append(Rollout(task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"]))
-        except (KeyError, TypeError, ValueError, IndexError) as error:
+    return [replayed(recorded) for recorded in read_recorded(path)]
+
+
+def replayed(recorded: Recorded) -> Rollout:
+    """A recorded rollout alive. Raises StoreError where its atoms differ from those that its actions lead to."""
+    head = recorded.head
+    try:
+        task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"]))
+        steps = []
+        state = task.init
+        if _texts(task.atoms(state)) != head["initial"]:
             raise StoreError(
-                f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
-            ) from error
-    return rollouts
+                f"{recorded.place}: the initial atoms are not those of the problem; record the rollout again"
+            )
+        for number, record in enumerate(recorded.steps, start=recorded.line + 1):
+            step = _step(task, state, record, f"{recorded.source}, line {number}")
+            steps.append(step)
+            state = step.successor.state
+        return Rollout(task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"])
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise StoreError(
+            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
+        ) from error
 
 
 def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> Step:

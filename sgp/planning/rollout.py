@@ -46,6 +46,7 @@ class Mark(enum.IntFlag):
     GOAL = 16  # satisfies the goal
     REJECTED = 32  # the policy gave it an infinite cost
     TIED = 64  # its cost is within the tolerance of the cheapest open candidate of its node
+    FORCED = 128  # given from outside, whatever the policy thinks of it
 
 
 @dataclass(frozen=True, eq=False)

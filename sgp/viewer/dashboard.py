@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from pathlib import Path
 from typing import NoReturn
 
 from sgp.errors import StoreError
 
+PORT = 8501  # Streamlit's own choice
 _APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
 
 
@@ -24,6 +26,15 @@ def command(port: int, browser: bool) -> list[str]:
     options = {"server.port": port, "server.headless": str(not browser).lower()}
     flags = [f"--{name}={value}" for name, value in options.items()]
     return [sys.executable, "-m", "streamlit", "run", str(_APP), *flags]
+
+
+def free_port(first: int = PORT) -> int:
+    """The first port from `first` on that nothing listens at; `first` itself where all of a hundred are taken."""
+    for port in range(first, first + 100):
+        with socket.socket() as trial:
+            if trial.connect_ex(("localhost", port)) != 0:
+                return port
+    return first
 
 
 def serve(port: int, browser: bool) -> NoReturn:

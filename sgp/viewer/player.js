@@ -18,6 +18,7 @@ const MARKS = {
   collapsed: ["≡", "alike"],
   rejected: ["✕", "rejected"],
   expert: ["▲", "expert"],
+  forced: ["⚑", "forced"],
 };
 const OUTCOMES = {
   solved: ["✔", "solved"],
@@ -42,10 +43,12 @@ const KEYS = [
   ["c", "copy a link to this step"],
   ["?", "this help"],
 ];
+const BRANCH_KEY = ["b", "branch: go on from the picked candidate instead of the chosen one"]; // where the host can plan
 const LEGEND =
   "over best: what it costs more than the cheapest; open: how many goals it leaves open; visited: a state from before; " +
   "alike: the model cannot tell it from another one; tied: the same least cost; rejected: the model rules it out; " +
-  "expert: a state that the expert's plan reaches later than any state so far.";
+  "expert: a state that the expert's plan reaches later than any state so far; " +
+  "forced: taken because somebody said so, not the model.";
 
 const STYLE = `
 .sgp { --paper: var(--st-background-color, light-dark(#ffffff, #14171c));
@@ -217,6 +220,7 @@ export function mount(host, rollout, options = {}) {
         ...SPEEDS.map((each) => h("option", { value: each, selected: each === 1 }, `${each}×`)))), // prettier-ignore
       button("large", "Large drawings, or as before (z)", enlarge),
       button("copy link", "Copy a link to this step (c)", copyLink),
+      options.onBranch ? button("branch here", "Go on from the picked candidate (b)", branch) : "",
       button("? keys", "Keys (?)", help),
     ),
     part("why", h("p", { class: "why", "aria-live": "polite" })),
@@ -255,7 +259,7 @@ export function mount(host, rollout, options = {}) {
       ),
     ),
     part("help", h("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys", onclick: help },
-      h("section", {}, h("h3", {}, "Keys"), h("dl", {}, ...KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])), h("h3", {}, "The table"), h("p", {}, LEGEND),
+      h("section", {}, h("h3", {}, "Keys"), h("dl", {}, ...[...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])].flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])), h("h3", {}, "The table"), h("p", {}, LEGEND),
         part("close", button("Close", "Close (Esc)", () => {}))))), // prettier-ignore
   );
   const rows = [...rollout.steps.map((step) => actions(step.candidates[step.chosen])), `${symbol} ${ending}`];
@@ -507,6 +511,17 @@ export function mount(host, rollout, options = {}) {
     }
   }
 
+  function branch() {
+    const step = rollout.steps[at];
+    if (!step) say("The rollout ends here: go back to a step and pick one of its candidates.");
+    else if (picked === null || picked === step.chosen)
+      say("Pick another candidate first (its rank's digit, or a click in the table); then press b.");
+    else {
+      clearTimeout(resting);
+      options.onBranch(at, picked);
+    }
+  }
+
   function say(words) {
     parts.why.setAttribute("aria-live", "polite");
     parts.why.textContent = words;
@@ -528,6 +543,7 @@ export function mount(host, rollout, options = {}) {
     z: enlarge,
     c: copyLink,
     "?": help,
+    ...(options.onBranch && { b: branch }),
   };
 
   function onKey(event) {
@@ -810,14 +826,15 @@ const short = (value) => (Number.isInteger(value) && value >= 0 ? String(value) 
 
 const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
 
-function mountStreamlit({ data, parentElement, setStateValue }) {
+function mountStreamlit({ data, parentElement, setStateValue, setTriggerValue }) {
   const before = mounted.get(parentElement);
   if (before && before.id === data.rollout.id) before.player.matchTheme();
   else {
     if (before) before.player.destroy();
     const onStep = (step) => step !== mounted.get(parentElement)?.told && setStateValue("step", tell(step));
     const tell = (step) => (mounted.get(parentElement).told = step);
-    const player = mount(parentElement, data.rollout, { step: data.step, onStep });
+    const onBranch = data.branching && ((step, rank) => setTriggerValue("branch", { step: step + 1, rank: rank + 1 }));
+    const player = mount(parentElement, data.rollout, { step: data.step, onStep, onBranch });
     mounted.set(parentElement, { id: data.rollout.id, player, told: data.step });
   }
   return () =>

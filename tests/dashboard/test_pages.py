@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 import sgp
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
-PAGES = ROOT / "dashboard" / "pages"
+PAGES = ROOT / "dashboard" / "views"
 RECORDED = ROOT / "data" / "recorded"
 
 
@@ -94,7 +94,7 @@ def test_every_view_of_coverage_can_be_reached_by_its_address(view):
 
 def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it():
     app = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=60).run()
-    app.switch_page("pages/coverage.py").run()
+    app.switch_page("views/coverage.py").run()
     choice(app, "Domains").set_value(["gripper"]).run()
     choice(app, "Instance").select_index(0).run()
     choice(app, "Planner").select(("contrastive_jumps", "iw")).run()

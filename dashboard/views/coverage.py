@@ -65,7 +65,7 @@ def show_attempt(tried: Sequence[sgp.AttemptRow]) -> None:
     recorded = rollout_of(row)
     if recorded is not None:
         st.page_link(
-            "pages/rollout.py",
+            "views/rollout.py",
             label="Watch the recorded rollout",
             icon=":material/play_arrow:",
             query_params=sources.library().address_of(recorded),

@@ -1,0 +1,319 @@
+"""Page 2: another candidate is taken, and the rollout goes on from there; the branches form a tree to walk in."""
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import streamlit as st
+import work
+
+import sgp
+
+SECONDS = 60.0  # of one continuation, and of the search for forced choices
+SUITE = "state-centric"
+MOST_BRANCHES = 40
+RANKS, MOST_FORCED = 3, 2
+GRACE, TRAINING_SECONDS = 15.0, 1800.0
+PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching forced choices", "training"
+FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
+
+play = st.components.v2.component("sgp_player_branching", js=sgp.player_script())
+tree = st.components.v2.component(
+    "sgp_branches",
+    html='<div class="tree"></div>',
+    css=".tree { color: var(--st-text-color); font: 14px var(--st-font); }"
+    " .tree g:focus-visible { outline: 2px solid var(--st-primary-color); } .tree g:hover .row { fill-opacity: .07; }",
+    js=sgp.branch_script(),
+)
+
+
+@st.cache_data(show_spinner=False)
+def recorded(stamp: tuple[tuple[str, int, int], ...]) -> tuple[sgp.Recorded, ...]:
+    """The recorded rollouts, read again when a file changes."""
+    return sgp.recorded_rollouts(sgp.recorded_folder()).rollouts
+
+
+@st.cache_data(show_spinner=False)
+def trained(stamp: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
+    """Domain, model, folder and date of every run of the store that can be opened."""
+    found = []
+    for folder, _ in stamp:
+        try:
+            run = sgp.open_run(folder)
+        except sgp.SgpError:
+            continue  # a damaged run plans nothing; 'sgp list runs' names it
+        key = run.key
+        about = sgp.About(method=key.method, variant=key.variant, domain=key.domain, suite=key.suite, seed=key.seed)
+        found.append({"about": about, "folder": folder, "trained": run.record["trained"][:10]})
+    return found
+
+
+@st.cache_data(show_spinner=False)
+def problems(domain: str) -> dict[str, tuple[str, sgp.Problem]]:
+    """The bundled test problems of a domain by name, with their split."""
+    suite = sgp.load_suite(SUITE)
+    splits = [split for split in reversed(suite.domain(domain).splits) if split != "train"]
+    return {each.name: (split, each) for split in splits for each in suite.problems(domain, split)}
+
+
+def stamps() -> tuple[tuple[tuple[str, int, int], ...], tuple[tuple[str, int], ...]]:
+    """What changes when a recorded rollout or a run does."""
+    files = sorted(sgp.recorded_folder().glob("*.jsonl"))
+    folders = sgp.run_folders()
+    return (
+        tuple((each.name, each.stat().st_mtime_ns, each.stat().st_size) for each in files),
+        tuple((str(each), (each / "run.json").stat().st_mtime_ns) for each in folders),
+    )
+
+
+def choose() -> dict[str, Any]:
+    """Domain, model and problem; the choice stands in the address. The model's run or a record may be missing."""
+    records, runs = (read(stamp) for read, stamp in zip((recorded, trained), stamps(), strict=True))
+    domains = list(sgp.load_suite(SUITE).domains)
+    left, middle, right = st.columns([1, 2, 1])
+    domain = pick(left, "domain", domains)
+    models = {each["about"].model: each["about"] for each in runs if each["about"].domain == domain}
+    models |= {
+        each.about.model: each.about
+        for each in records
+        if each.about.domain == domain and each.about.model not in models
+    }
+    if not models:
+        return {"domain": domain, "model": None}
+    model = pick(middle, "model", list(models))
+    names = {each.head["name"]: each for each in records if (each.about.domain, each.about.model) == (domain, model)}
+    problem = pick(right, "problem", [*names, *(name for name in problems(domain) if name not in names)])
+    run = next((each for each in runs if (each["about"].domain, each["about"].model) == (domain, model)), None)
+    return {
+        "domain": domain,
+        "model": model,
+        "about": models[model],
+        "problem": problem,
+        "recorded": names.get(problem),
+        "run": run,
+        "key": (domain, model, problem, run and run["trained"]),
+    }
+
+
+def pick(column: Any, name: str, titles: list[str]) -> str:
+    """A choice that begins with what the address asks for and goes into it; models are linked with their outcome."""
+    asked = st.query_params.get(name, "").split(" (")[0]
+    with column:
+        chosen = st.selectbox(
+            name.capitalize(),
+            titles,
+            index=titles.index(asked) if asked in titles else 0,
+            key=f"what if {name}: {titles}",
+        )
+    if asked and asked != chosen:
+        for other in ("step", "branch"):
+            st.query_params.pop(other, None)
+    if asked != chosen:
+        st.query_params[name] = chosen
+    return str(chosen)
+
+
+def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.Branch, Any]) -> None:
+    """Puts what a piece of work gave where it belongs; without a result the branch before is shown."""
+    branch = found["branch"]
+    if report.result is None:
+        if found["kind"] == PLANNING:
+            show(branch.parent)
+    elif found["kind"] == PLANNING:
+        branches[branch] = report.result
+    elif found["kind"] == FORCING:
+        st.session_state["what if forced"] = sgp.forcing_words(report.result)
+        base = [choice for choice in branch if choice.step <= found["free"]]
+        choices = report.result["choices"] or ()
+        for number, rollout in enumerate(report.result.get("found", ()), start=1):
+            reached = sgp.Branch.parse("_".join(f"{step}-{rank}" for step, rank in (*base, *choices[:number])))
+            branches[reached] = rollout
+            show(reached, choices[number - 1][0])
+
+
+def show(branch: sgp.Branch, step: int | None = None) -> None:
+    """Shows a branch from now on."""
+    st.query_params["branch"] = str(branch)
+    if not branch:
+        st.query_params.pop("branch", None)
+    if step is not None:
+        st.query_params["step"] = str(step)
+
+
+def wanted() -> sgp.Branch:
+    """The branch that the address asks for."""
+    try:
+        return sgp.Branch.parse(st.query_params.get("branch", ""))
+    except sgp.SgpError as error:
+        st.warning(work.plain(str(error)))
+        return sgp.Branch()
+
+
+def offer_training(start: Mapping[str, Any]) -> None:
+    """A model whose run is not in the store can be trained here."""
+    about = start["about"]
+    st.info(
+        f"To plan on, the trained model is needed, and the store has no run of {about.model} for {about.domain} yet. "
+        "Training runs in a process of its own and can be cancelled; contrastive jumps take about half a minute."
+    )
+    if st.button(f"Train {about.method} {about.variant} on {about.domain}", type="primary"):
+        facts = {"variant": about.variant, "domain": about.domain, "suite": about.suite or SUITE}
+        facts |= {"method": about.method, "seed": 13 if about.seed is None else about.seed}
+        work.begin(PAGE, TRAINING, TRAINING_SECONDS, "train", facts, branch=sgp.Branch())
+        st.rerun()
+
+
+def next_work(start: Mapping[str, Any], branches: Mapping[sgp.Branch, Any], branch: sgp.Branch) -> None:
+    """Asks for what is missing to show a branch: the rollout itself first, then each branch on the way."""
+    run, record = start["run"], start["recorded"]
+    missing = next(part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) not in branches)
+    if not missing and record is not None:
+        work.begin(PAGE, PLANNING, SECONDS, "recorded", {"file": record.source, "line": record.line}, branch=missing)
+        if run is not None:
+            warm(run["folder"], record.head)
+    elif run is None:
+        return
+    elif not missing:
+        _, problem = problems(start["domain"])[start["problem"]]
+        texts = {"name": problem.name, "domain": problem.domain_pddl, "problem": problem.problem_pddl}
+        asked = {"run": run["folder"], "problem": texts, "seconds": SECONDS}
+        work.begin(PAGE, PLANNING, SECONDS + GRACE, "solve", asked, branch=missing)
+    else:
+        step, rank = missing[-1]
+        before = branches[missing.parent]["records"][: step + 1]
+        asked = {"run": run["folder"], "before": before, "step": step, "rank": rank, "seconds": SECONDS}
+        work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", asked, branch=missing)
+
+
+def warm(folder: str, head: Mapping[str, Any]) -> None:
+    """Has model and problem loaded while the user looks at the rollout."""
+    texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
+    work.worker().ask("load", SECONDS, run=folder, problem=texts)
+
+
+@st.fragment
+def show_player(data: dict[str, Any], branch: sgp.Branch, branching: bool) -> None:
+    """The player of one branch; what it reports goes into the address."""
+    asked = st.query_params.get("step", "1")
+    step = int(asked) - 1 if asked.isdecimal() else 0
+    key = f"what if player {branch} {data['id']}"
+
+    def remember() -> None:
+        st.query_params["step"] = str(st.session_state[key]["step"] + 1)
+
+    shown = {**data, "id": f"{data['id']} {branch}"}
+    told = play(
+        key=key,
+        data={"rollout": shown, "step": step, "branching": branching},
+        on_step_change=remember,
+        on_branch_change=lambda: None,
+    )
+    if told.branch:
+        show(branch.then(told.branch["step"], told.branch["rank"]), told.branch["step"] + 1)
+        st.rerun()
+
+
+def show_tree(branches: Mapping[sgp.Branch, Any], branch: sgp.Branch) -> None:
+    """The branches beside each other; a row that is clicked is shown."""
+    lines = [sgp.compared(each, found["data"]) for each, found in branches.items()]
+    told = tree(key="what if tree", data={"drawing": sgp.draw_branches(lines, branch)}, on_shown_change=lambda: None)
+    if told.shown is not None and told.shown != str(branch):
+        show(sgp.Branch.parse(told.shown))
+        st.rerun()
+
+
+def show_actions(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch, busy: bool) -> None:
+    """What can be done with the branch that is shown."""
+    found = branches[branch]
+    solved = found["data"]["outcome"] == "solved"
+    free = branch[-1].step if branch else 0
+    left, right = st.columns([2, 5], vertical_alignment="center")
+    asked = left.button(
+        "How many forced choices until it is solved?",
+        disabled=busy or solved or start["run"] is None,
+        help=f"Tries the {RANKS} best open candidates of every step, one forced choice first, then {MOST_FORCED}; "
+        f"at most {SECONDS:.0f} s",
+    )
+    right.caption(
+        "This branch is solved: none."
+        if solved
+        else "Or pick a candidate in the player (a digit, or a click in the table) and press **b**: "
+        "the rollout goes on from there."
+    )
+    if asked:
+        limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_FORCED}
+        arguments = {"run": start["run"]["folder"], "before": found["records"], **limits}
+        work.begin(PAGE, FORCING, SECONDS + GRACE, "force", arguments, branch=branch, free=free)
+        st.rerun()
+
+
+def main() -> None:
+    """The page."""
+    start = choose()
+    if start["model"] is None:
+        st.info(f"No model for {start['domain']} is recorded or trained yet; train one with `sgp train` or `sgp demo`.")
+        return
+    if st.session_state.get("what if start") != start["key"]:
+        abandon()
+        st.session_state["what if start"], st.session_state["what if branches"] = start["key"], {}
+    branches: dict[sgp.Branch, Any] = st.session_state["what if branches"]
+    ended = work.take(PAGE)
+    if ended is not None:
+        take(*ended, branches)
+    branch = wanted()
+    if work.show_failure(PAGE) is None and branch not in branches and work.running(PAGE) is None:
+        if len(branches) >= MOST_BRANCHES:
+            st.warning(f"{MOST_BRANCHES} branches are as many as this page keeps; reload the page to begin again.")
+        elif not st.session_state.pop(f"{PAGE} cancelled", False):
+            next_work(start, branches, branch)
+            wait_for_first_picture()
+            ended = work.take(PAGE)
+            if ended is not None:
+                take(*ended, branches)
+    show_page(start, branches, branch)
+
+
+def show_page(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch) -> None:
+    """Progress, the tree, what can be done, and the player of the branch (of the nearest one that is there)."""
+    found = work.running(PAGE)
+    if start["run"] is None and found is None:
+        offer_training(start)
+    work.show_progress(PAGE)
+    if st.session_state.get("what if forced"):
+        st.success(st.session_state["what if forced"])
+    there = [part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) in branches]
+    preview = None if found is None else (found["job"].report().progress or {}).get("preview")
+    if there:
+        show_tree(branches, there[-1])
+        show_actions(start, branches, there[-1], found is not None)
+    if preview is not None:
+        show_player(preview, branch, branching=False)
+    elif there:
+        show_player(branches[there[-1]]["data"], there[-1], branching=start["run"] is not None and found is None)
+    elif found is None and start["run"] is not None:
+        st.button("Plan")  # after a cancel; any press runs the page again
+    if start["run"] is not None:
+        st.caption(work.plain(f"Planned on by the run of {start['run']['trained']} in {start['run']['folder']}."))
+
+
+def wait_for_first_picture() -> None:
+    """Waits a moment for a quick worker, which spares the user a second look."""
+    until, found = time.monotonic() + FIRST_LOOK, work.running(PAGE)
+    while found is not None and time.monotonic() < until:
+        report = found["job"].report()
+        if report.ended or "preview" in (report.progress or {}):
+            found["previewed"] = True
+            return
+        time.sleep(0.01)
+
+
+def abandon() -> None:
+    """Gives up what was being done for another choice."""
+    work.give_up(PAGE)
+    st.session_state.pop("what if forced", None)
+
+
+try:
+    main()
+except sgp.SgpError as error:
+    st.error(work.plain(str(error)))

@@ -1,0 +1,284 @@
+"""What a worker process can do. Arguments and answers are what JSON holds; `tell` hears of progress."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sgp import api
+from sgp.datasets.importing import import_folder
+from sgp.datasets.runs import open_run, run_folders
+from sgp.datasets.suite import load_suite
+from sgp.errors import InputError, PlanError, SgpError
+from sgp.files import write_text
+from sgp.methods import all_methods
+from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
+from sgp.planning.forcing import least_forcing
+from sgp.planning.pddl import Action, Problem, parse_plan, read_domain, read_problem
+from sgp.planning.planner import Limit
+from sgp.planning.policy import Node
+from sgp.planning.recorded import About, Recorded, read_recorded
+from sgp.planning.recording import records, replayed
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.task import Successor, Task, check, missing_goal_atoms
+from sgp.planning.validation import validate
+from sgp.viewer.playback import playback, rank_order
+
+Tell = Callable[..., None]
+Answer = dict[str, Any]
+Records = Sequence[Mapping[str, Any]]
+
+MOST_OBJECTS = 1_000
+MOST_CHARACTERS = 1_000_000  # of one PDDL text
+EXPERT_SECONDS = 20.0  # for each uploaded training problem, by each stage
+
+
+def _problem(problem: Mapping[str, str]) -> Problem:
+    """A problem given as `name` ("": its own), `domain` and `problem`. Raises InputError for one that is too large."""
+    for part in ("domain", "problem"):
+        if len(problem[part]) > MOST_CHARACTERS:
+            raise InputError(
+                f"the {part} has {len(problem[part]):,} characters, and at most {MOST_CHARACTERS:,} are taken here; "
+                "use the command line: 'sgp solve'"
+            )
+    domain, text = read_domain(problem["domain"]), read_problem(problem["problem"])
+    objects = len(domain.constants) + len(text.objects)
+    if objects > MOST_OBJECTS:
+        raise InputError(
+            f"the problem has {objects:,} objects, and at most {MOST_OBJECTS:,} are taken here; "
+            "use the command line: 'sgp solve'"
+        )
+    return Problem(problem["name"] or text.name, problem["domain"], problem["problem"])
+
+
+@lru_cache(maxsize=2)
+def _task(problem: Problem) -> Task:
+    """Kept for the next branch; two, because a task never frees its states."""
+    return Task(problem)
+
+
+def _shown(found: Sequence[Mapping[str, Any]]) -> Answer:
+    """Records of one rollout, and what the player plays of them."""
+    head, *steps = found
+    return {"records": list(found), "data": playback(Recorded("rollout", 1, head, tuple(steps)))}
+
+
+def _about(run: str) -> dict[str, Any]:
+    return asdict(open_run(run).key)
+
+
+def _watch(tell: Tell, task: Task) -> Callable[[Node], None]:
+    decisions = 0
+
+    def watch(node: Node) -> None:
+        nonlocal decisions
+        decisions += 1
+        tell(decisions=decisions, actions=node.length, open=len(missing_goal_atoms(task, node.state)))
+
+    return watch
+
+
+def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None) -> Answer:
+    """Loads a run's planner and has it rank a problem's first candidates, so that the next job finds all warm."""
+    planner = api.load_planner(run)
+    asked = open_run(run).check_problem if problem is None else _problem(problem)
+    planner.resume(_task(asked), (), Limit(actions=1))
+    return {}
+
+
+def recorded(tell: Tell, file: str, line: int) -> Answer:
+    """The rollout that stands on a line of a recorded file."""
+    for each in read_recorded(file):
+        if each.line == line:
+            return _shown([each.head, *each.steps])
+    raise InputError(f"{file} holds no rollout on line {line}; choose another one")
+
+
+def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> Answer:
+    """A run's rollout of a problem, its plan judged by VAL where it claims to reach the goal."""
+    asked = _problem(problem)
+    trained, text = open_run(run), read_domain(asked.domain_pddl, "domain")
+    task = _task(asked)
+    task.require_domain(trained.domain_text)
+    rollout = api.load_planner(run).resume(task, (), Limit(seconds=seconds), _watch(tell, task))
+    verdict = validate(asked, rollout.plan).valid if rollout.solved else None
+    return {**_shown(list(records(rollout, _about(run)))), "valid": verdict, "domain": text.name}
+
+
+def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
+    """The rollout that goes on after another candidate of a step was taken; step and rank count from 1.
+
+    `before` are the records of the rollout that it leaves. The progress begins with a `preview`, what the player shows
+    until the rollout has ended. Raises InputError where it has no such candidate.
+    """
+    head, *steps = before
+    if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
+        raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one that is listed")
+    kept = [*steps[: step - 1], _forced(steps[step - 1], rank)]
+    tell(
+        preview=playback(Recorded("rollout", 1, {**head, "outcome": "the planner goes on", "reason": ""}, tuple(kept)))
+    )
+    task = _task(_problem({"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}))
+    planner = api.load_planner(run)
+    rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), _watch(tell, task))
+    return _shown(_joined(rollout, kept, _about(run)))
+
+
+def force(tell: Tell, run: str, before: Records, free: int, seconds: float, ranks: int, most: int) -> Answer:
+    """The least number of forced choices after step `free` that solve an unsolved rollout (`least_forcing`).
+
+    The answer's `choices` are pairs of step and rank, from 1; `found` holds the rollouts of the first of them, of
+    the first two, and so on.
+    """
+    head, *steps = before
+    start = replayed(Recorded("rollout", 1, head, tuple(steps)))
+    task, planner = start.task, api.load_planner(run)
+    answer = least_forcing(planner, task, start, seconds, free, ranks, most, lambda tried: tell(tried=list(tried)))
+    facts = {"tried": answer.tried, "complete": answer.complete, "ranks": ranks, "most": most}
+    facts |= {"seconds": answer.seconds, "proved": answer.proved, "steps": len(start.steps) - free}
+    if answer.rollout is None or answer.choices is None:
+        return {**facts, "choices": None}
+    choices, found, kept = [], [], [dict(each) for each in steps]
+    for step, place in answer.choices:
+        order = rank_order([_cost(each) for each in kept[step]["candidates"]])
+        choices.append((step + 1, order.index(place) + 1))
+        last = len(choices) == len(answer.choices)
+        kept = [*kept[:step], _forced(kept[step], choices[-1][1])]
+        after = answer.rollout if last else planner.resume(task, [_chosen(each) for each in kept])
+        shown = _joined(after, kept, _about(run))
+        found.append(_shown(shown))
+        kept = [dict(each) for each in shown[1:]]
+    return {**facts, "choices": choices, "found": found}
+
+
+def _forced(record: Mapping[str, Any], rank: int) -> dict[str, Any]:
+    """A step's record with the candidate of a rank chosen instead, and marked as forced."""
+    place = rank_order([_cost(each) for each in record["candidates"]])[rank - 1]
+    candidates = [
+        {**each, "marks": [mark for mark in each["marks"] if mark not in ("chosen", "beam")]}
+        for each in record["candidates"]
+    ]
+    candidates[place]["marks"] += ["chosen", "forced"]
+    return {**record, "chosen": place, "candidates": candidates}
+
+
+def _joined(rollout: Rollout, kept: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The records of a resumed rollout, its given steps with all their candidates."""
+    head, *steps = records(rollout, about)
+    given = [dict(each) for each in kept[: len(steps)]]
+    return [head, *given, *steps[len(given) :]]
+
+
+def _chosen(record: Mapping[str, Any]) -> tuple[Action, ...]:
+    lines = record["candidates"][record["chosen"]]["actions"]
+    return tuple(action for line in lines for action in parse_plan(line, "a recorded action"))
+
+
+def _cost(candidate: Mapping[str, Any]) -> float:
+    return float("inf") if candidate["cost"] is None else float(candidate["cost"])
+
+
+def read(tell: Tell, problem: Mapping[str, str]) -> Answer:
+    """What a problem declares, which runs of the store can plan in it, and which suites have its domain."""
+    asked = _problem(problem)
+    check(asked)
+    text, declared = read_domain(asked.domain_pddl), read_problem(asked.problem_pddl)
+    runs, others = [], []
+    for folder in run_folders():
+        try:
+            run = open_run(folder)
+        except SgpError:
+            continue  # a damaged run fits nothing; 'sgp list runs' names it
+        difference = run.domain_text.difference(text)
+        if difference:
+            others.append(f"{run.key.domain} ({run.key.method} {run.key.variant}): the problem's domain {difference}")
+        else:
+            runs.append({"folder": str(folder), **asdict(run.key)})
+    return {
+        "domain": text.name,
+        "objects": len(text.constants) + len(declared.objects),
+        "goals": len(declared.goal),
+        "predicates": sorted(text.predicates),
+        "actions": sorted(text.schemas),
+        "runs": runs,
+        "others": sorted(set(others)),
+        "suites": _suites_with(text.signature),
+        "methods": [[each.key, variant] for each in all_methods() for variant in each.variants],
+    }
+
+
+def _suites_with(signature: Any) -> list[dict[str, str]]:
+    from sgp.datasets.suite import suite_names
+
+    found = []
+    for name in suite_names():
+        suite = load_suite(name)
+        for domain in suite.domains:
+            if "train" in suite.domain(domain).splits and suite.domain_text(domain).signature == signature:
+                found.append({"suite": name, "domain": domain})
+    return found
+
+
+def train(tell: Tell, method: str, variant: str, domain: str, suite: str, seed: int) -> Answer:
+    """A trained run of a suite's domain."""
+    tell(doing=f"training {method} {variant} on {domain} of suite {suite}")
+    return {"folder": str(api.train(method, domain, suite, variant, seed, device="cpu").folder)}
+
+
+def train_own(tell: Tell, method: str, variant: str, domain: str, problems: Sequence[Mapping[str, str]]) -> Answer:
+    """A run trained on given problems, whose expert plans Fast Downward makes."""
+    for each in problems:
+        _problem({**each, "domain": domain})
+    name = f"own-{sha256(repr((domain, problems)).encode()).hexdigest()[:10]}"
+    with tempfile.TemporaryDirectory(prefix="sgp-own-") as folder:
+        write_text(Path(folder, "own", "domain.pddl"), domain)
+        for number, each in enumerate(problems, start=1):
+            write_text(Path(folder, "own", "train", f"p{number:03}.pddl"), each["problem"])
+        tell(doing=f"reading {len(problems)} training problems")
+        suite = import_folder(Path(folder), name, overwrite=True)
+    tell(doing=f"expert plans by Fast Downward, then training {method} {variant}")
+    stages: tuple[Stage, ...] = tuple(Stage(each.name, EXPERT_SECONDS, each.search) for each in (OPTIMAL, SATISFICING))
+    run = api.train(method, next(iter(suite.domains)), suite.name, variant, device="cpu", stages=stages)
+    return {"folder": str(run.folder)}
+
+
+def replay(tell: Tell, problem: Mapping[str, str], plan: str) -> Answer:
+    """A given plan step by step, as far as its actions are applicable, and VAL's verdict on the whole of it."""
+    asked = _problem(problem)
+    if len(plan) > MOST_CHARACTERS:
+        raise InputError(f"the plan has {len(plan):,} characters; at most {MOST_CHARACTERS:,} are taken here")
+    actions = parse_plan(plan, "plan")
+    task = _task(asked)
+    steps, state, stopped = [], task.init, ""
+    for number, action in enumerate(actions, start=1):
+        try:
+            after = task.apply(state, action)
+        except PlanError as error:
+            stopped = f"step {number} of {len(actions)}: {error}"
+            break
+        marks = np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
+        steps.append(Step(state, [Successor((action,), after)], np.zeros(1), None, marks, 0))
+        state = after
+    reached = task.is_goal(state)
+    verdict = validate(asked, actions)
+    rollout = Rollout(task, tuple(steps), Outcome.SOLVED if reached else Outcome.STUCK)
+    head, *rest = records(rollout, asdict(About(method="given plan")))
+    head["outcome"] = "solved" if reached else "the plan ends short of the goal"
+    return {
+        **_shown([head, *rest]),
+        "valid": verdict.valid,
+        "report": verdict.report.strip()[-4000:],
+        "stopped": stopped,
+    }
+
+
+JOBS: Mapping[str, Callable[..., Answer]] = {
+    each.__name__: each for each in (load, recorded, solve, branch, force, read, train, train_own, replay)
+}

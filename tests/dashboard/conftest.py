@@ -1,0 +1,61 @@
+"""Pages run without a browser."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import sgp
+
+DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
+
+
+@pytest.fixture
+def open_page(monkeypatch):
+    """Opens a page of the dashboard at an address; its worker is ended with the test."""
+    monkeypatch.syspath_prepend(str(DASHBOARD))
+    opened = []
+
+    def open_(name, **address):
+        app = AppTest.from_file(str(DASHBOARD / "app.py"), default_timeout=60)
+        app.switch_page(f"views/{name}.py")
+        for key, value in address.items():
+            app.query_params[key] = value
+        opened.append(app)
+        return app.run()
+
+    yield open_
+    for app in opened:
+        if "worker" in app.session_state:
+            app.session_state["worker"].close()
+
+
+def settled(app, page, seconds=120):
+    """The page once its worker has done what it was asked for."""
+    until = time.monotonic() + seconds
+    while f"{page} work" in app.session_state:
+        assert time.monotonic() < until, "the work does not end"
+        time.sleep(0.1)
+        app.run()
+    assert not app.exception
+    return app
+
+
+def address(app):
+    """The address's parameters; some versions of Streamlit give lists."""
+    return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
+
+
+def words(app):
+    """Everything that the page says."""
+    kinds = (app.caption, app.markdown, app.info, app.error, app.warning, app.success, app.text)
+    return " ".join(each.value for kind in kinds for each in kind)
+
+
+def button(app, label):
+    """The button of this label."""
+    (found,) = [each for each in app.button if each.label == label]
+    return found

@@ -1,0 +1,119 @@
+"""What if, Your own problem and Tour in a real browser."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
+from tests.viewer.test_browser import CHROMIUM, address, browser, expect_step, press, sync_api
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install Debian's 'chromium'")
+__all__ = ["address", "browser"]  # fixtures
+SLOW = 90_000  # milliseconds that a worker may take to start and to plan
+
+
+@pytest.fixture(scope="module")
+def store(shared_home, quick_run):
+    """A store with one run, which the server below works with."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGP_HOME", str(shared_home))
+        key = quick_run("contrastive_jumps", "blocksworld", "one-step").key
+        yield f"contrastive_jumps {key.variant} seed {key.seed}"
+
+
+@pytest.fixture
+def open_(browser, store, address):
+    """Opens a page of the dashboard; nothing may be asked of another machine, no script may fail."""
+    page = browser.new_page(viewport={"width": 1300, "height": 1000})
+    asked, wrong = [], []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page.goto(address)  # the server learns its pages from the first one
+    page.wait_for_selector(".sgp[data-step]", timeout=SLOW)
+
+    def go(path):
+        page.goto(f"{address}/{path}")
+        return page
+
+    yield go
+    assert page.evaluate("window.harmed") is None
+    assert all(url.startswith((address, "data:", "blob:")) for url in asked), asked
+    assert not wrong
+    page.close()
+
+
+def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, store):
+    page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
+    page.wait_for_selector(".tree g[role=button]", timeout=SLOW)
+    expect_step(page, 0, seconds=60)
+    press(page, "ArrowRight", "ArrowRight")
+    expect_step(page, 2)
+    press(page, "b")  # the chosen one is no branch
+    assert "Pick another candidate first" in page.locator(".why").inner_text()
+    step = page.locator("tr.chosen td").first.inner_text()
+    other = "1" if step != "1" else "2"
+    press(page, other)
+    page.wait_for_selector("tr.picked")
+    taken = page.locator("tr.picked code").inner_text()
+    press(page, "b")
+    page.wait_for_url(f"**branch=3-{other}*")
+    page.wait_for_selector(".tree g[role=button] >> nth=1", timeout=SLOW)
+    expect_step(page, 3, seconds=60)
+    assert taken in page.locator(".tree g[aria-pressed=true]").text_content()
+    page.wait_for_timeout(600)
+    press(page, "ArrowLeft")
+    expect_step(page, 2)
+    assert "⚑ forced" in page.locator("tr.chosen").inner_text()
+    page.locator(".tree g[role=button]").first.focus()
+    press(page, "Enter")
+    page.wait_for_selector('.tree g[aria-pressed=true][data-branch=""]')
+    page.wait_for_function("!location.search.includes('branch=')")
+    page.reload()
+    page.wait_for_selector(".tree g[role=button]", timeout=SLOW)
+
+
+def test_files_are_uploaded_solved_and_watched(open_, store, tmp_path):
+    import sgp
+
+    page = open_("own_problem")
+    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+    for number, (part, text) in enumerate((("domain", problem.domain_pddl), ("problem", problem.problem_pddl))):
+        file = tmp_path / f"{part}.pddl"
+        file.write_text(text)
+        page.locator("input[type=file]").nth(number).set_input_files(file)
+        page.wait_for_selector(f"text={part}.pddl")
+    page.wait_for_selector("text=Domain blocksworld: 5 objects", timeout=SLOW)
+    page.get_by_role("button", name="Solve").click()
+    page.wait_for_selector(".sgp[data-step]", timeout=SLOW)
+    press(page, "End")
+    page.wait_for_selector("[data-testid=stAlert] >> text=VAL")
+
+
+def test_markup_in_pddl_is_words_in_the_browser_too(open_):
+    page = open_("own_problem")
+    for part, text in (("Domain", HOSTILE_DOMAIN), ("Problem", HOSTILE_PROBLEM)):
+        page.get_by_label(f"{part} in PDDL").fill(text)
+        page.get_by_label(f"{part} in PDDL").press("Control+Enter")
+        page.wait_for_timeout(500)
+    page.wait_for_selector("[data-testid=stAlert]", timeout=SLOW)
+    sentence = page.locator("[data-testid=stAlert]").inner_text()
+    assert len(sentence.splitlines()) == 1
+    assert page.locator(".stMain img, .stMain script").count() == 0
+
+
+def test_the_tour_is_walked_by_keys(open_):
+    page = open_("tour")
+    page.wait_for_selector(".row svg", timeout=SLOW)
+    for stop in range(2, 7):
+        press(page, "ArrowRight")
+        page.wait_for_url(f"**stop={stop}*")
+        page.wait_for_timeout(700)
+    assert page.locator(".row svg").count() == 0, "the answer is not shown before the guess"
+    page.locator("label", has_text="(").first.click()
+    page.wait_for_selector(".row svg")
+    page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer
+    press(page, "ArrowLeft")
+    page.wait_for_url("**stop=5*")
+
+
+assert sync_api

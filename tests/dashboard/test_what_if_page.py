@@ -1,0 +1,98 @@
+"""What if without a browser: choices, branches from the address, forced choices, and what is said when a run lacks."""
+
+from __future__ import annotations
+
+import pytest
+
+import sgp
+from tests.dashboard.conftest import address, button, settled, words
+
+PAGE = "what if"
+MODEL = "contrastive_jumps one-step seed 13"
+QUESTION = "How many forced choices until it is solved?"
+
+
+def branches(app):
+    return {str(branch): found["data"] for branch, found in app.session_state["what if branches"].items()}
+
+
+@pytest.fixture
+def open_trained(open_page, quick_run, monkeypatch, shared_home):
+    """Opens the page with a run of the store chosen."""
+
+    def open_(method="contrastive_jumps", variant="one-step", **more):
+        key = quick_run(method, "blocksworld", variant).key
+        monkeypatch.setenv("SGP_HOME", str(shared_home))
+        about = sgp.About(method=key.method, variant=key.variant, seed=key.seed)
+        return settled(open_page("what_if", domain="blocksworld", model=about.model, **more), PAGE)
+
+    return open_
+
+
+def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
+    app = settled(open_page("what_if", domain="blocksworld", model=f"{MODEL} (horizon)", problem="p02"), PAGE)
+    assert [each.value for each in app.selectbox] == ["blocksworld", MODEL, "p02"]
+    assert branches(app)[""]["outcome"] == "horizon"
+    assert "the store has no run" in words(app)
+    assert button(app, "Train contrastive_jumps one-step on blocksworld")
+    assert button(app, QUESTION).disabled
+
+
+def test_a_branch_comes_from_the_address_with_those_before_it(open_trained):
+    app = open_trained(problem="p02", branch="2-2_5-2")
+    found = branches(app)
+    assert set(found) == {"", "2-2", "2-2_5-2"}
+    for place, text in ((1, "2-2"), (4, "2-2_5-2")):
+        step = found[text]["steps"][place]
+        assert step["chosen"] == 1
+        assert "forced" in step["candidates"][1]["marks"]
+    assert found["2-2"]["frames"][1]["open"] == found[""]["frames"][1]["open"]
+    assert address(app)["branch"] == "2-2_5-2"
+
+
+def test_a_problem_that_was_not_recorded_is_planned(open_trained):
+    app = open_trained(problem="p1")
+    assert branches(app)[""]["problem"] == "p1"
+
+
+def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
+    app = open_trained("state-centric", "wl-xgboost-delta", problem="p02")
+    assert branches(app)[""]["outcome"] != "solved"
+    app = settled(button(app, QUESTION).click().run(), PAGE)
+    said = " ".join(each.value for each in app.success)
+    assert "Tried, each planned to its end: " in said
+    assert ("Solved with" in said) == any(data["outcome"] == "solved" for data in branches(app).values())
+    if "Solved with" in said:
+        assert branches(app)[address(app)["branch"]]["outcome"] == "solved"
+
+
+def test_a_branch_that_is_none_is_one_sentence(open_page, home):
+    app = settled(open_page("what_if", domain="blocksworld", model=MODEL, problem="p02", branch="<b>"), PAGE)
+    assert "is no branch" in words(app)
+    assert set(branches(app)) == {""}
+
+
+def test_a_candidate_that_is_none_is_one_sentence_and_the_branch_before_is_shown(open_trained):
+    app = open_trained(problem="p02", branch="1-9999")
+    assert set(branches(app)) == {""}
+    assert "branch" not in address(app)
+
+
+def test_another_problem_has_branches_of_its_own(open_trained):
+    app = open_trained(problem="p02", branch="2-2", step="3")
+    (box,) = [each for each in app.selectbox if each.label == "Problem"]
+    app = settled(box.select("p1").run(), PAGE)
+    assert set(branches(app)) == {""}
+    assert not {"branch", "step"} & set(address(app))
+
+
+def test_the_page_needs_no_recorded_rollouts(open_trained, monkeypatch, tmp_path):
+    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    app = open_trained(problem="p1")
+    assert branches(app)[""]["problem"] == "p1"
+
+
+def test_without_any_model_it_says_how_to_make_one(open_page, home, monkeypatch, tmp_path):
+    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    app = open_page("what_if", domain="blocksworld")
+    assert "train one with `sgp train`" in words(app)

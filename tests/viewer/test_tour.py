@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+import sgp
+from sgp.errors import StoreError
+from sgp.tour import record_tour
+from sgp.viewer.tour import tour_script, tour_titles
+
+
+@pytest.fixture(scope="module")
+def tour():
+    return sgp.read_tour(sgp.recorded_folder() / "tour.json")
+
+
+def test_every_stop_has_words_and_drawings(tour):
+    assert len(tour_titles()) == 6
+    for stop in range(6):
+        for level in range(tour.rounds + 1):
+            assert tour.words(stop, level)
+            for _, drawing in tour.pictures(stop, level):
+                assert ElementTree.fromstring(drawing).tag.endswith("svg")
+
+
+def test_the_recorded_numbers_belong_together(tour):
+    data = tour.data
+    counted = [colour for colours in data["graph"]["colours"] for colour in colours if colour >= 0]
+    assert [counted.count(colour) for colour in range(len(data["embedding"]))] == data["embedding"]
+    distance = sum((one - two) ** 2 for one, two in zip(data["predicted"], data["chosen"], strict=True)) ** 0.5
+    assert data["metric"] == "euclidean"
+    assert tour.candidates[tour.chosen]["cost"] == pytest.approx(distance, abs=1e-4)
+    costs = [tour.candidates[place]["cost"] for place in tour.order]
+    assert costs == sorted(costs)
+    assert len(data["atoms"]) == sum(kind in ("true", "goal, true") for kind in data["graph"]["kinds"])
+
+
+def test_the_words_count_what_is_there(tour):
+    assert f"{len(tour.data['atoms'])} here" in tour.words(0)
+    assert f"{len(tour.data['graph']['edges'])} edges" in tour.words(1)
+    assert f"{len(tour.data['embedding'])} numbers" in tour.words(3)
+    assert f"{2 * len(tour.data['embedding'])} numbers" in tour.words(4)
+
+
+def test_it_is_what_the_model_does(monkeypatch, tmp_path, shared_home, quick_run):
+    quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
+    monkeypatch.setenv("SGP_HOME", str(shared_home))
+    monkeypatch.setattr(
+        "sgp.tour.train", lambda *_, **__: quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
+    )
+    recorded = sgp.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))
+    rollout = sgp.read_rollouts(_as_lines(recorded, tmp_path))[0]
+    assert rollout.solved
+    assert str(rollout.steps[recorded.step - 1].successor.actions[0]) == recorded.action(recorded.chosen)
+
+
+def _as_lines(tour, folder):
+    file = folder / "rollout.jsonl"
+    file.write_text("".join(f"{json.dumps(record)}\n" for record in tour.data["records"]))
+    return file
+
+
+def test_another_file_is_one_sentence(tmp_path):
+    file = tmp_path / "tour.json"
+    file.write_text("[]")
+    with pytest.raises(StoreError, match="no tour"):
+        sgp.read_tour(file)
+    assert "PageDown" in tour_script()
