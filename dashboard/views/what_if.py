@@ -133,8 +133,10 @@ def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.Branch
 
 def show(branch: sgp.Branch, step: int | None = None) -> None:
     """Shows a branch from now on."""
-    st.query_params["branch"] = str(branch)
-    if not branch:
+    st.session_state["what if shown"] = branch
+    if branch:
+        st.query_params["branch"] = str(branch)
+    else:
         st.query_params.pop("branch", None)
     if step is not None:
         st.query_params["step"] = str(step)
@@ -199,7 +201,11 @@ def show_player(data: dict[str, Any], branch: sgp.Branch, branching: bool) -> No
     key = f"what if player {branch} {data['id']}"
 
     def remember() -> None:
-        st.query_params["step"] = str(st.session_state[key]["step"] + 1)
+        shown = st.session_state["what if shown"]
+        if shown == branch:
+            st.query_params["step"] = str(st.session_state[key]["step"] + 1)
+        else:  # the player of the branch before speaks late, and brings its address along
+            show(shown)
 
     shown = {**data, "id": f"{data['id']} {branch}"}
     told = play(
@@ -260,7 +266,7 @@ def main() -> None:
     ended = work.take(PAGE)
     if ended is not None:
         take(*ended, branches)
-    branch = wanted()
+    branch = st.session_state["what if shown"] = wanted()
     if work.show_failure(PAGE) is None and branch not in branches and work.running(PAGE) is None:
         if len(branches) >= MOST_BRANCHES:
             st.warning(f"{MOST_BRANCHES} branches are as many as this page keeps; reload the page to begin again.")

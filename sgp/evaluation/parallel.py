@@ -55,33 +55,36 @@ def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: int, ti
     `load` makes a planner from its name and must be importable by other processes. Chunks of an evaluation that was
     interrupted are not tried again; once all is done, the kept chunks are removed.
     """
-    chunks = [chunk for work in works for chunk in split_work(work)]
-    open_chunks = [chunk for chunk in chunks if _read(chunk) is None]
-    done = sum(len(chunk.problems) for chunk in chunks) - sum(len(chunk.problems) for chunk in open_chunks)
-    with progress(title, sum(len(chunk.problems) for chunk in chunks)) as bar:
-        bar.advance(done)
+    chunks = {chunk.kept: chunk for work in works for chunk in split_work(work)}
+    tried = {kept: found for kept, chunk in chunks.items() if (found := _read(chunk)) is not None}
+    open_chunks = [chunk for kept, chunk in chunks.items() if kept not in tried]
+    with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
+        bar.advance(sum(map(len, tried.values())))
         if jobs == 1 or len(open_chunks) < 2:
             for chunk in open_chunks:
                 bar.say(chunk.planner)
-                bar.advance(_try(chunk, load))
+                tried[chunk.kept] = _try(chunk, load)[1]
+                bar.advance(len(chunk.problems))
         else:
             with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
                 parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-                for count in parallel(joblib.delayed(_try)(chunk, load) for chunk in open_chunks):
-                    bar.advance(count)
+                for kept, found in parallel(joblib.delayed(_try)(chunk, load) for chunk in open_chunks):
+                    tried[kept] = found
+                    bar.advance(len(found))
     results = []
     for work in works:
-        found = {each.sha256: each for chunk in split_work(work) for each in _read(chunk) or []}
-        results.append([found[problem.sha256] for problem in work.problems])
-    for chunk in chunks:
-        chunk.kept.unlink(missing_ok=True)
+        by_hash = {each.sha256: each for chunk in split_work(work) for each in tried[chunk.kept]}
+        results.append([by_hash[problem.sha256] for problem in work.problems])
+    for kept in chunks:
+        kept.unlink(missing_ok=True)
     return results
 
 
-def _try(chunk: Work, load: Callable[[str], Planner]) -> int:
+def _try(chunk: Work, load: Callable[[str], Planner]) -> tuple[Path, list[Attempt]]:
+    """A chunk's attempts, and where they are kept now: another process may be at the same work and remove the file."""
     attempts = attempt(load(chunk.planner), chunk.problems, chunk.limit, chunk.keeping)
     write_json(chunk.kept, [each.to_record() for each in attempts])
-    return len(attempts)
+    return chunk.kept, attempts
 
 
 def _read(chunk: Work) -> list[Attempt] | None:

@@ -9,7 +9,6 @@ from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from sgp.encoders.marked_transition import Embedded
 from sgp.planning.policy import Node, Ranking, Successors
@@ -249,7 +248,8 @@ class NearestTransition(Generic[Encoding]):
             length = float(np.linalg.norm(weights)) / (2 * self.alpha)
             distances = np.sqrt(np.maximum(costs / self.alpha + length**2, 0.0))
             if self.additive:
-                costs = costs + logsumexp(-costs)
+                least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
+                costs = costs - least + np.log(np.exp(least - costs).sum())
             rankings.append(Ranking(costs, embedded.keys(), note={"distance": distances}))
         return rankings
 

@@ -108,12 +108,9 @@ def test_the_tour_is_walked_by_keys(open_):
         press(page, "ArrowRight")
         page.wait_for_url(f"**stop={stop}*")
         page.wait_for_timeout(700)
-    assert page.locator(".row svg").count() == 0, "the answer is not shown before the guess"
+    sync_api.expect(page.locator(".row svg")).to_have_count(0)  # the answer is not shown before the guess
     page.locator("label", has_text="(").first.click()
     page.wait_for_selector(".row svg")
     page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer
     press(page, "ArrowLeft")
     page.wait_for_url("**stop=5*")
-
-
-assert sync_api

@@ -14,21 +14,26 @@ import sgp
 ROOT = Path(sgp.__file__).resolve().parents[1]
 PAGES = ROOT / "dashboard" / "views"
 RECORDED = ROOT / "data" / "recorded"
+SOURCES = "gripper-contrastive_jumps-aiw-solved.jsonl", "blocksworld-state-centric-*-horizon.jsonl"
 
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """A copy of two recorded rollouts of one problem and one unsolved one, in place of the package's."""
+    """Two rollouts of one problem and an unsolved one, without expert plans, in place of the package's."""
     monkeypatch.syspath_prepend(str(ROOT / "dashboard"))
     monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
     here = tmp_path / "recorded"
     here.mkdir()
-    for name in (
-        "gripper-contrastive_jumps-iw-solved",
-        "gripper-state-centric-wl-xgboost-delta-solved",
-        "blocksworld-state-centric-wl-xgboost-delta-horizon",
+    solved, unsolved = (sorted(RECORDED.glob(pattern))[0] for pattern in SOURCES)
+    for name, source, changes in (
+        ("gripper-one", solved, {}),
+        ("gripper-other", solved, {"variant": "another"}),
+        ("blocksworld", unsolved, {}),
     ):
-        shutil.copy(RECORDED / f"{name}.jsonl", here)
+        head, *steps = source.read_text().splitlines()
+        record = {**json.loads(head), "expert": None}
+        record["about"] = {**record["about"], **changes}
+        (here / f"{name}.jsonl").write_text("\n".join([json.dumps(record), *steps]) + "\n")
     monkeypatch.setattr(sgp, "recorded_folder", lambda: here)
     return here
 
@@ -92,15 +97,17 @@ def test_every_view_of_coverage_can_be_reached_by_its_address(view):
     assert not app.error
 
 
-def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it():
+def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it(folder):
     app = AppTest.from_file(str(ROOT / "dashboard" / "app.py"), default_timeout=60).run()
     app.switch_page("views/coverage.py").run()
     choice(app, "Domains").set_value(["gripper"]).run()
-    choice(app, "Instance").select_index(0).run()
-    choice(app, "Planner").select(("contrastive_jumps", "iw")).run()
+    problem = json.loads((folder / "gripper-one.jsonl").read_text().partition("\n")[0])["name"]
+    instances = choice(app, "Instance")
+    instances.select_index(instances.options.index(f"gripper, extrapolation, {problem}")).run()
+    choice(app, "Planner").select(("contrastive_jumps", "aiw")).run()
     assert not app.exception
     (link,) = app.get("page_link")
-    assert "problem=p01" in link.proto.query_string
+    assert f"problem={problem}" in link.proto.query_string
     assert not app.code
     choice(app, "Planner").select(("state-centric", "fsf-lstm-state")).run()
     (command,) = app.code
@@ -176,7 +183,7 @@ def test_compare_offers_the_problems_with_two_rollouts():
 def test_compare_can_be_reached_by_its_address():
     first = page("compare")
     left, right = choice(first, "Left").value, choice(first, "Right").value
-    app = page("compare", domain="gripper", problem="p01", left=right, right=left)
+    app = page("compare", domain="gripper", left=right, right=left)
     assert (choice(app, "Left").value, choice(app, "Right").value) == (right, left)
     assert not page("compare", domain="<b>", problem="none", step="-3").exception
 

@@ -8,7 +8,6 @@ import sgp
 from tests.dashboard.conftest import address, button, settled, words
 
 PAGE = "what if"
-MODEL = "contrastive_jumps one-step seed 13"
 QUESTION = "How many forced choices until it is solved?"
 
 
@@ -30,11 +29,14 @@ def open_trained(open_page, quick_run, monkeypatch, shared_home):
 
 
 def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
-    app = settled(open_page("what_if", domain="blocksworld", model=f"{MODEL} (horizon)", problem="p02"), PAGE)
-    assert [each.value for each in app.selectbox] == ["blocksworld", MODEL, "p02"]
+    file = sgp.recorded_folder() / "blocksworld-state-centric-wl-xgboost-delta-horizon.jsonl"
+    (recorded,) = sgp.read_recorded(file)
+    name, model = recorded.head["name"], recorded.about.model
+    app = settled(open_page("what_if", domain="blocksworld", model=f"{model} (horizon)", problem=name), PAGE)
+    assert [each.value for each in app.selectbox] == ["blocksworld", model, name]
     assert branches(app)[""]["outcome"] == "horizon"
     assert "the store has no run" in words(app)
-    assert button(app, "Train contrastive_jumps one-step on blocksworld")
+    assert button(app, "Train state-centric wl-xgboost-delta on blocksworld")
     assert button(app, QUESTION).disabled
 
 
@@ -67,7 +69,7 @@ def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
 
 
 def test_a_branch_that_is_none_is_one_sentence(open_page, home):
-    app = settled(open_page("what_if", domain="blocksworld", model=MODEL, problem="p02", branch="<b>"), PAGE)
+    app = settled(open_page("what_if", domain="blocksworld", branch="<b>"), PAGE)
     assert "is no branch" in words(app)
     assert set(branches(app)) == {""}
 

@@ -117,6 +117,22 @@ def test_an_interrupted_evaluation_goes_on_where_it_stopped(quick_run, shared_ho
     assert len(tried) == 6, "a finished evaluation measures again"
 
 
+def test_another_process_at_the_same_work_takes_nothing_away(quick_run, shared_home, monkeypatch):
+    monkeypatch.setenv("SGP_HOME", str(shared_home))
+    monkeypatch.setattr(parallel, "CHUNK", 4)
+    folder = str(quick_run("random-successor", "visitall").folder)
+    work = Work(folder, "identity", SUITE.problems("visitall", "interpolation")[:8], NO_LIMIT)
+    real = parallel.attempt
+
+    def beside(*arguments):
+        for file in work.kept.parent.glob("*.json"):
+            file.unlink()  # as the other one does when it ends
+        return real(*arguments)
+
+    monkeypatch.setattr(parallel, "attempt", beside)
+    assert len(run_all([work], load_planner, 1, "beside")[0]) == 8
+
+
 def test_a_cut_chunk_is_tried_again(quick_run, shared_home, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     folder = str(quick_run("random-successor", "gripper").folder)

@@ -307,6 +307,6 @@ def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, 
     page.wait_for_url("**step=15*")
     page.reload()
     expect_step(page, 14, seconds=60)
-    assert page.locator("header span").first.inner_text().startswith("gripper")
+    assert page.locator(".sgp header span").first.inner_text().startswith("gripper")
     assert all(url.startswith((address, "data:", "blob:")) for url in asked), asked
     page.close()
