@@ -46,12 +46,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--suite", default="state-centric")
     parser.add_argument("--split", default="extrapolation")
+    parser.add_argument("--domains", default="", help="only these domains, with commas between")
     parser.add_argument("--methods", default="contrastive_jumps", help="methods, with commas between")
     arguments = parser.parse_args()
     suite = sgp.load_suite(arguments.suite)
     attempts = read_attempts(data_folder() / "measured" / f"attempts-{arguments.suite}.csv")
     table = Table("planner", "domain", "plans", "mean length", "best known", "mean ratio", "largest")
-    for domain in suite.domains:
+    for domain in arguments.domains.split(",") if arguments.domains else suite.domains:
         best = best_lengths(suite, domain, arguments.split)
         plans: dict[str, list[tuple[int, int]]] = {}
         for row in attempts:
