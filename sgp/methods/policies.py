@@ -247,7 +247,7 @@ class NearestTransition(Generic[Encoding]):
             costs = self.alpha * embedded.squared_norms() - embedded.dot(weights)
             length = float(np.linalg.norm(weights)) / (2 * self.alpha)
             distances = np.sqrt(np.maximum(costs / self.alpha + length**2, 0.0))
-            if self.additive:
+            if self.additive and len(costs):
                 least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
                 costs = costs - least + np.log(np.exp(least - costs).sum())
             rankings.append(Ranking(costs, embedded.keys(), note={"distance": distances}))
