@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+import sources
 import streamlit as st
 import work
 
@@ -27,10 +28,10 @@ tree = st.components.v2.component(
 )
 
 
-@st.cache_data(show_spinner=False)
-def recorded(stamp: tuple[tuple[str, int, int], ...]) -> tuple[sgp.Recorded, ...]:
-    """The recorded rollouts, read again when a file changes."""
-    return sgp.recorded_rollouts(sgp.recorded_folder()).rollouts
+@st.cache_resource(show_spinner=False, max_entries=16)
+def data_of(_recorded: sgp.Recorded, place: str, stamp: sources.Stamp) -> dict[str, Any]:
+    """The player's data of a rollout."""
+    return sgp.playback(_recorded)
 
 
 @st.cache_data(show_spinner=False)
@@ -56,19 +57,14 @@ def problems(domain: str) -> dict[str, tuple[str, sgp.Problem]]:
     return {each.name: (split, each) for split in splits for each in suite.problems(domain, split)}
 
 
-def stamps() -> tuple[tuple[tuple[str, int, int], ...], tuple[tuple[str, int], ...]]:
-    """What changes when a recorded rollout or a run does."""
-    files = sorted(sgp.recorded_folder().glob("*.jsonl"))
-    folders = sgp.run_folders()
-    return (
-        tuple((each.name, each.stat().st_mtime_ns, each.stat().st_size) for each in files),
-        tuple((str(each), (each / "run.json").stat().st_mtime_ns) for each in folders),
-    )
+def runs_stamp() -> tuple[tuple[str, int], ...]:
+    """What changes when a run does."""
+    return tuple((str(each), (each / "run.json").stat().st_mtime_ns) for each in sgp.run_folders())
 
 
 def choose() -> dict[str, Any]:
     """Domain, model and problem; the choice stands in the address. The model's run or a record may be missing."""
-    records, runs = (read(stamp) for read, stamp in zip((recorded, trained), stamps(), strict=True))
+    records, runs = sources.library().rollouts, trained(runs_stamp())
     domains = list(sgp.load_suite(SUITE).domains)
     left, middle, right = st.columns([1, 2, 1])
     domain = pick(left, "domain", domains)
@@ -165,17 +161,21 @@ def offer_training(start: Mapping[str, Any]) -> None:
         st.rerun()
 
 
-def next_work(start: Mapping[str, Any], branches: Mapping[sgp.Branch, Any], branch: sgp.Branch) -> None:
-    """Asks for what is missing to show a branch: the rollout itself first, then each branch on the way."""
+def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch) -> None:
+    """Asks for what is missing to show a branch: the rollout itself first, then each branch on the way.
+
+    A recorded rollout is there at once, while the worker gets ready.
+    """
     run, record = start["run"], start["recorded"]
-    missing = next(part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) not in branches)
-    if not missing and record is not None:
-        work.begin(PAGE, PLANNING, SECONDS, "recorded", {"file": record.source, "line": record.line}, branch=missing)
+    if not branches and record is not None:
+        data = data_of(record, record.place, sources.stamp())
+        branches[sgp.Branch()] = {"records": [record.head, *record.steps], "data": data}
         if run is not None:
             warm(run["folder"], record.head)
-    elif run is None:
+    if run is None or branch in branches:
         return
-    elif not missing:
+    missing = next(part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) not in branches)
+    if not missing:
         _, problem = problems(start["domain"])[start["problem"]]
         texts = {"name": problem.name, "domain": problem.domain_pddl, "problem": problem.problem_pddl}
         asked = {"run": run["folder"], "problem": texts, "seconds": SECONDS}

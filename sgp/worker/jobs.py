@@ -24,7 +24,7 @@ from sgp.planning.forcing import least_forcing
 from sgp.planning.pddl import Action, Problem, parse_plan, read_domain, read_problem
 from sgp.planning.planner import Limit
 from sgp.planning.policy import Node
-from sgp.planning.recorded import About, Recorded, read_recorded
+from sgp.planning.recorded import About, Recorded
 from sgp.planning.recording import records, replayed
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.task import Successor, Task, check, missing_goal_atoms
@@ -91,14 +91,6 @@ def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None) -> Answ
     asked = open_run(run).check_problem if problem is None else _problem(problem)
     planner.resume(_task(asked), (), Limit(actions=1))
     return {}
-
-
-def recorded(tell: Tell, file: str, line: int) -> Answer:
-    """The rollout that stands on a line of a recorded file."""
-    for each in read_recorded(file):
-        if each.line == line:
-            return _shown([each.head, *each.steps])
-    raise InputError(f"{file} holds no rollout on line {line}; choose another one")
 
 
 def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> Answer:
@@ -280,5 +272,5 @@ def replay(tell: Tell, problem: Mapping[str, str], plan: str) -> Answer:
 
 
 JOBS: Mapping[str, Callable[..., Answer]] = {
-    each.__name__: each for each in (load, recorded, solve, branch, force, read, train, train_own, replay)
+    each.__name__: each for each in (load, solve, branch, force, read, train, train_own, replay)
 }

@@ -15,16 +15,19 @@ DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
 
 @pytest.fixture
 def open_page(monkeypatch):
-    """Opens a page of the dashboard at an address; its worker is ended with the test."""
+    """Opens a page of the dashboard at an address; its worker, unless one is given, is ended with the test."""
     monkeypatch.syspath_prepend(str(DASHBOARD))
     opened = []
 
-    def open_(name, **address):
+    def open_(name, worker=None, **address):
         app = AppTest.from_file(str(DASHBOARD / "app.py"), default_timeout=60)
         app.switch_page(f"views/{name}.py")
         for key, value in address.items():
             app.query_params[key] = value
-        opened.append(app)
+        if worker is None:
+            opened.append(app)
+        else:
+            app.session_state["worker"] = worker
         return app.run()
 
     yield open_

@@ -15,15 +15,23 @@ def branches(app):
     return {str(branch): found["data"] for branch, found in app.session_state["what if branches"].items()}
 
 
+@pytest.fixture(scope="module")
+def worker():
+    """One process for all tests: what it loads takes longer than what they do."""
+    found = sgp.Worker()
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def open_trained(open_page, quick_run, monkeypatch, shared_home):
+def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
     """Opens the page with a run of the store chosen."""
 
     def open_(method="contrastive_jumps", variant="one-step", **more):
         key = quick_run(method, "blocksworld", variant).key
         monkeypatch.setenv("SGP_HOME", str(shared_home))
         about = sgp.About(method=key.method, variant=key.variant, seed=key.seed)
-        return settled(open_page("what_if", domain="blocksworld", model=about.model, **more), PAGE)
+        return settled(open_page("what_if", worker, domain="blocksworld", model=about.model, **more), PAGE)
 
     return open_
 
