@@ -8,11 +8,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
+from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 from sgp.errors import StoreError
+from sgp.planning.pddl import Atom, parse_plan
 
 FORMAT = 1
 
@@ -55,11 +57,31 @@ class Recorded:
         chosen = [step["candidates"][step["chosen"]]["actions"] for step in self.steps]
         return sha256(json.dumps([self.head["sha256"], chosen]).encode()).hexdigest()[:16]
 
+    def states(self) -> Iterator[frozenset[Atom]]:
+        """The states that the rollout passes through, with their static atoms: the initial one, and one a step."""
+        state = frozenset(map(atom_of, self.head["initial"]))
+        yield state
+        for step in self.steps:
+            state = after(state, step["candidates"][step["chosen"]])
+            yield state
+
     @property
     def about(self) -> About:
         """Which model made it."""
         found = self.head.get("about") or {}
         return About(**{each.name: found[each.name] for each in fields(About) if each.name in found})
+
+
+@lru_cache(maxsize=1 << 16)
+def atom_of(line: str) -> Atom:
+    """The atom that a text such as "(on a b)" stands for. Raises PlanError for other text."""
+    (action,) = parse_plan(line, "atom")
+    return Atom(action.name, action.objects)
+
+
+def after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
+    """The state that a step's candidate leads to."""
+    return state.difference(map(atom_of, candidate["delete"])).union(map(atom_of, candidate["add"]))
 
 
 def read_recorded(path: Path | str) -> list[Recorded]:

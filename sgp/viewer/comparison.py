@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 from sgp.errors import InputError, StoreError
@@ -27,7 +26,7 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
     try:
         plan = parse_plan("\n".join(map(str, lines)), f"{recorded.place}, expert")
         text = read_domain(recorded.head["domain_pddl"], f"{recorded.place}, domain_pddl")
-        states = expert_states(text, frozenset(map(_atom, recorded.head["initial"])), plan)
+        states = expert_states(text, next(recorded.states()), plan)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
             f"{recorded.place}: the expert's plan does not fit the domain ({error!r}); record the rollout again"
@@ -54,11 +53,6 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
         "about": about,
     }
     return Recorded(recorded.source, recorded.line, head, tuple(steps))
-
-
-def _atom(line: str) -> Atom:
-    (action,) = parse_plan(line, "atom")
-    return Atom(action.name, action.objects)
 
 
 def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
@@ -110,13 +104,7 @@ def _side(recorded: Recorded) -> dict[str, Any]:
     return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps}
 
 
-def _states(recorded: Recorded) -> dict[int, frozenset[str]]:
+def _states(recorded: Recorded) -> dict[int, frozenset[Atom]]:
     """The state after each number of actions at which a step ends."""
-    state = frozenset(recorded.head["initial"])
-    states, taken = {0: state}, 0
-    for step in recorded.steps:
-        chosen: Mapping[str, Sequence[str]] = step["candidates"][step["chosen"]]
-        state = state.difference(chosen["delete"]).union(chosen["add"])
-        taken += len(chosen["actions"])
-        states[taken] = state
-    return states
+    lengths = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]
+    return dict(zip(accumulate(lengths, initial=0), recorded.states(), strict=True))

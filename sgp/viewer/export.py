@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sgp.domains import draw_scene
 from sgp.errors import InputError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Atom, format_plan, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import format_plan, parse_plan, read_domain, read_problem
 from sgp.planning.recorded import Recorded
 from sgp.viewer.playback import playback
 
@@ -147,17 +147,8 @@ def _pictures(recorded: Recorded) -> Iterator[Callable[[], str]]:
     text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
     problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
     objects = (*text.constants, *problem.objects)
-    state = frozenset(map(_atom, head["initial"]))
-    yield partial(draw_scene, text, Scene(objects, state, problem.goal))
-    for step in recorded.steps:
-        chosen = step["candidates"][step["chosen"]]
-        state = state.difference(map(_atom, chosen["delete"])).union(map(_atom, chosen["add"]))
+    for state in recorded.states():
         yield partial(draw_scene, text, Scene(objects, state, problem.goal))
-
-
-def _atom(line: str) -> Atom:
-    (action,) = parse_plan(line, "atom")
-    return Atom(action.name, action.objects)
 
 
 def _raster(svg: str) -> Image:

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -14,7 +13,7 @@ from sgp.domains import draw_goal, draw_scene
 from sgp.errors import StoreError
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, parse_plan, read_domain, read_problem
-from sgp.planning.recorded import Recorded
+from sgp.planning.recorded import Recorded, after, atom_of
 from sgp.planning.rollout import tie_margin
 from sgp.viewer.expert import Expert, divergences, expert_states
 from sgp.viewer.maps import map_of
@@ -44,9 +43,9 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
-    state = frozenset(map(_atom, head["initial"]))
+    state = frozenset(map(atom_of, head["initial"]))
     frames, steps, length = [], [], 0
-    plan = [action for line in head.get("expert", ()) for action in parse_plan(line, recorded.place)]
+    plan = [action for line in head.get("expert") or () for action in parse_plan(line, recorded.place)]
     expert = Expert(expert_states(text, state, plan)) if plan else None
     orders: list[list[int]] = []
     places, furthest = [expert.place(state) if expert else None], 0  # on the expert's way
@@ -72,7 +71,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         orders.append(order)
         best = _cost(record["candidates"][order[0]])
         still_open = frames[-1]["open"]
-        ends = [expert.place(_after(state, each)) if expert else None for each in record["candidates"]]
+        ends = [expert.place(after(state, each)) if expert else None for each in record["candidates"]]
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
@@ -94,7 +93,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                 **_why(record, order),
             }
         )
-        state = _after(state, chosen)
+        state = after(state, chosen)
         places.append(ends[record["chosen"]])
         furthest = max(furthest, places[-1] or 0)
         length += len(chosen["actions"])
@@ -168,8 +167,8 @@ def open_goals(goal: Iterable[Literal], state: frozenset[Atom]) -> int:
 
 def opened(wanted: Mapping[Atom, bool], candidate: Mapping[str, Any]) -> int:
     """How many goal literals (atoms with their signs) a candidate opens, less those that it satisfies."""
-    made_true = [wanted[atom] for atom in map(_atom, candidate["add"]) if atom in wanted]
-    made_false = [not wanted[atom] for atom in map(_atom, candidate["delete"]) if atom in wanted]
+    made_true = [wanted[atom] for atom in map(atom_of, candidate["add"]) if atom in wanted]
+    made_false = [not wanted[atom] for atom in map(atom_of, candidate["delete"]) if atom in wanted]
     return sum(-1 if satisfies else 1 for satisfies in made_true + made_false)
 
 
@@ -194,13 +193,3 @@ def _is_tie(candidates: Iterable[Mapping[str, Any]]) -> bool:
 
 def _cost(candidate: Mapping[str, Any]) -> float:
     return math.inf if candidate["cost"] is None else float(candidate["cost"])
-
-
-@lru_cache(maxsize=1 << 16)
-def _atom(line: str) -> Atom:
-    (action,) = parse_plan(line, "atom")
-    return Atom(action.name, action.objects)
-
-
-def _after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
-    return state.difference(map(_atom, candidate["delete"])).union(map(_atom, candidate["add"]))

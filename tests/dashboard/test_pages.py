@@ -31,7 +31,7 @@ def folder(tmp_path, monkeypatch):
         ("blocksworld", unsolved, {}),
     ):
         head, *steps = source.read_text().splitlines()
-        record = {**json.loads(head), "expert": None}
+        record = {name: value for name, value in json.loads(head).items() if name != "expert"}
         record["about"] = {**record["about"], **changes}
         (here / f"{name}.jsonl").write_text("\n".join([json.dumps(record), *steps]) + "\n")
     monkeypatch.setattr(sgp, "recorded_folder", lambda: here)
