@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from sgp.datasets.runs import open_run
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.methods import all_methods, configure, get_method
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import Limit, Planner
+from sgp.planning.planner import Limit
 from sgp.planning.task import Task
 from tests.conftest import QUICK
 
@@ -62,7 +63,7 @@ def test_a_trained_planner_is_the_one_that_is_saved(method, variant, home):
 def test_rollouts_do_not_depend_on_what_is_solved_beside_them(method, variant, quick_run):
     planner = method.load(quick_run(method.key, "blocksworld", variant))
     alone = [planner.solve(Task(problem), Limit(actions=25)) for problem in SUITE.problems("blocksworld", "validation")]
-    small = Planner(planner.policy, planner.successors, planner.width, batch=2)
+    small = replace(planner, batch=2)
     for together in (rollouts(planner, "blocksworld"), rollouts(small, "blocksworld")):
         for one, two in zip(alone, together, strict=True):
             assert (one.plan, one.outcome) == (two.plan, two.outcome)
