@@ -30,6 +30,16 @@ def _library(stamp: Stamp) -> sgp.Library:
     return sgp.recorded_rollouts(*folders())
 
 
+def player_data(recorded: sgp.Recorded) -> dict:
+    """The player's data of a rollout, which nobody changes: copying it would take longer than stepping."""
+    return _player_data(recorded, recorded.place, stamp())
+
+
+@st.cache_resource(show_spinner=False, max_entries=64)
+def _player_data(_recorded: sgp.Recorded, place: str, stamp: Stamp) -> dict:
+    return sgp.playback(_recorded)
+
+
 @st.cache_resource(show_spinner=False)
 def measured() -> list[sgp.Score]:
     """The committed scores."""

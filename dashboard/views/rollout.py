@@ -10,12 +10,6 @@ import sgp
 play = st.components.v2.component("sgp_player", js=sgp.player_script())
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def data_of(_recorded: sgp.Recorded, place: str, stamp: sources.Stamp) -> dict:
-    """The player's data of a rollout, which nobody changes: copying it would take longer than stepping."""
-    return sgp.playback(_recorded)
-
-
 def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
     """Lets the user choose by domain, then model, then problem; the choice stands in the address."""
     left = list(rollouts)
@@ -93,7 +87,7 @@ def main() -> None:
     left, right, corner = st.columns([10, 4, 2], vertical_alignment="center")
     with left:
         recorded = choose(found.rollouts)
-    data = data_of(recorded, recorded.place, sources.stamp())
+    data = sources.player_data(recorded)
     with right:
         show_coverage(recorded.about)
     with corner:

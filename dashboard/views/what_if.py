@@ -28,12 +28,6 @@ tree = st.components.v2.component(
 )
 
 
-@st.cache_resource(show_spinner=False, max_entries=16)
-def data_of(_recorded: sgp.Recorded, place: str, stamp: sources.Stamp) -> dict[str, Any]:
-    """The player's data of a rollout."""
-    return sgp.playback(_recorded)
-
-
 @st.cache_data(show_spinner=False)
 def trained(stamp: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
     """Domain, model, folder and date of every run of the store that can be opened."""
@@ -168,7 +162,7 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
     """
     run, record = start["run"], start["recorded"]
     if not branches and record is not None:
-        data = data_of(record, record.place, sources.stamp())
+        data = sources.player_data(record)
         branches[sgp.Branch()] = {"records": [record.head, *record.steps], "data": data}
         if run is not None:
             warm(run["folder"], record.head)

@@ -41,7 +41,7 @@ def recorded_folder() -> Path:
 
 
 def own_rollouts_folder() -> Path:
-    """Where the dashboard looks for a user's own rollouts; `sgp evaluate --rollouts` writes them there."""
+    """Where the dashboard looks for a user's own rollouts; `sgp evaluate --record` writes them there."""
     return home() / "recorded"
 
 
