@@ -268,8 +268,9 @@ def main() -> None:
             next_work(start, branches, branch)
             wait_for_first_picture()
             ended = work.take(PAGE)
-            if ended is not None:
+            if ended is not None:  # what failed is said, and the next branch on the way is asked for
                 take(*ended, branches)
+                st.rerun()
     show_page(start, branches, branch)
 
 
