@@ -18,7 +18,6 @@ import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
-from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -31,6 +30,7 @@ from sgp.encoders.fluent_numbers import Changes, FluentNumbers
 from sgp.encoders.kernels.marked_features import transition_features
 from sgp.encoders.kernels.marked_graph import MarkedLayout
 from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
+from sgp.encoders.kernels.sparse_rows import measured_rows
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
@@ -68,27 +68,17 @@ class Embedded(NamedTuple):
     columns: NDArray[np.int64]
     scalars: NDArray[np.float64]
 
-    def squared_norms(self) -> NDArray[np.float64]:
-        """|psi|^2 [b]."""
-        runs = np.ones(len(self.columns), np.bool_)  # where another column or row begins
-        runs[1:] = self.columns[1:] != self.columns[:-1]
-        runs[self.first[:-1][np.diff(self.first) > 0]] = True
-        begins = np.flatnonzero(runs)
-        squares = np.zeros(len(self.columns) + 1)
-        squares[begins + 1] = np.diff(begins, append=len(self.columns)) ** 2
-        sums = np.cumsum(squares)
-        return np.asarray(sums[self.first[1:]] - sums[self.first[:-1]] + (self.scalars**2).sum(axis=1))
-
-    def keys(self) -> list[Hashable]:
-        """One key a row, equal where the embeddings are equal."""
-        numbers = self.scalars.tobytes()
-        width = self.scalars.itemsize * self.scalars.shape[1]
-        return [
-            blake2b(
-                self.columns[start:end].tobytes() + numbers[width * row : width * (row + 1)], digest_size=16
-            ).digest()
-            for row, (start, end) in enumerate(pairwise(self.first))
-        ]
+    def measured(self, weights: NDArray[np.float64]) -> Measured:
+        """What decoding asks, with a vector [D]."""
+        products, squares, names = measured_rows(self.first, self.columns, weights)
+        # The hash and the numbers themselves: equal where the embeddings are equal.
+        keys = np.hstack([names, self.scalars.view(np.uint64)])
+        width, text = keys.itemsize * keys.shape[1], keys.tobytes()
+        return Measured(
+            products + self.scalars @ weights[-_SCALARS:],
+            squares + (self.scalars**2).sum(axis=1),
+            [text[start : start + width] for start in range(0, len(text), width)],
+        )
 
     def dense(self, dimension: int) -> NDArray[np.float64]:
         """The rows [b, D] with their zeros."""
@@ -97,10 +87,13 @@ class Embedded(NamedTuple):
         rows[:, -self.scalars.shape[1] :] = self.scalars
         return rows
 
-    def dot(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The products [b] with a vector [D]."""
-        sums = np.concatenate([[0.0], np.cumsum(weights[self.columns])])
-        return np.asarray(sums[self.first[1:]] - sums[self.first[:-1]] + self.scalars @ weights[-_SCALARS:])
+
+class Measured(NamedTuple):
+    """Of b embeddings the products with a vector, the squared norms, and a key each: equal where they are equal."""
+
+    products: NDArray[np.float64]  # [b]
+    squared_norms: NDArray[np.float64]  # [b]
+    keys: list[Hashable]
 
 
 class MarkedTransitionEncoder:

@@ -244,13 +244,14 @@ class NearestTransition(Generic[Encoding]):
         for node, choice in zip(nodes, choices, strict=True):
             embedded = self.encoder.embed(node.task, node.state, choice)
             weights = self._weights(node)
-            costs = self.alpha * embedded.squared_norms() - embedded.dot(weights)
+            measured = embedded.measured(weights)
+            costs = self.alpha * measured.squared_norms - measured.products
             length = float(np.linalg.norm(weights)) / (2 * self.alpha)
             distances = np.sqrt(np.maximum(costs / self.alpha + length**2, 0.0))
             if self.additive and len(costs):
                 least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
                 costs = costs - least + np.log(np.exp(least - costs).sum())
-            rankings.append(Ranking(costs, embedded.keys(), note={"distance": distances}))
+            rankings.append(Ranking(costs, measured.keys, note={"distance": distances}))
         return rankings
 
     def _weights(self, node: Node) -> NDArray[np.float64]:

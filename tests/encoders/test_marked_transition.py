@@ -168,7 +168,8 @@ def test_renaming_changes_no_embedding():
     one, two = Task(problem), Task(renamed)
     encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(one, one.init, one.successors(one.init))])
     first, second = (encoder.embed(task, task.init, task.successors(task.init)) for task in (one, two))
-    assert Counter(first.keys()) == Counter(second.keys())
+    weights = np.arange(encoder.dimension, dtype=float)
+    assert Counter(first.measured(weights).keys) == Counter(second.measured(weights).keys)
     assert encoder.unseen_share(two, two.init, two.successors(two.init)) == 0.0
 
 
@@ -181,9 +182,9 @@ def test_scalars_norms_and_products(three_blocks):
         dense[row, embedded.columns[embedded.first[row] : embedded.first[row + 1]]] = 1
     dense[:, -2:] = [(np.log2(len(each.actions)), three_blocks.is_goal(each.state)) for each in choice]
     weights = np.random.default_rng(1).normal(size=encoder.dimension)
-    assert np.allclose(embedded.dot(weights), dense @ weights)
-    assert np.allclose(embedded.squared_norms(), (dense**2).sum(axis=1))
-    keys = embedded.keys()
+    products, squared_norms, keys = embedded.measured(weights)
+    assert np.allclose(products, dense @ weights)
+    assert np.allclose(squared_norms, (dense**2).sum(axis=1))
     for one in range(len(choice)):
         for two in range(len(choice)):
             assert (keys[one] == keys[two]) == bool((dense[one] == dense[two]).all())
@@ -240,7 +241,7 @@ def test_a_goal_atom_that_is_reached_is_seen(two_blocks):
     other = Task(blocks_problem("a b", on_table, "(on b a)"))
     found = [(task, task.init, task.successors(task.init)) for task in (two_blocks, other)]
     encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), found)
-    one, two = (encoder.embed(*each).keys() for each in found)
+    one, two = (encoder.embed(*each).measured(np.zeros(encoder.dimension)).keys for each in found)
     assert one[0] != two[0]  # (pick-up a)
     assert set(one) == set(two)  # the tasks are the same up to renaming
 
@@ -258,7 +259,8 @@ def test_counted_features_are_the_present_ones_as_often_as_they_occur():
         assert np.unique(known).tolist() == present.columns[present.first[row] : present.first[row + 1]].tolist()
     assert dense.max() > 1
     dense[:, -2:] = counted.scalars
-    assert np.allclose(counted.squared_norms(), (dense**2).sum(axis=1))
-    assert np.allclose(counted.dot(np.arange(encoder.dimension, dtype=float)), dense @ np.arange(encoder.dimension))
+    weights = np.arange(encoder.dimension, dtype=float)
+    assert np.allclose(counted.measured(weights).squared_norms, (dense**2).sum(axis=1))
+    assert np.allclose(counted.measured(weights).products, dense @ weights)
     again = encoder.embed(*transitions_[0])
     assert (again.columns.tolist(), again.first.tolist()) == (counted.columns.tolist(), counted.first.tolist())
