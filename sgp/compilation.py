@@ -35,3 +35,11 @@ def longer(values: NDArray[Number]) -> NDArray[Number]:
     grown = np.empty(2 * len(values), values.dtype)
     grown[: len(values)] = values
     return grown
+
+
+@compiled
+def mix(value: np.uint64) -> np.uint64:
+    """The finaliser of splitmix64: a hash of 64 bits that loses none."""
+    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return value ^ (value >> np.uint64(31))

@@ -9,8 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.planning.candidates import Candidates
 from sgp.planning.pddl import Action, Atom
-from sgp.planning.task import Candidates, State, Successor, Task
+from sgp.planning.task import State, Successor, Task
 
 _UNMET = -1
 

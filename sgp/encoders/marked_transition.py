@@ -34,6 +34,7 @@ from sgp.encoders.kernels.sparse_rows import measured_rows
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
+from sgp.planning.candidates import goals, lengths, rows_as_bytes
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.task import State, Successor, Task
 
@@ -73,11 +74,10 @@ class Embedded(NamedTuple):
         products, squares, names = measured_rows(self.first, self.columns, weights)
         # The hash and the numbers themselves: equal where the embeddings are equal.
         keys = np.hstack([names, self.scalars.view(np.uint64)])
-        width, text = keys.itemsize * keys.shape[1], keys.tobytes()
         return Measured(
             products + self.scalars @ weights[-_SCALARS:],
             squares + (self.scalars**2).sum(axis=1),
-            [text[start : start + width] for start in range(0, len(text), width)],
+            rows_as_bytes(keys),
         )
 
     def dense(self, dimension: int) -> NDArray[np.float64]:
@@ -198,8 +198,8 @@ class MarkedTransitionEncoder:
 def _scalars(task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
     """Of each candidate log2 of the number of actions, and whether it is a goal [b, 2]."""
     scalars = np.empty((len(choice), _SCALARS))
-    scalars[:, 0] = np.log2([len(each.actions) for each in choice])
-    scalars[:, 1] = [task.is_goal(each.state) for each in choice]
+    scalars[:, 0] = np.log2(lengths(choice))
+    scalars[:, 1] = goals(task, choice)
     return scalars
 
 

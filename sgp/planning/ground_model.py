@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from sgp.planning.operators import Operators
+from sgp.planning.operators import Goal, Ints, Lists, Operators
 from sgp.planning.pddl import Action, Atom, Literal, Schema
-from sgp.planning.task import GroundAction, Task
+from sgp.planning.task import Task
 
-_Numbers = dict[str, dict[tuple[str, ...], int]]
-"""The index of each fluent, by predicate and arguments."""
+_Places = NDArray[np.int64]
+_Mask = NDArray[np.bool_]
 
 
 class GroundModel:
@@ -25,36 +26,47 @@ class GroundModel:
 
     def __init__(self, task: Task):
         self.fluents = task.known_fluents()
-        numbers: _Numbers = {}
-        for (predicate, names), index in self.fluents.items():
-            numbers.setdefault(predicate, {})[names] = index
-        self.actions: list[Action] = []
-        needs, forbids, adds, deletes = [], [], [], []
+        facts = _Facts(task, self.fluents)
+        self._names = [thing.name for thing in task.objects]
+        self._schemas: list[tuple[str, Ints]] = []  # each action's name, and the arguments of its instances [m, p]
+        parts: list[tuple[_Places, ...]] = []  # of each schema what its instances need, forbid, add and delete
         for schema in task.domain_text.schemas.values():
-            precondition, effect = (_Binding(schema, each, numbers) for each in (schema.precondition, schema.effect))
-            for arguments in _Instances(task, schema, self.fluents):
-                self.actions.append(Action(schema.name, arguments))
-                needed, forbidden = precondition.bind(arguments)
-                added, deleted = effect.bind(arguments)
-                needs.append(needed)
-                forbids.append(forbidden)
-                adds.append(added)
-                deletes.append([index for index in deleted if index not in added])
+            rows = facts.instances(schema)
+            self._schemas.append((schema.name, rows.astype(np.int32)))
+            needed, forbidden = facts.fluents(schema, schema.precondition, rows)
+            added, deleted = facts.fluents(schema, schema.effect, rows)
+            deleted[(deleted[:, :, None] == added[:, None, :]).any(axis=2)] = -1
+            parts.append((needed, forbidden, added, deleted))
+        self._ends = np.cumsum([len(rows) for _, rows in self._schemas])
+        needs, forbids, adds, deletes = map(_lists, zip(*parts, strict=True))
         self.operators = Operators.of(needs, forbids, adds, deletes, self.atoms)
-        self.goal = np.array([self.fluents[atom] for atom in task.goal_atoms if atom in self.fluents], np.int32)
-        self._ground: list[GroundAction | None] = [None] * len(self.actions)
+        self.goal = self._goal(task)
+
+    def __len__(self) -> int:
+        """The number of actions."""
+        return int(self._ends[-1])
 
     @property
     def atoms(self) -> int:
         """Number of fluent atoms: their indices are below it."""
         return max(self.fluents.values(), default=-1) + 1
 
-    def ground(self, task: Task, number: int) -> GroundAction:
-        """An action as the task applies it."""
-        known = self._ground[number]
-        if known is None:
-            known = self._ground[number] = task.ground(self.actions[number])
-        return known
+    def action(self, number: int) -> Action:
+        """An action's name and arguments."""
+        which = int(np.searchsorted(self._ends, number, side="right"))
+        name, rows = self._schemas[which]
+        arguments = rows[number - int(self._ends[which])].tolist()  # counted from the end
+        return Action(name, tuple([self._names[argument] for argument in arguments]))
+
+    def _goal(self, task: Task) -> Goal:
+        wanted, unwanted = ([each.atom for each in task.goal if each.positive is kind] for kind in (True, False))
+        static = set(task.static_atoms)
+        known = self.fluents
+        return Goal(
+            np.array([known[atom] for atom in wanted if atom in known], np.int32),
+            np.array([known[atom] for atom in unwanted if atom in known], np.int32),
+            all(atom in known or atom in static for atom in wanted) and static.isdisjoint(unwanted),
+        )
 
 
 _MODELS: weakref.WeakKeyDictionary[Task, GroundModel] = weakref.WeakKeyDictionary()
@@ -67,104 +79,151 @@ def ground_model(task: Task) -> GroundModel:
     return _MODELS[task]
 
 
-class _Binding:
-    """A schema's literals, ready to become the numbers of fluents for given arguments; what is no fluent is left out.
+def _lists(parts: Sequence[NDArray[np.int64]]) -> Lists:
+    """The rows of all parts [m, l] as lists; -1 stands for nothing."""
+    counts = np.concatenate([np.zeros(1, np.int64), *((part >= 0).sum(axis=1) for part in parts)])
+    values = np.concatenate([part[part >= 0] for part in parts])
+    return Lists(np.cumsum(counts).astype(np.int32), values.astype(np.int32))
 
-    Bound names are looked up by place: this runs for every literal of every action.
+
+class _Relation:
+    """Atoms of one predicate, their arguments as the numbers of objects [k, arity], and a number for each.
+
+    Looked up argument by argument, as in a trie: what is known of the first ones is a number below k.
     """
 
-    def __init__(self, schema: Schema, literals: Sequence[Literal], numbers: _Numbers):
-        names = [parameter.name for parameter in schema.parameters]
-        names += sorted({name for atom, _ in literals for name in atom.objects}.difference(names))
-        self._constants = tuple(names[len(schema.parameters) :])
-        self._literals = [
-            (numbers.get(atom.predicate, {}), [names.index(name) for name in atom.objects], positive)
-            for atom, positive in literals
-        ]
+    def __init__(self, arguments: _Places, numbers: _Places, size: int):
+        self.arguments, self._size = arguments, size
+        self._levels: list[_Places] = []
+        code = np.zeros(len(arguments), np.int64)
+        for column in arguments.T:
+            known, code = np.unique(code * size + column, return_inverse=True)
+            self._levels.append(known)
+        self._numbers = np.full(max(len(arguments), 1), -1)
+        self._numbers[code] = numbers
 
-    def bind(self, arguments: tuple[str, ...]) -> tuple[list[int], list[int]]:
-        """The fluents of the positive and of the negative literals."""
-        known = arguments + self._constants
-        found: tuple[list[int], list[int]] = [], []
-        for fluents, places, positive in self._literals:
-            index = fluents.get(tuple([known[place] for place in places]))
-            if index is not None:
-                found[not positive].append(index)
-        return found
+    def find(self, columns: Sequence[_Places], count: int) -> _Places:
+        """The numbers [count] of the atoms with these arguments, columns [count] each; -1 where there is none."""
+        if not len(self.arguments):
+            return np.full(count, -1)
+        code, found = np.zeros(count, np.int64), np.ones(count, np.bool_)
+        for known, column in zip(self._levels, columns, strict=True):
+            code = code * self._size + column
+            place = np.minimum(np.searchsorted(known, code), len(known) - 1)
+            found &= known[place] == code
+            code = place
+        return np.where(found, self._numbers[code], -1)
+
+    def extensions(self, position: int, columns: Sequence[_Places], count: int) -> tuple[_Places, _Places]:
+        """For each of `count` rows the objects that can stand at a position, given columns for the other ones.
+
+        Which row each extension belongs to, and the object.
+        """
+        others = np.delete(self.arguments, position, axis=1)
+        groups = _Relation(others, np.arange(len(others)), self._size)  # one atom of each group stands for it
+        own = groups.find(list(others.T), len(others))
+        order = np.argsort(own, kind="stable")
+        of_row = groups.find(columns, count)
+        begin = np.searchsorted(own[order], of_row, side="left")
+        counts = np.where(of_row < 0, 0, np.searchsorted(own[order], of_row, side="right") - begin)
+        row = np.repeat(np.arange(count), counts)
+        within = np.arange(len(row)) - np.repeat(np.cumsum(counts) - counts, counts)
+        return row, self.arguments[order[np.repeat(begin, counts) + within], position]
 
 
-class _Instances:
-    """The arguments of a schema for which its static precondition holds and its fluent one is possible."""
+class _Facts:
+    """What is true in every state of a task, and what can ever be true, by predicate."""
 
-    def __init__(self, task: Task, schema: Schema, fluents: dict[Atom, int]):
-        self._names = [parameter.name for parameter in schema.parameters]
-        self._fluents, self._task = fluents, task
-        fluent_predicates = task.domain_text.fluent_predicates
-        self._static = set(task.static_atoms)
-        order = {thing.name: place for place, thing in enumerate(task.objects)}
-        kinds = {thing.name: set().union(*map(task.domain_text.supertypes, thing.types)) for thing in task.objects}
-        fitting = {
-            parameter.name: [name for name, above in kinds.items() if above.intersection(parameter.types)]
-            for parameter in schema.parameters
+    def __init__(self, task: Task, fluents: dict[Atom, int]):
+        self._task = task
+        self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
+        self._fluent_predicates = task.domain_text.fluent_predicates
+        atoms: dict[str, list[tuple[Atom, int]]] = {}
+        for atom, number in [*fluents.items(), *((atom, 0) for atom in task.static_atoms)]:
+            atoms.setdefault(atom.predicate, []).append((atom, number))
+        self._relations = {
+            predicate: _Relation(
+                np.array([[self._objects[name] for name in atom.objects] for atom, _ in known], np.int64),
+                np.array([number for _, number in known]),
+                task.size,
+            )
+            for predicate, known in atoms.items()
         }
-        # Each literal is looked at as soon as its last variable is bound. A positive one that a single variable
-        # completes gives that variable's values: from static atoms, or from the fluents that can ever be true.
-        self._checks: list[list[tuple[Literal, bool]]] = [[] for _ in self._names]
-        self._joins: list[list[tuple[Literal, dict[tuple[str, ...], list[str]]]]] = [[] for _ in self._names]
-        self._ground: list[Literal] = []
+
+    def instances(self, schema: Schema) -> _Places:
+        """The arguments [m, p] for which the static precondition holds and the fluent one is possible, in order."""
+        names = [parameter.name for parameter in schema.parameters]
+        checks: dict[int, list[Literal]] = {}  # each literal is looked at as soon as its last variable is bound
         for literal in schema.precondition:
-            atom, positive = literal
-            places = [self._names.index(name) for name in atom.objects if name in self._names]
-            if not places:
-                self._ground.append(literal)
-                continue
-            last = max(places)
-            static = atom.predicate not in fluent_predicates
-            if positive and atom.predicate != "=" and places.count(last) == 1:
-                source = task.static_atoms if static else tuple(fluents)
-                position = list(atom.objects).index(self._names[last])
-                table: dict[tuple[str, ...], list[str]] = {}
-                for known in source:
-                    if known.predicate == atom.predicate:
-                        others = known.objects[:position] + known.objects[position + 1 :]
-                        table.setdefault(others, []).append(known.objects[position])
-                for values in table.values():
-                    values.sort(key=order.__getitem__)
-                self._joins[last].append((literal, table))
-            elif static or positive:
-                self._checks[last].append((literal, static))
-        self._fitting = [fitting[name] for name in self._names]
+            bound = [names.index(name) for name in literal.atom.objects if name in names]
+            checks.setdefault(max(bound, default=-1), []).append(literal)
+        rows = np.zeros((1, 0), np.int64)
+        for depth in range(-1, len(names)):
+            if depth >= 0:
+                rows = self._extended(schema, rows, checks.get(depth, []))
+            for literal in checks.get(depth, []):
+                rows = rows[self._holds(schema, literal, rows)]
+        return rows[np.lexsort(rows.T[::-1])] if names else rows
 
-    def __iter__(self) -> Iterator[tuple[str, ...]]:
-        if all(self._holds(*literal, {}) for literal in self._ground):
-            yield from self._extend(0, {})
+    def fluents(self, schema: Schema, literals: Sequence[Literal], rows: _Places) -> tuple[_Places, _Places]:
+        """The fluents of the positive and of the negative literals [m, l] of instances; -1 for one that is never true.
 
-    def _extend(self, depth: int, bound: dict[str, str]) -> Iterator[tuple[str, ...]]:
-        if depth == len(self._names):
-            yield tuple(bound[name] for name in self._names)
-            return
-        values = self._fitting[depth]
-        for (atom, _), table in self._joins[depth]:
-            others = tuple(bound.get(name, name) for name in atom.objects if name != self._names[depth])
-            joined = table.get(others, [])
-            if len(joined) < len(values):
-                kept = set(values)
-                values = [value for value in joined if value in kept]
-            else:
-                kept = set(joined)
-                values = [value for value in values if value in kept]
-        for value in values:
-            bound[self._names[depth]] = value
-            if all(self._holds(*literal, bound) for literal, _ in self._checks[depth]):
-                yield from self._extend(depth + 1, bound)
-        bound.pop(self._names[depth], None)
+        Static literals have none.
+        """
+        found: tuple[list[_Places], list[_Places]] = [], []
+        for atom, positive in literals:
+            if atom.predicate in self._fluent_predicates:
+                numbers = self._relation(atom).find(self._columns(schema, atom.objects, rows), len(rows))
+                found[not positive].append(numbers)
+        positives, negatives = (np.array(part, np.int64).reshape(len(part), len(rows)).T.copy() for part in found)
+        return positives, negatives
 
-    def _holds(self, atom: Atom, positive: bool, bound: dict[str, str]) -> bool:
-        """Whether a literal holds (static) or can hold (fluent) under a binding."""
-        names = tuple(bound.get(name, name) for name in atom.objects)
+    def _extended(self, schema: Schema, rows: _Places, literals: Sequence[Literal]) -> _Places:
+        """The rows with every value of the next parameter that fits its type.
+
+        The values come from a positive literal that the parameter completes where there is one.
+        """
+        parameter = schema.parameters[rows.shape[1]]
+        text = self._task.domain_text
+        fits: _Mask = np.array(
+            [
+                not set().union(*map(text.supertypes, thing.types)).isdisjoint(parameter.types)
+                for thing in self._task.objects
+            ],
+            np.bool_,
+        )
+        best: tuple[_Places, _Places] | None = None
+        for atom, positive in literals:
+            if positive and atom.predicate != "=" and atom.objects.count(parameter.name) == 1:
+                position = atom.objects.index(parameter.name)
+                others = atom.objects[:position] + atom.objects[position + 1 :]
+                found = self._relation(atom).extensions(position, self._columns(schema, others, rows), len(rows))
+                if best is None or len(found[0]) < len(best[0]):
+                    best = found
+        if best is None:
+            values = np.flatnonzero(fits)
+            best = np.repeat(np.arange(len(rows)), len(values)), np.tile(values, len(rows))
+        row, value = (part[fits[best[1]]] for part in best)
+        return np.column_stack([rows[row], value])
+
+    def _holds(self, schema: Schema, literal: Literal, rows: _Places) -> _Mask:
+        """Of each row whether a literal holds (static) or can hold (fluent)."""
+        atom, positive = literal
+        columns = self._columns(schema, atom.objects, rows)
         if atom.predicate == "=":
-            return (names[0] == names[1]) is positive
-        ground = Atom(atom.predicate, names)
-        if atom.predicate in self._task.domain_text.fluent_predicates:
-            return not positive or ground in self._fluents
-        return (ground in self._static) is positive
+            return np.asarray((columns[0] == columns[1]) == positive)
+        if atom.predicate in self._fluent_predicates and not positive:
+            return np.ones(len(rows), np.bool_)
+        return np.asarray((self._relation(atom).find(columns, len(rows)) >= 0) == positive)
+
+    def _columns(self, schema: Schema, names: Sequence[str], rows: _Places) -> list[_Places]:
+        """The arguments [m] that rows of parameters give to the names of parameters and constants."""
+        places = {parameter.name: place for place, parameter in enumerate(schema.parameters)}
+        return [rows[:, places[name]] if name in places else np.full(len(rows), self._objects[name]) for name in names]
+
+    def _relation(self, atom: Atom) -> _Relation:
+        known = self._relations.get(atom.predicate)
+        if known is None:  # never true
+            known = _Relation(np.empty((0, len(atom.objects)), np.int64), np.empty(0, np.int64), self._task.size)
+            self._relations[atom.predicate] = known
+        return known

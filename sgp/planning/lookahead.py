@@ -10,11 +10,12 @@ from typing import Literal, get_args
 import numpy as np
 
 from sgp.errors import ConfigurationError
-from sgp.planning.ground_model import ground_model
-from sgp.planning.novelty import novel_states
+from sgp.planning.candidates import Candidates
+from sgp.planning.ground_model import GroundModel, ground_model
+from sgp.planning.novelty import Search, novel_states
 from sgp.planning.operators import Lists
 from sgp.planning.pddl import Action
-from sgp.planning.task import Candidates, State, Successor, Task
+from sgp.planning.task import State, Successor, Task
 
 Abstraction = Literal["none", "types", "base"]
 LAYER_LIMIT = 1000  # states kept at each depth by the capped variant (AIW-AD, appendix B)
@@ -59,41 +60,13 @@ class Lookahead:
         return self._compiled(task, state) if task.mode == "grounded" else self._lifted(task, state)
 
     def _compiled(self, task: Task, state: State) -> Candidates:
-        """Finds what is novel over arrays of all ground actions; only the candidates become states."""
+        """Searches over arrays of all ground actions."""
         model = ground_model(task)
-        forms = _novelty_forms(task, self.abstraction, model.atoms)
-        parents, actions, novel, first, changed = novel_states(
-            model.operators,
-            forms,
-            int(forms.values.max(initial=0)) + 1,
-            model.goal,
-            any(not literal.positive for literal in task.goal),
-            model.atoms,
-            np.array(task.fluents(state), np.int32),
-            self.layer or 0,
-            self.enough or 0,
-            4 * self.states,
-        )
-        met = {state}
-        found: list[Successor] = []
-        kept: list[int] = []  # which of the generated candidates these are
-        places: list[int | None] = []  # of the generated candidates among those found
-        generated = zip(parents.tolist(), actions.tolist(), novel.tolist(), strict=True)
-        for which, (parent, number, new) in enumerate(generated):
-            before = None if parent < 0 else places[parent]
-            origin, path = (state, ()) if before is None else (found[before].state, found[before].actions)
-            action = model.ground(task, number)
-            after = task.after(origin, action)
-            places.append(None)
-            if after in met or not (new or before is None or task.is_goal(after)):
-                continue
-            met.add(after)
-            places[-1] = len(found)
-            kept.append(which)
-            found.append(Successor((*path, *action.actions), after, before))
-            if len(found) >= self.states:
-                break
-        return Candidates(found, first, changed, kept)
+        forms, count = _novelty_forms(task, self.abstraction, model)
+        search = Search(self.layer or 0, self.enough or 0, self.states)
+        state_fluents = np.array(task.fluents(state), np.int32)
+        found = novel_states(model.operators, forms, count, model.goal, model.atoms, state_fluents, search)
+        return Candidates(task, model, state, found)
 
     def _lifted(self, task: Task, state: State) -> list[Successor]:
         """The same where not all ground actions are known."""
@@ -131,17 +104,19 @@ class Lookahead:
         return found
 
 
-_FORMS: weakref.WeakKeyDictionary[Task, dict[Abstraction, Lists]] = weakref.WeakKeyDictionary()
+_FORMS: weakref.WeakKeyDictionary[Task, dict[Abstraction, tuple[Lists, int]]] = weakref.WeakKeyDictionary()
 
 
-def _novelty_forms(task: Task, abstraction: Abstraction, atoms: int) -> Lists:
-    """What stands for each fluent of a grounded task; a memo that dies with the task."""
+def _novelty_forms(task: Task, abstraction: Abstraction, model: GroundModel) -> tuple[Lists, int]:
+    """What stands for each fluent of a grounded task, and how many forms there are; a memo that dies with the task."""
     known = _FORMS.setdefault(task, {})
     if abstraction not in known:
         novelty = _Novelty(task, abstraction, task.init)
         numbers: dict[_Form, int] = {}
-        forms = [[numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)] for index in range(atoms)]
-        known[abstraction] = Lists.of(forms)
+        forms = [
+            [numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)] for index in range(model.atoms)
+        ]
+        known[abstraction] = Lists.of(forms), len(numbers)
     return known[abstraction]
 
 
@@ -150,6 +125,7 @@ class _Novelty:
 
     def __init__(self, task: Task, abstraction: Abstraction, state: State):
         self._task, self._whole = task, abstraction == "none"
+        self._goal = {literal.atom for literal in task.goal}
         self._types = {
             thing.name: () if abstraction == "base" else tuple(sorted(thing.types)) for thing in task.objects
         }
@@ -174,7 +150,7 @@ class _Novelty:
     def _learn(self, index: int) -> tuple[_Form, ...]:
         atom = self._task.fluent(index)
         forms: tuple[_Form, ...] = (index,)
-        if atom.objects and all(literal.atom != atom for literal in self._task.goal):
+        if atom.objects and atom not in self._goal:
             forms = tuple(
                 (
                     atom.predicate,

@@ -1,36 +1,58 @@
-"""Width-1 search over a ground model, compiled: which states are novel, found without making states."""
+"""Width-1 search over a ground model, compiled: the candidates that it finds, without making states."""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
-from sgp.planning.operators import Ints, Lists, Operators, applicable, apply, has, possible, taller
+from sgp.planning.operators import (
+    Goal,
+    Ints,
+    Lists,
+    Operators,
+    Words,
+    applicable,
+    apply,
+    half_identity,
+    lacking,
+    possible,
+    reached,
+    state_identity,
+    taller,
+)
+
+
+class Search(NamedTuple):
+    """How far a search goes: 0 is no limit, but for `most`."""
+
+    layer: int  # novel states kept at each depth, those with more goal atoms first
+    enough: int  # it ends after a depth when so many were novel and one of them has more goal atoms than the state
+    most: int  # candidates
+
+
+class Found(NamedTuple):
+    """The n candidates of a state in the order in which they are generated."""
+
+    parents: Ints  # [n], places in this list, -1 for the state itself
+    actions: Ints  # [n], which action leads there from the parent
+    lengths: Ints  # [n], how many lead there from the state
+    goals: NDArray[np.bool_]  # [n], whether it is a goal
+    identities: Words  # [n, 2], equal where the states are equal (and else with a probability of 2^-128)
+    first: Ints  # [n + 1]
+    changed: Ints  # candidate i differs from the state in the fluents changed[first[i] : first[i + 1]]
 
 
 @compiled
 def novel_states(
-    operators: Operators,
-    forms: Lists,
-    form_count: int,
-    goal: Ints,
-    always_near: bool,
-    atoms: int,
-    state: Ints,
-    layer: int,
-    enough: int,
-    most: int,
-) -> tuple[Ints, Ints, NDArray[np.bool_], Ints, Ints]:
-    """The candidates of a state in the order in which they are generated: parent, action, whether it is novel, change.
+    operators: Operators, forms: Lists, form_count: int, goal: Goal, atoms: int, state: Ints, search: Search
+) -> Found:
+    """All successors of a state, all novel states, and goal states; none twice, nor the state itself.
 
-    `state` lists the fluents that are true. Atom a stands for the novelty forms `forms[a]`. Parents are places in the
-    list of candidates, -1 for the state itself. All actions of the state are candidates, then the novel ones, and
-    those that might reach the goal (from a state that lacks at most as many goal atoms as an action adds, or from any
-    with `always_near`); whoever asks must look at the latter, and at candidates that are the same state. `layer` > 0
-    keeps so many novel states at each depth, those with more goal atoms first; `enough` > 0 ends the search after a
-    depth when so many were novel and one of them has more goal atoms than the state. Stops after `most` candidates.
-    The fluents in which candidate i differs from the state are `changed[first[i] : first[i + 1]]`, given last.
+    `state` lists the fluents that are true. Atom a stands for the novelty forms `forms[a]`: a state is novel if one of
+    its forms was true in no state generated before it. Novel states are expanded.
     """
     adds = operators.adds
     count = len(adds.first) - 1
@@ -39,6 +61,7 @@ def novel_states(
     owner = np.empty(256, np.int32)  # and which candidates they are
     depth_first = 0  # where the present layer begins among them
     seen = np.zeros(form_count, np.bool_)
+    here = state_identity(state)
     for atom in state:
         table[0, atom >> 6] |= np.uint64(1) << np.uint64(atom & 63)
         for place in range(forms.first[atom], forms.first[atom + 1]):
@@ -48,24 +71,20 @@ def novel_states(
     largest = 0  # most atoms that an action adds
     for action in range(count):
         largest = max(largest, adds.first[action + 1] - adds.first[action])
-    parents, actions = np.empty(256, np.int32), np.empty(256, np.int32)
-    novel, first = np.empty(256, np.int32), np.zeros(257, np.int32)
+    parents, actions, lengths = np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32)
+    goals, first = np.empty(256, np.bool_), np.zeros(257, np.int32)
+    identities = np.empty((256, 2), np.uint64)
+    slots = np.full(1024, -1, np.int32)  # a hash table of the candidates by identity
     changed = np.empty(1024, np.int32)
     watching = np.empty(count, np.int32)  # actions that might be applicable in the node
-    after = np.empty(words, np.uint64)
-    found = 0
-    novelties, lacked, progress = 0, 0, False
-    for atom in goal:
-        if not has(table[0], atom):
-            lacked += 1
-    while depth_first < expanded and not (0 < enough <= novelties and progress):
+    after, one = np.empty(words, np.uint64), np.empty(2, np.uint64)
+    found = novelties = 0
+    progress = False
+    lacked = lacking(table[0], goal)
+    while depth_first < expanded and not (0 < search.enough <= novelties and progress):
         layer_end = expanded
         for node in range(depth_first, layer_end):
-            missing = 0
-            for atom in goal:
-                if not has(table[node], atom):
-                    missing += 1
-            everything = owner[node] < 0 or always_near or missing <= largest
+            near = len(goal.unwanted) > 0 or lacking(table[node], goal) <= largest  # one action might reach the goal
             total = possible(table[node], operators, watching)
             for which in range(total):
                 action = watching[which]
@@ -75,14 +94,12 @@ def novel_states(
                     for form in range(forms.first[atom], forms.first[atom + 1]):
                         if not seen[forms.values[form]]:
                             new = True
-                if not (new or everything) or not applicable(table[node], operators, action):
+                if not (new or near or node == 0) or not applicable(table[node], operators, action):
                     continue
-                if found == len(parents):
-                    parents, actions, novel = longer(parents), longer(actions), longer(novel)
-                    first = longer(first)
                 after[:] = table[node]
                 apply(after, operators, action)
                 end = first[found]
+                one[:] = here
                 for word in range(words):
                     bits = after[word] ^ table[0, word]
                     atom = 64 * word
@@ -92,10 +109,27 @@ def novel_states(
                                 changed = longer(changed)
                             changed[end] = atom
                             end += 1
+                            one[0] ^= half_identity(atom, 0)
+                            one[1] ^= half_identity(atom, 1)
                         bits >>= np.uint64(1)
                         atom += 1
-                parents[found], actions[found], novel[found], first[found + 1] = owner[node], action, new, end
+                is_goal = near and reached(after, goal)
+                if end == first[found] or not (new or node == 0 or is_goal):
+                    continue
+                slot = _slot(slots, identities, one)
+                if slots[slot] >= 0:
+                    continue
+                slots[slot] = found
+                parents[found], actions[found], goals[found] = owner[node], action, is_goal
+                lengths[found] = 1 if owner[node] < 0 else lengths[owner[node]] + 1
+                identities[found], first[found + 1] = one, end
                 found += 1
+                if found == len(parents):
+                    parents, actions, lengths, goals = longer(parents), longer(actions), longer(lengths), longer(goals)
+                    first, identities = longer(first), taller(identities)
+                    slots = np.full(2 * len(slots), -1, np.int32)
+                    for candidate in range(found):
+                        slots[_slot(slots, identities, identities[candidate])] = candidate
                 if new:
                     for place in range(adds.first[action], adds.first[action + 1]):
                         atom = adds.values[place]
@@ -107,25 +141,50 @@ def novel_states(
                     owner[expanded] = found - 1
                     expanded += 1
                     novelties += 1
-                    if enough > 0 and not progress:
-                        lacks = 0
-                        for atom in goal:
-                            if not has(after, atom):
-                                lacks += 1
-                        progress = lacks < lacked
-                if found >= most:
-                    return parents[:found], actions[:found], novel[:found] != 0, first[: found + 1], changed
+                    progress = progress or (search.enough > 0 and lacking(after, goal) < lacked)
+                if found >= search.most:
+                    return _found(found, parents, actions, lengths, goals, identities, first, changed)
         depth_first = layer_end
         width = expanded - layer_end
-        if layer > 0 and width > layer:
-            lacking = np.zeros(width, np.int64)
+        if 0 < search.layer < width:
+            lacks = np.zeros(width, np.int64)
             for node in range(layer_end, expanded):
-                for atom in goal:
-                    if not has(table[node], atom):
-                        lacking[node - layer_end] += 1
-            order = np.argsort(lacking, kind="mergesort")[:layer]
+                lacks[node - layer_end] = lacking(table[node], goal)
+            order = np.argsort(lacks, kind="mergesort")[: search.layer]  # stable: first seen, first kept
             chosen, chosen_owner = table[layer_end:expanded][order].copy(), owner[layer_end:expanded][order].copy()
-            table[layer_end : layer_end + layer] = chosen
-            owner[layer_end : layer_end + layer] = chosen_owner
-            expanded = layer_end + layer
-    return parents[:found], actions[:found], novel[:found] != 0, first[: found + 1], changed
+            expanded = layer_end + search.layer
+            table[layer_end:expanded] = chosen
+            owner[layer_end:expanded] = chosen_owner
+    return _found(found, parents, actions, lengths, goals, identities, first, changed)
+
+
+@compiled
+def _found(
+    count: int,
+    parents: Ints,
+    actions: Ints,
+    lengths: Ints,
+    goals: NDArray[np.bool_],
+    identities: Words,
+    first: Ints,
+    changed: Ints,
+) -> Found:
+    """The candidates without the room that was kept for more."""
+    return Found(
+        parents[:count],
+        actions[:count],
+        lengths[:count],
+        goals[:count],
+        identities[:count],
+        first[: count + 1],
+        changed[: first[count]],
+    )
+
+
+@compiled
+def _slot(slots: Ints, identities: Words, one: Words) -> np.int64:
+    """Where a state stands in the hash table, or where there is room for it."""
+    slot = np.int64(one[0] & np.uint64(len(slots) - 1))
+    while slots[slot] >= 0 and (identities[slots[slot], 0] != one[0] or identities[slots[slot], 1] != one[1]):
+        slot = (slot + 1) & (len(slots) - 1)
+    return slot

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
+from sgp.compilation import compiled, mix
 
 Ints = NDArray[np.int32]
 Words = NDArray[np.uint64]
@@ -44,22 +44,27 @@ class Operators(NamedTuple):
     watchers: Lists
 
     @classmethod
-    def of(
-        cls,
-        needs: Sequence[Sequence[int]],
-        forbids: Sequence[Sequence[int]],
-        adds: Sequence[Sequence[int]],
-        deletes: Sequence[Sequence[int]],
-        atoms: int,
-    ) -> Operators:
+    def of(cls, needs: Lists, forbids: Lists, adds: Lists, deletes: Lists, atoms: int) -> Operators:
         """The operators over fluents below `atoms`."""
-        users = np.zeros(atoms, np.int64)
-        for atom in chain.from_iterable(needs):
-            users[atom] += 1
-        watchers: list[list[int]] = [[] for _ in range(atoms + 1)]
-        for action, needed in enumerate(needs):
-            watchers[min(needed, key=users.__getitem__) if needed else atoms].append(action)
-        return cls(*map(Lists.of, (needs, forbids, adds, deletes, watchers)))
+        counts = np.diff(needs.first)
+        users = np.bincount(needs.values, minlength=atoms)
+        owners = np.repeat(np.arange(len(counts)), counts)
+        order = np.lexsort((users[needs.values], owners))  # of each action's fluents the one of fewest users first
+        watched = np.full(len(counts), atoms)
+        some = np.flatnonzero(counts)
+        watched[some] = needs.values[order[needs.first[some]]]
+        sizes = np.bincount(watched, minlength=atoms + 1)
+        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
+        watchers = Lists(first, np.argsort(watched, kind="stable").astype(np.int32))
+        return cls(needs, forbids, adds, deletes, watchers)
+
+
+class Goal(NamedTuple):
+    """The fluents that a goal wants true and false, and whether its other literals hold or can ever hold."""
+
+    wanted: Ints
+    unwanted: Ints
+    possible: bool
 
 
 @compiled
@@ -114,6 +119,46 @@ def apply(state: Words, operators: Operators, action: int) -> None:
     for place in range(adds.first[action], adds.first[action + 1]):
         atom = adds.values[place]
         state[atom >> 6] |= np.uint64(1) << np.uint64(atom & 63)
+
+
+@compiled
+def lacking(state: Words, goal: Goal) -> int:
+    """How many of the fluents that the goal wants true are not."""
+    count = 0
+    for atom in goal.wanted:
+        if not has(state, atom):
+            count += 1
+    return count
+
+
+@compiled
+def reached(state: Words, goal: Goal) -> bool:
+    """Whether a state is a goal."""
+    if not goal.possible:
+        return False
+    for atom in goal.wanted:
+        if not has(state, atom):
+            return False
+    for atom in goal.unwanted:  # noqa: SIM110 (numba compiles no generators)
+        if has(state, atom):
+            return False
+    return True
+
+
+@compiled
+def half_identity(atom: int, half: int) -> np.uint64:
+    """What a true fluent adds to the first or second half of a state's identity (Zobrist hashing)."""
+    return mix(np.uint64(2 * atom + half + 1) * np.uint64(0x9E3779B97F4A7C15))
+
+
+@compiled
+def state_identity(fluents: Ints) -> Words:
+    """The identity [2] of the state in which just these fluents are true."""
+    found = np.zeros(2, np.uint64)
+    for atom in fluents:
+        found[0] ^= half_identity(atom, 0)
+        found[1] ^= half_identity(atom, 1)
+    return found
 
 
 @compiled

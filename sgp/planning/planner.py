@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice, repeat
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
+from sgp.planning.candidates import goals, identities, lengths, names
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step, tie_margin
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import Successor, Task
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
@@ -165,7 +166,7 @@ class _Search:
         self.outcome: Outcome | None = None
         self.reason = ""
         self.beam = [_Path(Node(task, task.init))]
-        self.visited: set[State] = {task.init}
+        self.visited = set(names(task, task.init))
         self.paths: list[_Path] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
         self.nodes: list[Node] = []
         self.choices: list[Sequence[Successor]] = []
@@ -191,7 +192,7 @@ class _Search:
             pool = _Pool([path], [choice], policy.rank([path.node], [choice]), policy.additive)
             pool.force(0)
             self.beam = [pool.child(0)]
-            self.visited.add(state)
+            self.visited.update(names(self.task, state))
             if self.task.is_goal(state):
                 self.outcome = Outcome.SOLVED
             elif self.beam[0].node.length >= self.horizon:
@@ -233,7 +234,7 @@ class _Search:
                 self.outcome, self.reason = Outcome.REFUSED, "the policy rejects every unvisited candidate"
             return
         beam = [pool.child(place) for place in kept]
-        self.visited.update(path.node.state for path in beam)
+        self.visited.update(pool.states[place] for place in kept)
         self.beam = [path for path in beam if path.node.length < self.horizon]
         if not self.beam:
             self.beam, self.outcome = beam[:1], Outcome.HORIZON
@@ -249,7 +250,7 @@ class _Search:
 
 
 class _Pool:
-    """The candidates of a whole beam in generation order, numbered from 0."""
+    """The n candidates of a whole beam in generation order, numbered from 0."""
 
     def __init__(
         self,
@@ -259,52 +260,47 @@ class _Pool:
         additive: bool,
     ):
         self.paths, self.choices, self.rankings = paths, choices, rankings
-        self.origin = [(which, index) for which, choice in enumerate(choices) for index in range(len(choice))]
+        sizes = [len(choice) for choice in choices]
+        self.starts = np.cumsum([0, *sizes])
         self.costs: NDArray[np.float64] = np.concatenate(
-            [_checked(ranking, len(choice)) for ranking, choice in zip(rankings, choices, strict=True)]
+            [_checked(ranking, size) for ranking, size in zip(rankings, sizes, strict=True)]
         )
         if additive:
-            self.costs = self.costs + np.repeat([path.node.cost for path in paths], [len(choice) for choice in choices])
-        self.marks = [np.zeros(len(choice), np.uint8) for choice in choices]
+            self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
+        # What tells candidates apart: their states, and their keys where the policy gave them.
+        self.states = [each for choice in choices for each in identities(choice)]
+        keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
+        self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)
-        for which, index in (self.origin[place] for place in np.flatnonzero(self.closed)):
-            self.marks[which][index] |= _REJECTED
+        self.marks = np.where(self.closed, _REJECTED, np.uint8(0))
 
     def force(self, place: int) -> None:
         """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
-        which, index = self.origin[place]
-        self.marks[which][index] |= _FORCED
+        self.marks[place] |= _FORCED
         self.closed[place] = False
         if not math.isfinite(self.costs[place]):
-            self.costs[place] = self.paths[which].node.cost
+            self.costs[place] = self.paths[self._origin(place)[0]].node.cost
 
     def find_goal(self, task: Task) -> int | None:
         """The first open candidate that satisfies the goal."""
-        for place in np.flatnonzero(~self.closed).tolist():
-            which, index = self.origin[place]
-            if task.is_goal(self.choices[which][index].state):
-                self.marks[which][index] |= _GOAL
-                return int(place)
-        return None
+        reached = np.concatenate([goals(task, choice) for choice in self.choices]) & ~self.closed
+        if not reached.any():
+            return None
+        place = int(reached.argmax())
+        self.marks[place] |= _GOAL
+        return place
 
-    def close(self, visited: set[State], horizon: int) -> tuple[int, int]:
+    def close(self, visited: set[Hashable], horizon: int) -> tuple[int, int]:
         """Closes visited states and jumps beyond the horizon.
 
         How many candidates are unvisited, and how many of these are within the horizon.
         """
-        unvisited = within = 0
-        for place, (which, index) in enumerate(self.origin):
-            successor = self.choices[which][index]
-            if successor.state in visited:
-                self.marks[which][index] |= _VISITED
-                self.closed[place] = True
-                continue
-            unvisited += 1
-            if self.paths[which].node.length + len(successor.actions) > horizon:
-                self.closed[place] = True
-            else:
-                within += 1
-        return unvisited, within
+        seen = np.fromiter((each in visited for each in self.states), np.bool_, len(self.states))
+        ends = [path.node.length + lengths(choice) for path, choice in zip(self.paths, self.choices, strict=True)]
+        beyond = np.concatenate(ends) > horizon
+        self.marks[seen] |= _VISITED
+        self.closed |= seen | beyond
+        return int((~seen).sum()), int((~seen & ~beyond).sum())
 
     def cheapest(self, width: int, margin: float) -> list[int]:
         """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
@@ -318,39 +314,32 @@ class _Pool:
             order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]]))]
         sorted_costs = self.costs[order]
         kept: list[int] = []
-        taken: set[object] = set()
+        states, keys = set[Hashable](), set[Hashable]()
         start = 0
         while start < len(order) and len(kept) < width:
             end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start]), side="right"))
             for place in np.sort(order[start:end]).tolist():
-                identity = self.identity(place)
-                if len(kept) < width and taken.isdisjoint(identity):
+                state, key = self.states[place], self.keys[place]
+                if len(kept) < width and state not in states and key not in keys:
                     kept.append(place)
-                    taken.update(identity)
+                    states.add(state)
+                    if key is not None:
+                        keys.add(key)
             start = end
         for place in open_places.tolist():
-            which, index = self.origin[place]
-            if place in kept:
-                self.marks[which][index] |= _BEAM
-            elif not taken.isdisjoint(self.identity(place)):
-                self.marks[which][index] |= _COLLAPSED
+            if self.states[place] in states or self.keys[place] in keys:
+                self.marks[place] |= _COLLAPSED
+        self.marks[kept] = self.marks[kept] & ~_COLLAPSED | _BEAM
         return kept
-
-    def identity(self, place: int) -> tuple[object, ...]:
-        """The candidate's state, and its key where the policy gave one."""
-        which, index = self.origin[place]
-        keys = self.rankings[which].keys
-        state = self.choices[which][index].state
-        return (state,) if keys is None else (state, ("key", keys[index]))
 
     def child(self, place: int) -> _Path:
         """The path that ends in a candidate."""
-        which, index = self.origin[place]
+        which, index = self._origin(place)
         ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
         successor = choice[index]
-        first = sum(len(earlier) for earlier in self.choices[:which])
-        open_costs = np.where(self.closed[first : first + len(choice)], math.inf, ranking.costs)
-        marks = self.marks[which].copy()
+        of_node = slice(self.starts[which], self.starts[which + 1])
+        open_costs = np.where(self.closed[of_node], math.inf, ranking.costs)
+        marks = self.marks[of_node].copy()
         marks[index] |= _CHOSEN
         marks[open_costs <= _tie_bound(open_costs.min())] |= _TIED
         step = Step(path.node.state, choice, ranking.costs, ranking.keys, marks, index, ranking.note)
@@ -364,6 +353,11 @@ class _Pool:
             length=path.node.length + len(successor.actions),
         )
         return _Path(node, step, path)
+
+    def _origin(self, place: int) -> tuple[int, int]:
+        """Which node a candidate is of, and its place there."""
+        which = int(np.searchsorted(self.starts, place, side="right")) - 1
+        return which, place - int(self.starts[which])
 
 
 def _checked(ranking: Ranking, count: int) -> NDArray[np.float64]:

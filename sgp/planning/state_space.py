@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
 from sgp.planning.ground_model import ground_model
-from sgp.planning.operators import Ints, Operators, Words, applicable, apply, has, possible, taller
+from sgp.planning.operators import Goal, Ints, Operators, Words, applicable, apply, possible, reached, taller
 from sgp.planning.task import State, Task
 
 
@@ -29,17 +29,7 @@ class StateSpace:
         if task.mode != "grounded":
             return None
         model = ground_model(task)
-        wanted, unwanted = ([each.atom for each in task.goal if each.positive is kind] for kind in (True, False))
-        static = set(task.static_atoms)
-        possible = all(atom in model.fluents or atom in static for atom in wanted) and static.isdisjoint(unwanted)
-        table, distances = _expand(
-            model.operators,
-            np.array([model.fluents[atom] for atom in wanted if atom in model.fluents], np.int32),
-            np.array([model.fluents[atom] for atom in unwanted if atom in model.fluents], np.int32),
-            possible,
-            cls._words(task, model.atoms, task.init),
-            most,
-        )
+        table, distances = _expand(model.operators, model.goal, cls._words(task, model.atoms, task.init), most)
         if len(table) > most:
             return None
         found = np.where(distances < 0, np.inf, distances)
@@ -88,9 +78,7 @@ def _slot(state: Words, table: Words, slots: Ints) -> np.int64:
 
 
 @compiled
-def _expand(
-    operators: Operators, wanted: Ints, unwanted: Ints, possible_goal: bool, start: Words, most: int
-) -> tuple[Words, Ints]:
+def _expand(operators: Operators, goal: Goal, start: Words, most: int) -> tuple[Words, Ints]:
     """The states in the order of a breadth-first search, and their distances to the goal, -1 for dead ends.
 
     Gives `most` + 1 states where there are more.
@@ -141,21 +129,11 @@ def _expand(
         filled[target[edge]] += 1
     distances, queue = np.full(count, -1, np.int32), np.empty(count, np.int32)
     waiting = 0
-    if possible_goal:
-        for place in range(count):
-            reached = True
-            for atom in wanted:
-                if not has(table[place], atom):
-                    reached = False
-                    break
-            for atom in unwanted:
-                if has(table[place], atom):
-                    reached = False
-                    break
-            if reached:
-                distances[place] = 0
-                queue[waiting] = place
-                waiting += 1
+    for place in range(count):
+        if reached(table[place], goal):
+            distances[place] = 0
+            queue[waiting] = place
+            waiting += 1
     done = 0
     while done < waiting:
         place = queue[done]

@@ -12,8 +12,6 @@ from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PddlError, PlanError
@@ -50,23 +48,6 @@ class Successor(NamedTuple):
     actions: tuple[Action, ...]
     state: State
     parent: int | None = None
-
-
-class Candidates(list[Successor]):
-    """Candidates that know in which fluents, as the task numbers them, they differ from the state that they are of.
-
-    Those of candidate i are `changed[first[i] : first[i + 1]]`.
-    """
-
-    def __init__(
-        self, found: Iterable[Successor], first: NDArray[np.int32], changed: NDArray[np.int32], kept: Sequence[int]
-    ):
-        """The candidates `found`, whose changes are the lists `kept` among those given."""
-        super().__init__(found)
-        starts, counts = first[:-1][kept], np.diff(first)[kept]
-        self.first: NDArray[np.int64] = np.concatenate([[0], np.cumsum(counts)])
-        within = np.arange(self.first[-1]) - np.repeat(self.first[:-1], counts)
-        self.changed = changed[np.repeat(starts, counts) + within]
 
 
 class GroundAction(NamedTuple):

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.planning.candidates import Candidates
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
-from sgp.planning.task import Candidates, Task
+from sgp.planning.task import Task
 from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.encoders.test_wl import DOMAINS, SUITE, Oracle, fit, walk
 

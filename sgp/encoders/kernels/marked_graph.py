@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
+from sgp.compilation import compiled, mix
 
 Ints = NDArray[np.int32]
 Hashes = NDArray[np.uint64]
@@ -30,14 +30,6 @@ class MarkedLayout(NamedTuple):
     arguments: Ints  # [sum of arities]
     kind: Hashes  # [a]
     walkable: NDArray[np.bool_]  # [a], whether walks may use the atom
-
-
-@compiled
-def mix(value: np.uint64) -> np.uint64:
-    """The finaliser of splitmix64."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
 
 
 @compiled

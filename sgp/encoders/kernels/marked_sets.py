@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, longer
-from sgp.encoders.kernels.marked_graph import Hashes, Ints, mix
+from sgp.compilation import compiled, longer, mix
+from sgp.encoders.kernels.marked_graph import Hashes, Ints
 
 
 class Vocabulary(NamedTuple):

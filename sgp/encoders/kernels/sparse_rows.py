@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
-from sgp.encoders.kernels.marked_graph import Hashes, mix
+from sgp.compilation import compiled, mix
+from sgp.encoders.kernels.marked_graph import Hashes
 
 
 @compiled

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
+from sgp.compilation import compiled, mix
 
 UNSEEN = -1
 ABSENT = -2  # of an atom that is no node
@@ -47,23 +47,15 @@ class ColourTable(NamedTuple):
 
 
 @compiled
-def _mix(value: np.uint64) -> np.uint64:
-    """The finaliser of splitmix64."""
-    value = (value ^ (value >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    value = (value ^ (value >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return value ^ (value >> np.uint64(31))
-
-
-@compiled
 def start_hash(level: int, colour: int) -> np.uint64:
     """Hash of a node of this colour without neighbours, at a level of refinement (from 1)."""
-    return _mix(np.uint64(0x9E3779B97F4A7C15) * np.uint64(level) + np.uint64(colour) + np.uint64(1))
+    return mix(np.uint64(0x9E3779B97F4A7C15) * np.uint64(level) + np.uint64(colour) + np.uint64(1))
 
 
 @compiled
 def neighbour_hash(label: int, colour: int) -> np.uint64:
     """What a neighbour adds to the hash."""
-    return _mix((np.uint64(label + 1) << np.uint64(40)) + np.uint64(colour) + np.uint64(1))
+    return mix((np.uint64(label + 1) << np.uint64(40)) + np.uint64(colour) + np.uint64(1))
 
 
 @compiled

@@ -1,0 +1,91 @@
+"""Candidates that are found by the hundred and looked at by the dozen: arrays, of which states are made when asked."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.planning.ground_model import GroundModel
+from sgp.planning.novelty import Found
+from sgp.planning.operators import state_identity
+from sgp.planning.pddl import Action
+from sgp.planning.task import State, Successor, Task
+
+
+class Candidates(Sequence[Successor]):
+    """What a search over a ground model found from a state; successors are made when they are asked for.
+
+    Candidate i differs from the state in the fluents `changed[first[i] : first[i + 1]]`, as the task numbers them.
+    """
+
+    def __init__(self, task: Task, model: GroundModel, state: State, found: Found):
+        self._task, self._model, self._state, self._found = task, model, state, found
+        self.first, self.changed = found.first, found.changed
+        self.lengths, self.goals = found.lengths, found.goals
+        self.identities: list[Hashable] = rows_as_bytes(found.identities)
+        self._made: dict[int, Successor] = {}
+
+    def __len__(self) -> int:
+        return len(self.identities)
+
+    @overload
+    def __getitem__(self, index: int) -> Successor: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Successor]: ...
+
+    def __getitem__(self, index: int | slice) -> Successor | Sequence[Successor]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        place = range(len(self))[index]
+        known = self._made.get(place)
+        if known is None:
+            changed = self.changed[self.first[place] : self.first[place + 1]]
+            state = self._task.state_of(
+                sorted({*self._task.fluents(self._state)}.symmetric_difference(changed.tolist()))
+            )
+            parent = int(self._found.parents[place])
+            known = self._made[place] = Successor(self._path(place), state, None if parent < 0 else parent)
+        return known
+
+    def _path(self, place: int) -> tuple[Action, ...]:
+        actions = []
+        while place >= 0:
+            actions.append(self._model.action(int(self._found.actions[place])))
+            place = int(self._found.parents[place])
+        return tuple(reversed(actions))
+
+
+def lengths(choice: Sequence[Successor]) -> NDArray[np.integer]:
+    """How many actions lead to each candidate [n]."""
+    if isinstance(choice, Candidates):
+        return choice.lengths
+    return np.array([len(each.actions) for each in choice])
+
+
+def goals(task: Task, choice: Sequence[Successor]) -> NDArray[np.bool_]:
+    """Which candidates satisfy the goal [n]."""
+    if isinstance(choice, Candidates):
+        return choice.goals
+    return np.array([task.is_goal(each.state) for each in choice], np.bool_)
+
+
+def identities(choice: Sequence[Successor]) -> Sequence[Hashable]:
+    """What tells the candidates' states apart: one of the `names` that the state has."""
+    if isinstance(choice, Candidates):
+        return choice.identities
+    return [each.state for each in choice]
+
+
+def names(task: Task, state: State) -> tuple[Hashable, Hashable]:
+    """What a state can be called among candidates: itself, and the identity of its fluents."""
+    return state, state_identity(np.array(task.fluents(state), np.int32)).tobytes()
+
+
+def rows_as_bytes(rows: NDArray[np.uint64]) -> list[Hashable]:
+    """Each row [n, w] as bytes."""
+    width, text = rows.itemsize * rows.shape[1], rows.tobytes()
+    return [text[start : start + width] for start in range(0, len(text), width)]
