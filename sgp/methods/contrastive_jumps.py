@@ -124,6 +124,7 @@ class ContrastiveJumps:
         "candidates": ("aiw", "iw", "one-step"),
         "beam": ("1", "3"),
         "margin": ("0", "2", "1"),
+        "enough": ("128", "64", "32", "16"),
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),
