@@ -14,6 +14,7 @@ from sgp.planning.pddl import Action, Atom
 from sgp.planning.task import State, Successor, Task
 
 _UNMET = -1
+_Indices = NDArray[np.int32]
 
 
 class _Effects(NamedTuple):
@@ -39,6 +40,14 @@ class Changes(NamedTuple):
     changed: NDArray[np.int32]
 
 
+class Change(NamedTuple):
+    """The fluent atoms true in a state, and those in which candidate i differs: `changed[first[i] : first[i + 1]]`."""
+
+    atoms: NDArray[np.int32]
+    first: NDArray[np.int64]  # [b + 1]
+    changed: NDArray[np.int32]
+
+
 class FluentNumbers:
     """Remembers each fluent atom's number, so that states become arrays without making atoms again."""
 
@@ -56,35 +65,41 @@ class FluentNumbers:
         for state in states:
             fluents += state.get_fluent_atoms()
             first.append(len(fluents))
-        return np.array(first, np.int64), self._known(fluents, number)
+        return np.array(first, np.int64), self._known(np.array(fluents, np.int32), number)
 
     def changes(
         self, states: Sequence[State], choices: Sequence[Sequence[Successor]], number: Callable[[Atom], int]
     ) -> Changes:
         """What is true in the states, and what changes from each to its candidates."""
-        first_atom, fluents = [0], list[int]()
-        first_candidate, first_change, changed = [0], [0], list[int]()
-        for state, choice in zip(states, choices, strict=True):
-            true = list(state.get_fluent_atoms())
-            fluents += true
-            first_atom.append(len(fluents))
-            if isinstance(choice, Candidates):
-                first_change += (choice.first[1:] + len(changed)).tolist()
-                changed += choice.changed.tolist()
-            else:
-                before = set(true)
-                for candidate in choice:
-                    changed += self._changed(before, candidate.actions)
-                    first_change.append(len(changed))
-            first_candidate.append(len(first_change) - 1)
-        numbers = self._known(fluents + changed, number)
+        parts = [self._differences(state, choice) for state, choice in zip(states, choices, strict=True)]
+        nothing = np.empty(0, np.int32)
+        atoms = np.concatenate([nothing, *(atoms for atoms, _, _ in parts)])
+        changed = np.concatenate([nothing, *(changed for _, _, changed in parts)])
+        before = np.cumsum([0, *(len(changed) for _, _, changed in parts)])  # changes of earlier states' candidates
+        firsts = (first[1:] + more for (_, first, _), more in zip(parts, before, strict=False))
         return Changes(
-            np.array(first_atom, np.int64),
-            numbers[: len(fluents)],
-            np.array(first_candidate, np.int64),
-            np.array(first_change, np.int64),
-            numbers[len(fluents) :],
+            np.cumsum([0, *(len(atoms) for atoms, _, _ in parts)]),
+            self._known(atoms, number),
+            np.cumsum([0, *map(len, choices)]),
+            np.concatenate([[0], *firsts]),
+            self._known(changed, number),
         )
+
+    def change(self, state: State, choice: Sequence[Successor], number: Callable[[Atom], int]) -> Change:
+        """The same of a single state."""
+        atoms, first, changed = self._differences(state, choice)
+        return Change(self._known(atoms, number), first, self._known(changed, number))
+
+    def _differences(self, state: State, choice: Sequence[Successor]) -> tuple[_Indices, NDArray[np.int64], _Indices]:
+        """A state's fluents, where the changes to each candidate begin, and the changes, by the task's indices."""
+        if isinstance(choice, Candidates):
+            return choice.fluents, choice.first, choice.changed
+        fluents = list(state.get_fluent_atoms())
+        before, first, changed = set(fluents), [0], list[int]()
+        for candidate in choice:
+            changed += self._changed(before, candidate.actions)
+            first.append(len(changed))
+        return np.array(fluents, np.int32), np.array(first, np.int64), np.array(changed, np.int32)
 
     def _changed(self, before: set[int], actions: tuple[Action, ...]) -> Sequence[int]:
         """The fluent atoms that differ after the actions."""
@@ -106,9 +121,8 @@ class FluentNumbers:
         effects = self._effects[action] = _Effects(adds, deletes, (*adds, *deletes))
         return effects
 
-    def _known(self, fluents: list[int], number: Callable[[Atom], int]) -> NDArray[np.int32]:
+    def _known(self, indices: _Indices, number: Callable[[Atom], int]) -> _Indices:
         """The numbers of fluent atoms; those not met before get one."""
-        indices = np.array(fluents, np.int32)
         try:
             numbers = self._numbers[indices]
         except IndexError:

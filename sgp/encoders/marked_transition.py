@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from sgp.encoders.fluent_numbers import Changes, FluentNumbers
+from sgp.encoders.fluent_numbers import Change, FluentNumbers
 from sgp.encoders.kernels.marked_features import transition_features
 from sgp.encoders.kernels.marked_graph import MarkedLayout
 from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
@@ -71,14 +71,8 @@ class Embedded(NamedTuple):
 
     def measured(self, weights: NDArray[np.float64]) -> Measured:
         """What decoding asks, with a vector [D]."""
-        products, squares, names = measured_rows(self.first, self.columns, weights)
-        # The hash and the numbers themselves: equal where the embeddings are equal.
-        keys = np.hstack([names, self.scalars.view(np.uint64)])
-        return Measured(
-            products + self.scalars @ weights[-_SCALARS:],
-            squares + (self.scalars**2).sum(axis=1),
-            rows_as_bytes(keys),
-        )
+        products, squares, names = measured_rows(self.first, self.columns, self.scalars, weights)
+        return Measured(products, squares, rows_as_bytes(names))
 
     def dense(self, dimension: int) -> NDArray[np.float64]:
         """The rows [b, D] with their zeros."""
@@ -175,7 +169,7 @@ class MarkedTransitionEncoder:
         self, task: Task, state: State, choice: Sequence[Successor], vocabulary: Vocabulary
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
-        found, config = graph.changes(state, choice), self.config
+        found, config = graph.change(state, choice), self.config
         return transition_features(
             graph.layout,
             config.iterations,
@@ -183,7 +177,7 @@ class MarkedTransitionEncoder:
             config.closed_atoms,
             config.counted,
             found.atoms,
-            found.first_change,
+            found.first,
             found.changed,
             vocabulary,
         )
@@ -273,9 +267,9 @@ class _Graph:
         """The hash of an atom's predicate and its place in the goal."""
         return _hash("atom", atom.predicate, str(self._goal.get(atom)))
 
-    def changes(self, state: State, choice: Sequence[Successor]) -> Changes:
+    def change(self, state: State, choice: Sequence[Successor]) -> Change:
         """The fluent atoms true in a state, and those in which its candidates differ."""
-        return self._fluents.changes([state], [choice], self._number)
+        return self._fluents.change(state, choice, self._number)
 
     def _number(self, atom: Atom) -> int:
         known = self._numbers.get(atom)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Found
-from sgp.planning.operators import state_identity
+from sgp.planning.operators import Ints, state_identity
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Successor, Task
 
@@ -18,12 +18,13 @@ from sgp.planning.task import State, Successor, Task
 class Candidates(Sequence[Successor]):
     """What a search over a ground model found from a state; successors are made when they are asked for.
 
-    Candidate i differs from the state in the fluents `changed[first[i] : first[i + 1]]`, as the task numbers them.
+    In the state `fluents` are true, as the task numbers them; candidate i differs from it in
+    `changed[first[i] : first[i + 1]]`.
     """
 
-    def __init__(self, task: Task, model: GroundModel, state: State, found: Found):
-        self._task, self._model, self._state, self._found = task, model, state, found
-        self.first, self.changed = found.first, found.changed
+    def __init__(self, task: Task, model: GroundModel, fluents: Ints, found: Found):
+        self._task, self._model, self._found = task, model, found
+        self.fluents, self.first, self.changed = fluents, found.first, found.changed
         self.lengths, self.goals = found.lengths, found.goals
         self.identities: list[Hashable] = rows_as_bytes(found.identities)
         self._made: dict[int, Successor] = {}
@@ -44,9 +45,7 @@ class Candidates(Sequence[Successor]):
         known = self._made.get(place)
         if known is None:
             changed = self.changed[self.first[place] : self.first[place + 1]]
-            state = self._task.state_of(
-                sorted({*self._task.fluents(self._state)}.symmetric_difference(changed.tolist()))
-            )
+            state = self._task.state_of(sorted({*self.fluents.tolist()}.symmetric_difference(changed.tolist())))
             parent = int(self._found.parents[place])
             known = self._made[place] = Successor(self._path(place), state, None if parent < 0 else parent)
         return known

@@ -135,9 +135,11 @@ class _Facts:
     """What is true in every state of a task, and what can ever be true, by predicate."""
 
     def __init__(self, task: Task, fluents: dict[Atom, int]):
-        self._task = task
+        self._size = task.size
         self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
-        self._fluent_predicates = task.domain_text.fluent_predicates
+        text = task.domain_text
+        self._kinds = [set().union(*map(text.supertypes, thing.types)) for thing in task.objects]
+        self._fluent_predicates = text.fluent_predicates
         atoms: dict[str, list[tuple[Atom, int]]] = {}
         for atom, number in [*fluents.items(), *((atom, 0) for atom in task.static_atoms)]:
             atoms.setdefault(atom.predicate, []).append((atom, number))
@@ -184,26 +186,22 @@ class _Facts:
         The values come from a positive literal that the parameter completes where there is one.
         """
         parameter = schema.parameters[rows.shape[1]]
-        text = self._task.domain_text
-        fits: _Mask = np.array(
-            [
-                not set().union(*map(text.supertypes, thing.types)).isdisjoint(parameter.types)
-                for thing in self._task.objects
-            ],
-            np.bool_,
-        )
-        best: tuple[_Places, _Places] | None = None
-        for atom, positive in literals:
-            if positive and atom.predicate != "=" and atom.objects.count(parameter.name) == 1:
-                position = atom.objects.index(parameter.name)
-                others = atom.objects[:position] + atom.objects[position + 1 :]
-                found = self._relation(atom).extensions(position, self._columns(schema, others, rows), len(rows))
-                if best is None or len(found[0]) < len(best[0]):
-                    best = found
-        if best is None:
+        fits: _Mask = np.array([not kinds.isdisjoint(parameter.types) for kinds in self._kinds], np.bool_)
+        joining = [
+            atom
+            for atom, positive in literals
+            if positive and atom.predicate != "=" and atom.objects.count(parameter.name) == 1
+        ]
+        if joining:
+            atom = max(joining, key=lambda each: len(each.objects))  # the more of it is bound, the fewer values
+            position = atom.objects.index(parameter.name)
+            others = atom.objects[:position] + atom.objects[position + 1 :]
+            row, value = self._relation(atom).extensions(position, self._columns(schema, others, rows), len(rows))
+            kept = fits[value]
+            row, value = row[kept], value[kept]
+        else:
             values = np.flatnonzero(fits)
-            best = np.repeat(np.arange(len(rows)), len(values)), np.tile(values, len(rows))
-        row, value = (part[fits[best[1]]] for part in best)
+            row, value = np.repeat(np.arange(len(rows)), len(values)), np.tile(values, len(rows))
         return np.column_stack([rows[row], value])
 
     def _holds(self, schema: Schema, literal: Literal, rows: _Places) -> _Mask:
@@ -224,6 +222,6 @@ class _Facts:
     def _relation(self, atom: Atom) -> _Relation:
         known = self._relations.get(atom.predicate)
         if known is None:  # never true
-            known = _Relation(np.empty((0, len(atom.objects)), np.int64), np.empty(0, np.int64), self._task.size)
+            known = _Relation(np.empty((0, len(atom.objects)), np.int64), np.empty(0, np.int64), self._size)
             self._relations[atom.predicate] = known
         return known

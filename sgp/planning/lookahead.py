@@ -64,9 +64,9 @@ class Lookahead:
         model = ground_model(task)
         forms, count = _novelty_forms(task, self.abstraction, model)
         search = Search(self.layer or 0, self.enough or 0, self.states)
-        state_fluents = np.array(task.fluents(state), np.int32)
-        found = novel_states(model.operators, forms, count, model.goal, model.atoms, state_fluents, search)
-        return Candidates(task, model, state, found)
+        fluents = np.array(task.fluents(state), np.int32)
+        found = novel_states(model.operators, forms, count, model.goal, model.atoms, fluents, search)
+        return Candidates(task, model, fluents, found)
 
     def _lifted(self, task: Task, state: State) -> list[Successor]:
         """The same where not all ground actions are known."""

@@ -41,7 +41,7 @@ class Found(NamedTuple):
     lengths: Ints  # [n], how many lead there from the state
     goals: NDArray[np.bool_]  # [n], whether it is a goal
     identities: Words  # [n, 2], equal where the states are equal (and else with a probability of 2^-128)
-    first: Ints  # [n + 1]
+    first: NDArray[np.int64]  # [n + 1]
     changed: Ints  # candidate i differs from the state in the fluents changed[first[i] : first[i + 1]]
 
 
@@ -72,7 +72,7 @@ def novel_states(
     for action in range(count):
         largest = max(largest, adds.first[action + 1] - adds.first[action])
     parents, actions, lengths = np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32)
-    goals, first = np.empty(256, np.bool_), np.zeros(257, np.int32)
+    goals, first = np.empty(256, np.bool_), np.zeros(257, np.int64)
     identities = np.empty((256, 2), np.uint64)
     slots = np.full(1024, -1, np.int32)  # a hash table of the candidates by identity
     changed = np.empty(1024, np.int32)
@@ -166,7 +166,7 @@ def _found(
     lengths: Ints,
     goals: NDArray[np.bool_],
     identities: Words,
-    first: Ints,
+    first: NDArray[np.int64],
     changed: Ints,
 ) -> Found:
     """The candidates without the room that was kept for more."""
