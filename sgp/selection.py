@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow
@@ -15,19 +16,28 @@ from sgp.files import whole_file
 from sgp.grid import SEEDS, Results, grid_cells, run_grid
 from sgp.methods import all_methods, configure, get_method
 
+EQUAL_QUALITY = 0.005  # differences below it are noise on some tens of problems
 
-@dataclass(frozen=True)
-class Trial:
-    """What one choice of settings reached: the mean over rows (domain and split) of coverage, and of plan quality.
+
+class Reached(NamedTuple):
+    """What a configuration reached: the mean over rows (domain and split) of coverage, plan quality and seconds.
 
     A solved problem has the quality L* / L, the length of the shortest plan that any trial found over that of its own;
     an unsolved one has 0 (the satisficing track's score of the planning competitions).
     """
 
-    setting: str
-    value: str
     coverage: float
     quality: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One value of a setting that was tried, and what it reached."""
+
+    setting: str
+    value: str
+    reached: Reached
     rows: Mapping[str, float]  # coverage by domain and split
     chosen: bool = False
 
@@ -58,9 +68,9 @@ def select(
 ) -> tuple[list[Trial], Mapping[str, str]]:
     """Trials of every value of each setting, the others as chosen so far or as first listed, and the settings chosen.
 
-    Runs are trained on `suite` and tried on all problems of `validation`. The value of the highest coverage is chosen;
-    of several with the same, the one of the highest quality, or the first. Trials that were made are kept, so that an
-    interrupted selection goes on.
+    Runs are trained on `suite` and tried on all problems of `validation`. The value of the highest coverage is chosen,
+    of several the one of the highest quality, of several within `EQUAL_QUALITY` the one that plans fastest. Trials that
+    were made are kept, so that an interrupted selection goes on.
     """
     learner = get_method(method)
     variant = next(iter(learner.variants))
@@ -81,17 +91,29 @@ def select(
             tried.append(config)
             order.append((setting, value, config))
         measured = _measured(made)
-        chosen[setting] = max(zip(values, tried, strict=True), key=lambda each: measured[each[1]])[0]
+        chosen[setting] = best({value: measured[config] for value, config in zip(values, tried, strict=True)})
     measured = _measured(made)
     found = [
-        Trial(setting, value, *measured[config], _coverage(made[config].attempts), chosen[setting] == value)
+        Trial(setting, value, measured[config], _coverage(made[config].attempts), chosen[setting] == value)
         for setting, value, config in order
     ]
     return found, chosen
 
 
-def _measured(made: Mapping[object, Results]) -> dict[object, tuple[float, float]]:
-    """Coverage and quality of each configuration, against the shortest plans of all made so far."""
+def best(tried: Mapping[str, Reached]) -> str:
+    """The value to choose: by coverage, then by quality, then by seconds."""
+    coverage = max(each.coverage for each in tried.values())
+    quality = max(each.quality for each in tried.values() if each.coverage == coverage)
+    good = {
+        value: each
+        for value, each in tried.items()
+        if each.coverage == coverage and each.quality >= quality - EQUAL_QUALITY
+    }
+    return min(good, key=lambda value: good[value].seconds)
+
+
+def _measured(made: Mapping[object, Results]) -> dict[object, Reached]:
+    """What each configuration reached, against the shortest plans of all made so far."""
     shortest: dict[tuple[str, str, str], int] = {}
     for results in made.values():
         for row in results.attempts:
@@ -101,11 +123,14 @@ def _measured(made: Mapping[object, Results]) -> dict[object, tuple[float, float
     measured = {}
     for config, results in made.items():
         quality: dict[tuple[str, str], list[float]] = {}
+        seconds: dict[tuple[str, str], list[float]] = {}
         for row in results.attempts:
             best = shortest.get((row.domain, row.split, row.problem), 0)
             share = 0.0 if row.length is None else best / row.length if row.length else 1.0
             quality.setdefault((row.domain, row.split), []).append(share)
-        measured[config] = fmean(_coverage(results.attempts).values()), fmean(map(fmean, quality.values()))
+            seconds.setdefault((row.domain, row.split), []).append(row.seconds)
+        coverage = fmean(_coverage(results.attempts).values())
+        measured[config] = Reached(coverage, fmean(map(fmean, quality.values())), fmean(map(fmean, seconds.values())))
     return measured
 
 
@@ -122,20 +147,22 @@ def trials_sheet(trials: Sequence[Trial], title: str) -> Sheet:
         (
             trial.setting,
             f"{trial.value} (chosen)" if trial.chosen else trial.value,
-            f"{trial.coverage:.3f}",
-            f"{trial.quality:.3f}",
+            f"{trial.reached.coverage:.3f}",
+            f"{trial.reached.quality:.3f}",
+            f"{trial.reached.seconds:.2f}",
             ", ".join(f"{name} {value:.2f}" for name, value in trial.rows.items() if value < 1) or "none",
         )
         for trial in trials
     ]
-    return Sheet.of(title, ("setting", "value", "coverage", "quality", "not all solved"), lines)
+    return Sheet.of(title, ("setting", "value", "coverage", "quality", "seconds", "not all solved"), lines)
 
 
 def write_trials(path: Path, trials: Sequence[Trial]) -> None:
     """Writes the trials as CSV, a line for each trial and row of the validation problems."""
     with whole_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="") as file:
         table = csv.writer(file)
-        table.writerow(("setting", "value", "chosen", "coverage", "quality", "row", "row_coverage"))
+        table.writerow(("setting", "value", "chosen", "coverage", "quality", "seconds", "row", "row_coverage"))
         for each in trials:
-            head = each.setting, each.value, each.chosen, f"{each.coverage:.4f}", f"{each.quality:.4f}"
+            coverage, quality, seconds = each.reached
+            head = each.setting, each.value, each.chosen, f"{coverage:.4f}", f"{quality:.4f}", f"{seconds:.3f}"
             table.writerows((*head, name, value) for name, value in each.rows.items())

@@ -6,19 +6,19 @@ import pytest
 
 from sgp.errors import InputError
 from sgp.grid import grid_cells, run_grid
-from sgp.selection import choices, select, trials_sheet, write_trials
+from sgp.selection import EQUAL_QUALITY, Reached, best, choices, select, trials_sheet, write_trials
 
 
-def test_the_best_by_coverage_then_by_plan_length_is_chosen(home, tmp_path):
+def test_a_setting_is_chosen_by_what_it_reaches(home, tmp_path):
     trials, chosen = select("contrastive_jumps", "state-centric", "selection", ["gripper"], ["candidates"])
     assert [(trial.setting, trial.value) for trial in trials] == [
         ("candidates", "aiw"),
         ("candidates", "iw"),
         ("candidates", "one-step"),
     ]
-    best = max(trials, key=lambda trial: (trial.coverage, trial.quality))  # the first of equal ones
-    assert chosen == {"candidates": best.value}
-    assert [trial.value for trial in trials if trial.chosen] == [best.value]
+    value = best({trial.value: trial.reached for trial in trials})
+    assert chosen == {"candidates": value}
+    assert [trial.value for trial in trials if trial.chosen] == [value]
 
     # What a trial says is what the problems themselves say.
     overrides = {"candidates": "one-step"}
@@ -31,14 +31,22 @@ def test_the_best_by_coverage_then_by_plan_length_is_chosen(home, tmp_path):
     for name, coverage in one_step.rows.items():
         solved = [row.solved for row in attempts if f"gripper {row.split}" == name]
         assert coverage == sum(solved) / len(solved)
-    assert one_step.coverage == sum(one_step.rows.values()) / len(one_step.rows)
-    assert 0 < one_step.quality <= one_step.coverage
+    assert one_step.reached.coverage == sum(one_step.rows.values()) / len(one_step.rows)
+    assert 0 < one_step.reached.quality <= one_step.reached.coverage
 
     sheet = trials_sheet(trials, "chosen").markdown()
-    assert f"| candidates | {best.value} (chosen) | {best.coverage:.3f} |" in sheet
+    reached = next(trial.reached for trial in trials if trial.chosen)
+    assert f"| candidates | {value} (chosen) | {reached.coverage:.3f} |" in sheet
     write_trials(tmp_path / "trials.csv", trials)
     rows = list(csv.DictReader((tmp_path / "trials.csv").open()))
     assert {(row["value"], row["row"]) for row in rows} == {(t.value, name) for t in trials for name in t.rows}
+
+
+def test_coverage_decides_then_quality_then_seconds():
+    slow, fast = Reached(0.9, 0.8, 2.0), Reached(0.9, 0.8 - EQUAL_QUALITY / 2, 1.0)
+    assert best({"slow": slow, "fast": fast}) == "fast"
+    assert best({"slow": slow, "worse": fast._replace(quality=0.7)}) == "slow"
+    assert best({"slow": slow, "fails": Reached(0.8, 0.79, 0.1)}) == "slow"
 
 
 def test_what_cannot_be_chosen_is_named():

@@ -123,8 +123,8 @@ class ContrastiveJumps:
     choices: Mapping[str, Sequence[str]] = {
         "candidates": ("aiw", "iw", "one-step"),
         "beam": ("1", "3"),
+        "enough": ("128", "64", "32", "16", "8", "4", "1"),
         "margin": ("0", "2", "1"),
-        "enough": ("128", "64", "32", "16"),
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),

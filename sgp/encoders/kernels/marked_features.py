@@ -30,11 +30,12 @@ from sgp.encoders.kernels.marked_sets import (
     Vocabulary,
     find,
     no_exchange,
+    take_columns,
     total_after,
     total_of_set,
     wider_exchange,
 )
-from sgp.encoders.kernels.marked_walks import linked, new_search, no_links, walks_from
+from sgp.encoders.kernels.marked_walks import linked, new_search, no_links, unlink, walkable_steps, walks_from
 
 
 @compiled
@@ -104,14 +105,17 @@ def transition_features(
     touched, is_touched = np.empty(objects, np.int32), np.zeros(objects, np.bool_)
     token, next_token = np.zeros(objects, np.uint64), np.zeros(objects, np.uint64)
     exchange = no_exchange(objects)
+    steps = walkable_steps(layout, edges, edge_atom, edge_position, atom_colour[0])
     links = no_links(objects)
     search = new_search(known, max(open_atoms, closed_atoms))
 
-    met = np.full(len(vocabulary.hashes), -1, np.int64)  # the last candidate that has a feature
+    by_column = len(vocabulary.hashes) > 0 and not counted
+    present = np.zeros((len(vocabulary.hashes) + 63) // 64, np.uint64)  # a bit for each column
     starts = np.zeros(len(first), np.int64)
     out = np.empty(1024, np.uint64)
     total = 0
     buffer = np.empty(256, np.uint64)
+    small, near = np.empty(64, np.uint64), np.empty(64, np.uint64)
     for candidate in range(len(first) - 1):
         found = 0
         # What changed, and which objects it touches.
@@ -208,7 +212,8 @@ def transition_features(
         arguments = 0
         for change in range(begins, ends):
             arguments += layout.first_argument[changed[change] + 1] - layout.first_argument[changed[change]]
-        small, near = np.empty(changes, np.uint64), np.empty(arguments, np.uint64)
+        while max(changes, arguments) > len(small):
+            small, near = longer(small), longer(near)
         for change in range(changes):
             small[change] = new_atom[0, changed[begins + change]]
         for _ in range(2):
@@ -242,37 +247,39 @@ def transition_features(
         # Walks over what did not change.
         if open_atoms > 0 or closed_atoms > 0:
             if closed_atoms > 1:
-                links = linked(layout, links, touched, touches, is_touched, is_changed, edges, edge_atom, edge_position)
+                links = linked(steps, links, touched, touches, is_touched, is_changed)
             for which in range(touches):
                 buffer, found = walks_from(
-                    layout, open_atoms, closed_atoms, touched[which], token, is_touched, is_changed, links, search,
-                    edges, edge_atom, edge_position, atom_colour[0], buffer, found,
+                    steps, open_atoms, closed_atoms, touched[which], token, is_touched, is_changed, links, search,
+                    atom_colour[0], layout.object_colour, buffer, found,
                 )  # fmt: skip
-            for which in range(touches):
-                thing = touched[which]
-                for edge in range(edges[thing], edges[thing + 1]):
-                    atom = edge_atom[edge]
-                    for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-                        links.last[layout.arguments[place]] = -1
+            if closed_atoms > 1:
+                unlink(steps, links, touched, touches)
 
         # Each feature once, unless they are counted.
-        kept = found
-        if len(vocabulary.hashes) > 0:
-            kept = 0
+        while total + found > len(out):
+            out = longer(out)
+        if by_column:
             for place in range(found):
                 column = find(vocabulary, buffer[place])
-                if column >= 0 and (counted or met[column] != candidate):
-                    met[column] = candidate
-                    buffer[kept] = np.uint64(column)
-                    kept += 1
-        present = buffer[:kept]
-        present.sort()
-        while total + kept > len(out):
-            out = longer(out)
-        for place in range(kept):
-            if counted or place == 0 or present[place] != present[place - 1]:
-                out[total] = present[place]
-                total += 1
+                if column >= 0:
+                    present[column >> 6] |= np.uint64(1) << np.uint64(column & 63)
+            total = take_columns(present, out, total)
+        else:
+            kept = found
+            if counted and len(vocabulary.hashes) > 0:
+                kept = 0
+                for place in range(found):
+                    column = find(vocabulary, buffer[place])
+                    if column >= 0:
+                        buffer[kept] = np.uint64(column)
+                        kept += 1
+            features = buffer[:kept]
+            features.sort()
+            for place in range(kept):
+                if counted or place == 0 or features[place] != features[place - 1]:
+                    out[total] = features[place]
+                    total += 1
         starts[candidate + 1] = total
 
         # Everything as it was.

@@ -10,6 +10,12 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled, longer, mix
 from sgp.encoders.kernels.marked_graph import Hashes, Ints
 
+# The upper six bits of 2^i times a de Bruijn sequence differ for all i: which bit is set, without looking at each.
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_PLACE_OF_BIT = np.empty(64, np.int64)
+for _bit in range(64):
+    _PLACE_OF_BIT[((1 << _bit) * int(_DE_BRUIJN) % 2**64) >> 58] = _bit
+
 
 class Vocabulary(NamedTuple):
     """Known features by their places, in a hash table with open addressing."""
@@ -53,6 +59,20 @@ def find(vocabulary: Vocabulary, value: np.uint64) -> int:
             return int(vocabulary.slots[slot])
         slot = (slot + 1) & mask
     return -1
+
+
+@compiled
+def take_columns(present: Hashes, out: Hashes, total: int) -> int:
+    """Adds the places of the set bits to `out`, ascending, and clears them; how many stand there then."""
+    for word in range(len(present)):
+        bits = present[word]
+        while bits != np.uint64(0):
+            lowest = bits & (~bits + np.uint64(1))
+            out[total] = 64 * word + _PLACE_OF_BIT[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+            total += 1
+            bits ^= lowest
+        present[word] = 0
+    return total
 
 
 @compiled
