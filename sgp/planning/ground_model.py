@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import weakref
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +28,7 @@ class GroundModel:
 
     def __init__(self, task: Task):
         self.fluents = task.known_fluents()
+        self.atoms = max(self.fluents.values(), default=-1) + 1  # the indices of all fluents are below it
         facts = _Facts(task, self.fluents)
         self._names = [thing.name for thing in task.objects]
         self._schemas: list[tuple[str, Ints]] = []  # each action's name, and the arguments of its instances [m, p]
@@ -37,26 +40,25 @@ class GroundModel:
             added, deleted = facts.fluents(schema, schema.effect, rows)
             deleted[(deleted[:, :, None] == added[:, None, :]).any(axis=2)] = -1
             parts.append((needed, forbidden, added, deleted))
-        self._ends = np.cumsum([len(rows) for _, rows in self._schemas])
+        self._ends = list(accumulate(len(rows) for _, rows in self._schemas))
+        self._actions: dict[int, Action] = {}
         needs, forbids, adds, deletes = map(_lists, zip(*parts, strict=True))
         self.operators = Operators.of(needs, forbids, adds, deletes, self.atoms)
         self.goal = self._goal(task)
 
     def __len__(self) -> int:
         """The number of actions."""
-        return int(self._ends[-1])
-
-    @property
-    def atoms(self) -> int:
-        """Number of fluent atoms: their indices are below it."""
-        return max(self.fluents.values(), default=-1) + 1
+        return self._ends[-1]
 
     def action(self, number: int) -> Action:
         """An action's name and arguments."""
-        which = int(np.searchsorted(self._ends, number, side="right"))
-        name, rows = self._schemas[which]
-        arguments = rows[number - int(self._ends[which])].tolist()  # counted from the end
-        return Action(name, tuple([self._names[argument] for argument in arguments]))
+        known = self._actions.get(number)
+        if known is None:
+            which = bisect_right(self._ends, number)
+            name, rows = self._schemas[which]
+            arguments = rows[number - self._ends[which]].tolist()  # counted from the end
+            known = self._actions[number] = Action(name, tuple([self._names[argument] for argument in arguments]))
+        return known
 
     def _goal(self, task: Task) -> Goal:
         wanted, unwanted = ([each.atom for each in task.goal if each.positive is kind] for kind in (True, False))
