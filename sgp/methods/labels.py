@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 
 from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError
+from sgp.planning.candidates import identities, lengths, names
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
@@ -103,10 +105,12 @@ def _weighed(found: Iterator[Decision]) -> list[Decision]:
 
 def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Decision]:
     """The states of a trajectory; right is whatever the trajectory reaches later."""
-    for step, state in enumerate(trajectory.states[:-1]):
-        choice = successors(trajectory.task, state)
-        later = set(trajectory.states[step + 1 :]) - {state}
-        yield Decision(trajectory.task, state, choice, np.array([each.state in later for each in choice]), 1.0)
+    task, states = trajectory.task, trajectory.states
+    called = [names(task, state) for state in states]
+    for step, state in enumerate(states[:-1]):
+        choice = successors(task, state)
+        later = set(chain.from_iterable(called[step + 1 :])).difference(called[step])
+        yield Decision(task, state, choice, np.array([each in later for each in identities(choice)], np.bool_), 1.0)
 
 
 def _drawn(space: StateSpace, count: int, rng: np.random.Generator) -> list[State]:
@@ -119,10 +123,9 @@ def _optimal(space: StateSpace, states: Sequence[State], successors: Successors)
     """States of a state space; right is whatever lies on a shortest way to the goal, from a dead end nothing."""
     for state in dict.fromkeys(states):
         (best,) = space.distance([state])
-        choice = successors(space.task, state)
         if 0 < best < np.inf:
-            through = np.array([len(each.actions) for each in choice]) + space.distance([each.state for each in choice])
-            yield Decision(space.task, state, choice, through == best, 1.0)
+            choice = successors(space.task, state)
+            yield Decision(space.task, state, choice, lengths(choice) + space.distance_beyond(choice) == best, 1.0)
 
 
 def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State]:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
+from sgp.planning.candidates import Candidates, rows_as_bytes
 from sgp.planning.ground_model import ground_model
 from sgp.planning.operators import Goal, Ints, Operators, Words, applicable, apply, possible, reached, taller
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Successor, Task
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class StateSpace:
     task: Task
     table: Words  # [n, w], the initial state first
     distances: NDArray[np.float64]  # [n]
-    _places: dict[bytes, int]
+    _places: dict[Hashable, int]
 
     @classmethod
     def expand(cls, task: Task, most: int) -> StateSpace | None:
@@ -29,11 +30,12 @@ class StateSpace:
         if task.mode != "grounded":
             return None
         model = ground_model(task)
-        table, distances = _expand(model.operators, model.goal, cls._words(task, model.atoms, task.init), most)
+        start = cls._words(max(-(-model.atoms // 64), 1), task.fluents(task.init))
+        table, distances = _expand(model.operators, model.goal, start, most)
         if len(table) > most:
             return None
         found = np.where(distances < 0, np.inf, distances)
-        return cls(task, table, found, {row.tobytes(): place for place, row in enumerate(table)})
+        return cls(task, table, found, {row: place for place, row in enumerate(rows_as_bytes(table))})
 
     def __len__(self) -> int:
         """The number of states."""
@@ -46,14 +48,27 @@ class StateSpace:
 
     def distance(self, states: Sequence[State]) -> NDArray[np.float64]:
         """The lengths [b] of shortest plans from states."""
-        words = 64 * self.table.shape[1]
-        places = [self._places[self._words(self.task, words, state).tobytes()] for state in states]
-        return np.asarray(self.distances[places])
+        rows = [self._words(self.table.shape[1], self.task.fluents(state)) for state in states]
+        return self._looked_up(np.array(rows, np.uint64).reshape(len(rows), -1))
+
+    def distance_beyond(self, choice: Sequence[Successor]) -> NDArray[np.float64]:
+        """The lengths [b] of shortest plans from candidates; no states are made for it where they are not made yet."""
+        if not isinstance(choice, Candidates):
+            return self.distance([each.state for each in choice])
+        rows = np.repeat(self._words(self.table.shape[1], choice.fluents)[None], len(choice), axis=0)
+        owners = np.repeat(np.arange(len(choice)), np.diff(choice.first))
+        bits = np.uint64(1) << (choice.changed & 63).astype(np.uint64)
+        np.bitwise_xor.at(rows, (owners, choice.changed >> 6), bits)
+        return self._looked_up(rows)
+
+    def _looked_up(self, rows: Words) -> NDArray[np.float64]:
+        """The distances [b] of states [b, w]."""
+        return np.asarray(self.distances[[self._places[row] for row in rows_as_bytes(rows)]])
 
     @staticmethod
-    def _words(task: Task, atoms: int, state: State) -> Words:
-        bits = np.zeros(64 * max(-(-atoms // 64), 1), np.uint8)
-        bits[task.fluents(state)] = 1
+    def _words(width: int, fluents: Sequence[int] | Ints) -> Words:
+        bits = np.zeros(64 * width, np.uint8)
+        bits[fluents] = 1
         return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
