@@ -239,6 +239,7 @@ class _Graph:
         self._numbers: dict[Atom, int] = {}
         self._first, self._arguments = [0], list[int]()
         self._kind, self._walkable = list[int](), list[bool]()
+        self._kinds: dict[tuple[str, str], int] = {}  # a memo
         self._static = [self._number(atom) for atom in task.static_atoms if len(atom.objects) > 1]
         self._goals = [self._number(atom) for atom in self._goal]
         self._layout: MarkedLayout | None = None
@@ -265,7 +266,11 @@ class _Graph:
 
     def kind(self, atom: Atom) -> int:
         """The hash of an atom's predicate and its place in the goal."""
-        return _hash("atom", atom.predicate, str(self._goal.get(atom)))
+        key = atom.predicate, str(self._goal.get(atom))
+        known = self._kinds.get(key)
+        if known is None:
+            known = self._kinds[key] = _hash("atom", *key)
+        return known
 
     def change(self, state: State, choice: Sequence[Successor]) -> Change:
         """The fluent atoms true in a state, and those in which its candidates differ."""

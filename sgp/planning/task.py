@@ -182,9 +182,8 @@ class Task:
         """The non-static atom with this index."""
         atom = self._fluents.get(index)
         if atom is None:
-            native = self._native.get_repositories().get_fluent_ground_atoms_from_indices([index])[0]
-            atom = Atom(native.get_predicate().get_name(), tuple(thing.get_name() for thing in native.get_objects()))
-            self._fluents[index] = atom
+            (native,) = self._native.get_repositories().get_fluent_ground_atoms_from_indices([index])
+            atom = self._fluents[index] = _named(native)
         return atom
 
     def state_of(self, fluents: Iterable[int]) -> State:
@@ -195,10 +194,11 @@ class Task:
 
     def known_fluents(self) -> dict[Atom, int]:
         """The index of every fluent atom met so far: in a grounded task, all that can ever be true."""
-        return {
-            self.fluent(atom.get_index()): atom.get_index()
-            for atom in self._native.get_repositories().get_fluent_ground_atoms()
-        }
+        for native in self._native.get_repositories().get_fluent_ground_atoms():
+            index = native.get_index()
+            if index not in self._fluents:
+                self._fluents[index] = _named(native)
+        return {atom: index for index, atom in self._fluents.items()}
 
     def ground(self, action: Action) -> GroundAction:
         """An action of this task as `applicable` gives it, wherever it is applicable."""
@@ -287,6 +287,10 @@ def check(problem: Problem) -> int:
     )
     _parse(problem)
     return len(domain.constants) + len(text.objects)
+
+
+def _named(native: formalism.FluentGroundAtom) -> Atom:
+    return Atom(native.get_predicate().get_name(), tuple([thing.get_name() for thing in native.get_objects()]))
 
 
 def _place(action: GroundAction) -> int:
