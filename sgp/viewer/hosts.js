@@ -34,22 +34,21 @@ function inStreamlit({ data, parentElement, setStateValue, setTriggerValue }, na
 function inNotebook({ model, el }, mount, first) {
   const base = model.get("link");
   const link = base ? (step) => `${base}&step=${step}` : null;
+  const opened = h("a", { target: "_blank", rel: "noopener" }, "open this step in the dashboard");
+  const point = () => link && (opened.href = link(player.at + first));
   const onStep = (place) => {
     model.set("step", place + first);
     model.save_changes();
+    point();
   };
   const player = mount(el, model.get("data"), { step: model.get("step") - first, keys: "own", onStep, link });
+  if (link) el.querySelector(".sgp").append(h("p", { class: "leave" }, opened, ", while ", h("code", {}, "sgp dashboard"), " runs"));
+  for (const event of ["pointerenter", "focus", "click"]) opened.addEventListener(event, point); // at once, while it plays
+  point();
   const follow = () => model.get("step") !== player.at + first && player.go(model.get("step") - first);
-  const theme = new MutationObserver(player.matchTheme);
   model.on("change:step", follow);
+  const theme = new MutationObserver(player.matchTheme);
   theme.observe(document.body, { attributeFilter: ["data-jp-theme-name"] });
-  if (link) {
-    const opened = h("a", { target: "_blank", rel: "noopener" }, "open this step in the dashboard");
-    const point = () => (opened.href = link(player.at + first));
-    for (const event of ["pointerenter", "focus", "click"]) opened.addEventListener(event, point);
-    point();
-    el.querySelector(".sgp").append(h("p", { class: "leave" }, opened, " (after `sgp dashboard`)"));
-  }
   return () => {
     theme.disconnect();
     model.off("change:step", follow);

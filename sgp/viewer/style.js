@@ -1,7 +1,7 @@
 // The one stylesheet, of player and comparison, and its light or dark.
 
 const STYLE = `
-.sgp { --paper: var(--st-background-color, light-dark(#ffffff, #14171c));
+.sgp { --paper: var(--st-background-color, var(--jp-layout-color0, light-dark(#ffffff, #14171c)));
   --ink: var(--st-text-color, light-dark(#1d2127, #e8eaee));
   --panel: light-dark(#f5f6f8, #1d2128); --rule: light-dark(#d8dce2, #3a404a); --faint: light-dark(#5c6470, #a2aab6);
   --blue: light-dark(#0067a5, #63b3ed); --orange: light-dark(#b34700, #ff9e57);
@@ -72,6 +72,7 @@ const STYLE = `
   display: grid; place-items: start center; padding-top: 40px; }
 .sgp .help[hidden] { display: none; } .sgp .help section { background: var(--paper); max-width: 560px; padding: 16px 20px;
   box-shadow: 0 6px 30px #0005; }
+.sgp .leave { margin: 10px 0 0; } .sgp .leave a { color: var(--blue); text-decoration: underline; }
 .sgp dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 18px; margin: 0 0 12px; } .sgp dd { margin: 0; }
 .sgp dt { font-weight: 600; }
 @container (min-width: 860px) {
@@ -81,11 +82,10 @@ const STYLE = `
 .sgp.large .grid { grid-template-columns: minmax(0, 1fr); } .sgp.large .picture { height: 80vh; }
 `;
 
-/** Streamlit's theme is its own choice, not the system's: takes light or dark from its background. */
+/** Streamlit's and JupyterLab's theme is their own choice, not the system's: takes light or dark from their background. */
 function followTheme(root) {
-  const colour = getComputedStyle(root).getPropertyValue("--st-background-color").trim();
-  const hex = /^#([0-9a-f]{2})([0-9a-f]{2})([0-9a-f]{2})/i.exec(colour);
-  if (!hex) return;
-  const [red, green, blue] = hex.slice(1).map((each) => parseInt(each, 16));
+  const look = getComputedStyle(root);
+  if (!["--st-background-color", "--jp-layout-color0"].some((name) => look.getPropertyValue(name))) return;
+  const [red, green, blue] = look.backgroundColor.match(/\d+/g).map(Number); // "rgb(20, 23, 28)"
   root.style.colorScheme = 0.3 * red + 0.59 * green + 0.11 * blue < 128 ? "dark" : "light";
 }
