@@ -5,8 +5,7 @@ const COMPARE_STYLE = `
 .sgp .sides { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
 .sgp .sides h2 { font-size: 15px; font-weight: 600; margin: 0; padding: 0; } .sgp .sides p { margin: 0 0 8px; }
 .sgp .compared { display: grid; gap: 10px; align-content: start; }
-.sgp .compared .pictures { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); }
-.sgp .taken { min-height: 42px; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
+.sgp .taken { min-height: 40px; margin: 0 !important; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
 @container (max-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 1fr); } }
 `;
 
@@ -36,15 +35,16 @@ export function mountComparison(host, data, options = {}) {
     const pictures = new Map();
     let moveCursor = null;
     const state = h("div", { class: "picture" });
-    const goal = h("div", { class: "picture" });
-    goal.append(parseDrawing(side.elements, side.goal));
+    const wanted = parseDrawing(side.elements, side.goal);
+    const goal = h("div", { class: "picture" }, wanted);
+    pictures.set(0, parseDrawing(side.elements, side.frames[0].picture));
     const stateTitle = h("h3", {});
     const goalTitle = h("h3", {});
     const taken = h("p", { class: "taken" });
     const element = h("div", { class: "compared" },
       h("div", {}, h("h2", {}, side.model), h("p", { class: "faint" }, `${symbol} ${ending}, ${plural(length, "action")}`)),
       taken,
-      h("div", { class: "pictures" }, h("section", {}, stateTitle, state), h("section", {}, goalTitle, goal)),
+      picturePair([stateTitle, goalTitle], [state, goal], [pictures.get(0), wanted]),
       h("section", { class: "curves" }, drawOpen())); // prettier-ignore
     let frame = 0;
 

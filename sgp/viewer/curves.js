@@ -11,7 +11,7 @@ function drawCurves(box, rollout, go) {
   const costs = rollout.steps.map((step) => step.candidates[step.chosen].cost);
   const curves = [
     { title: "open goals", values: rollout.frames.map((frame) => frame.open), colour: "var(--blue)", low: 0, steps: true },
-    { title: "cost of the chosen candidate", values: costs, colour: "var(--orange)", dash: "5 2" },
+    { title: "cost of the chosen", values: costs, colour: "var(--orange)", dash: "5 2" },
   ];
   const drawing = s("svg", { viewBox: `0 0 ${width} ${curves.length * (height + 14)}`, role: "img" });
   drawing.append(s("title", {}, "Open goals and cost over the steps; click to go there"));

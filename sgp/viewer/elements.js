@@ -54,3 +54,13 @@ function parseDrawing(elements, places) {
   const text = places.map((each) => elements[each]).join("");
   return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
 }
+
+const WIDE = 1.4; // times as wide as high: such drawings stand below each other where there is little room
+
+/** The state's and the goal's place beside or below each other, as the first state and the goal are shaped. */
+function picturePair(titles, pictures, drawings) {
+  const shapes = drawings.map((drawing) => drawing.viewBox.baseVal.width / drawing.viewBox.baseVal.height);
+  pictures.forEach((picture, place) => picture.style.setProperty("--aspect", shapes[place].toFixed(3)));
+  return h("div", { class: `pictures ${Math.min(...shapes) >= WIDE ? "wide" : ""}` },
+    ...pictures.map((picture, place) => h("section", {}, titles[place], picture))); // prettier-ignore
+}

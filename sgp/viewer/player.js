@@ -69,6 +69,7 @@ export function mount(host, rollout, options = {}) {
       settling = setTimeout(settle, SETTLE_AFTER);
     },
     onEnd: () => clearTimeout(settling) }, options); // prettier-ignore
+  const goal = parseDrawing(rollout.elements, rollout.goal);
   const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
   const root = h(
     "div",
@@ -96,12 +97,8 @@ export function mount(host, rollout, options = {}) {
       h(
         "div",
         { class: "main" },
-        h(
-          "div",
-          { class: "pictures" },
-          h("section", {}, part("stateTitle", h("h3", {})), part("state", h("div", { class: "picture" }))),
-          h("section", {}, part("goalTitle", h("h3", {})), part("goal", h("div", { class: "picture" }))),
-        ),
+        picturePair([part("stateTitle", h("h3", {})), part("goalTitle", h("h3", {}))],
+          [part("state", h("div", { class: "picture" })), part("goal", h("div", { class: "picture" }, goal))], [drawing(0), goal]), // prettier-ignore
         h("div", { class: `tracks ${rollout.map?.steps ? "two" : ""}` },
           part("map", h("section", { class: "map" })), h("section", { class: "curves" }, part("curves", h("div")))), // prettier-ignore
       ),
@@ -128,7 +125,6 @@ export function mount(host, rollout, options = {}) {
   const planButtons = rows.map((words, index) => h("button", { type: "button", tabindex: -1, onclick: () => walk.go(index) },
     h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, words))); // prettier-ignore
   parts.plan.append(...planButtons.map((each) => h("li", {}, each)));
-  parts.goal.append(parseDrawing(rollout.elements, rollout.goal));
   const moveCursor = drawCurves(parts.curves, rollout, walk.go);
   const moveMap = drawMap(parts.map, rollout, { name: actions, pick });
 

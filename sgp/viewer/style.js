@@ -28,6 +28,9 @@ const STYLE = `
   white-space: nowrap; } .sgp .reasons ol { min-height: 120px; padding: 2px 0 0 16px; }
 .sgp .grid { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
 .sgp .pictures { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; }
+@container (max-width: 1500px) { .sgp:not(.large) .pictures.wide { grid-template-columns: minmax(0, 1fr); }
+  .sgp:not(.large) .pictures.wide .picture { height: auto; aspect-ratio: var(--aspect); max-height: 480px; }
+  .sgp:not(.large) .pictures.wide section + section .picture { max-height: 260px; } }
 .sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0;
   contain: content; } /* a step lays out and paints the sections that it changes */
 .sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
@@ -66,7 +69,7 @@ const STYLE = `
 .sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 4px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
 .sgp .curves svg { width: 100%; height: auto; display: block; cursor: crosshair; touch-action: none; }
-.sgp .tracks.two .curves text { font-size: 13px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
+.sgp .tracks.two .curves text { font-size: 15px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
 .sgp .faint { color: var(--faint); } .sgp .curves text.faint { fill: var(--faint); }
 .sgp .help { position: absolute; inset: 0; background: color-mix(in srgb, var(--paper) 78%, transparent); z-index: 9;
   display: grid; place-items: start center; padding-top: 40px; }
