@@ -37,9 +37,10 @@ function inNotebook({ model, el }, mount, first) {
   const opened = h("a", { target: "_blank", rel: "noopener" }, "open this step in the dashboard");
   const point = () => link && (opened.href = link(player.at + first));
   const onStep = (place) => {
+    point();
+    if (model.get("step") === place + first) return;
     model.set("step", place + first);
     model.save_changes();
-    point();
   };
   const player = mount(el, model.get("data"), { step: model.get("step") - first, keys: "own", onStep, link });
   if (link) el.querySelector(".sgp").append(h("p", { class: "leave" }, opened, ", while ", h("code", {}, "sgp dashboard"), " runs"));
