@@ -46,6 +46,7 @@ _HOMES = {
     "sgp.viewer.comparison": ("comparison", "expert_rollout"),
     "sgp.viewer.export": ("file_stem", "gif", "plan_text", "steps_csv", "steps_parquet"),
     "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts"),
+    "sgp.viewer.notebook": ("show",),
     "sgp.viewer.page": ("compare_script", "export_html", "html_page", "player_script"),
     "sgp.viewer.playback": ("playback",),
     "sgp.viewer.tour": ("Tour", "read_tour", "tour_script", "tour_titles"),

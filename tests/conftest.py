@@ -9,6 +9,7 @@ import pytest
 import sgp
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
+from tests.browsing import ARGUMENTS, CHROMIUM, serving
 
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
 
@@ -95,3 +96,20 @@ def quick_run(shared_home: Path):
             return sgp.train(method, domain, "state-centric", variant, device="cpu", overrides=overrides)
 
     return train
+
+
+@pytest.fixture(scope="module")
+def browser():
+    """Headless chromium; a module's own, because what drives it occupies the thread's event loop."""
+    driver = pytest.importorskip("playwright.sync_api", reason="playwright is missing; install the extra 'dev'")
+    with driver.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def address(tmp_path_factory: pytest.TempPathFactory):
+    """A dashboard that serves with an empty store of a user."""
+    with serving(tmp_path_factory.mktemp("served")) as found:
+        yield found

@@ -30,7 +30,7 @@ def go(stop: int) -> None:
 def show_bar(stop: int) -> None:
     """Where we are, and the way back and on."""
     names = sgp.tour_titles()
-    back, *links, ahead = st.columns([10, *(6 + len(name) / 2 for name in names), 10], vertical_alignment="center")
+    back, *links, ahead = st.columns([7, *(7.5 + 0.45 * len(name) for name in names), 7], vertical_alignment="center")
     back.button("← Back", disabled=stop == 0, on_click=go, args=(stop - 1,), width="stretch")
     for place, (column, name) in enumerate(zip(links, names, strict=True)):
         kind = "primary" if place == stop else "tertiary"

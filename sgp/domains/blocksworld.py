@@ -111,7 +111,8 @@ def draw(scene: Scene) -> str:
     blocks = {name: _block(scene, name, width, row) for name in scene.names}
     towers = _standing(scene, [name for name in scene.names if name in known or not scene.partial])
     tops = [tower for tower in towers if tower not in [(block,) for block in held]]
-    step = max(2, ceil(size / 8))  # heights and widths grow by steps, so that the picture seldom changes its size
+    # Heights and widths grow by steps, so that the picture seldom changes its size; a goal never does.
+    step = 1 if scene.partial else max(2, ceil(size / 8))
     fitting = max(1, int((WIDEST + 12) // (width + 12)))
     shelves = [tops[first : first + fitting] for first in range(0, len(tops), fitting)]
     columns = min(fitting, ceil(max(len(tops), 1) / step) * step)

@@ -1,68 +1,31 @@
-// Two rollouts of one problem under one scrubber (data: comparison.py). Joined after player.js, whose names it uses;
-// its default export replaces the player's. A position is a number of actions taken, the same on both sides.
+// Two rollouts of one problem under one scrubber (data: comparison.py). A position is a number of actions taken, the same
+// on both sides.
 
-const COMPARE_KEYS = [
-  ["→ or k, ← or j", "next action, action before"],
-  ["Home, End", "start, end"],
-  ["Space", "play, pause"],
-  ["+, −", "faster, slower"],
-  ["d", "the first action that differs"],
-  ["?", "this help"],
-];
 const COMPARE_STYLE = `
 .sgp .sides { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
 .sgp .sides h2 { font-size: 15px; font-weight: 600; margin: 0; padding: 0; } .sgp .sides p { margin: 0 0 8px; }
 .sgp .compared { display: grid; gap: 10px; align-content: start; }
-.sgp .compared .pictures { grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); }
-.sgp .taken { min-height: 42px; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
+.sgp .taken { min-height: 40px; margin: 0 !important; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
 @container (max-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 1fr); } }
 `;
 
 /** Builds the comparison in `host`. `options.onStep` hears of a position where the user rests. */
 export function mountComparison(host, data, options = {}) {
   const last = data.length;
-  const clamp = (place) => Math.max(0, Math.min(last, place));
-  let at = clamp(options.step || 0);
-  let speed = 1;
-  let playing = 0;
-  let asked = 0;
-  let resting = 0;
   const equal = new Set(data.equal);
-  const matchTheme = () => followTheme(root);
-  const parts = {};
-  const part = (name, element) => (parts[name] = element);
-  const button = (content, title, onclick) => h("button", { type: "button", title, "aria-label": title, onclick }, content);
-
-  const style = h("style");
-  style.textContent = STYLE + COMPARE_STYLE;
+  const walk = transport({ last, unit: "action", first: 0, show, name: (at) => `${at} of ${plural(last, "action")}`,
+    bindings: { d: divergence },
+    keys: [["d", "the first action that differs"]],
+    notes: [h("p", {}, "Inside of a jump (several actions in one decision) the state at its start is shown.")] }, options); // prettier-ignore
   const differ = data.divergence === null ? "the plans do not differ" : `first difference: action ${data.divergence + 1} (d)`;
   const sides = data.sides.map(buildSide);
   const root = h("div", { class: "sgp compare", tabindex: "0", role: "region",
     "aria-label": `Two rollouts of ${data.problem}. Press ? for the keys.` },
     h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "a position is a number of actions")),
-    h("div", { class: "controls" },
-      button(icon("first"), "Start (Home)", () => go(0)),
-      button(icon("back"), "Action before (left arrow or j)", () => go(at - 1)),
-      part("play", h("button", { type: "button", class: "play", title: "Play or pause (Space)", onclick: toggle })),
-      button(icon("next"), "Next action (right arrow or k)", () => go(at + 1)),
-      button(icon("end"), "End (End)", () => go(last)),
-      part("scrub", h("input", { type: "range", min: 0, max: last, step: 1, "aria-label": "Actions taken",
-        oninput: (event) => go(Number(event.target.value)) })),
-      part("place", h("output", { class: "place" })),
-      part("speed", h("select", { "aria-label": "Speed", title: "Speed (+ and −)",
-        onchange: (event) => { speed = Number(event.target.value); } },
-        ...SPEEDS.map((each) => h("option", { value: each, selected: each === 1 }, `${each}×`)))),
-      h("button", { type: "button", class: "diverge", disabled: data.divergence === null, onclick: divergence }, differ),
-      button("? keys", "Keys (?)", help)),
-    part("say", h("p", { class: "why", "aria-live": "polite" })),
+    walk.controls(h("button", { type: "button", class: "diverge", disabled: data.divergence === null, onclick: divergence }, differ)),
+    walk.said,
     h("div", { class: "sides" }, ...sides.map((side) => side.element)),
-    part("help", h("div", { class: "help", hidden: true, role: "dialog", "aria-label": "Keys", onclick: help },
-      h("section", {}, h("h3", {}, "Keys"),
-        h("dl", {}, ...COMPARE_KEYS.flatMap(([key, what]) => [h("dt", {}, key), h("dd", {}, what)])),
-        h("p", {}, "Inside of a jump (several actions in one decision) the state at its start is shown."),
-        part("close", button("Close", "Close (Esc)", () => {})))))); // prettier-ignore
-  host.append(style, root);
-  matchTheme();
+    walk.help); // prettier-ignore
 
   function buildSide(side) {
     const starts = [0]; // how many actions were taken when each frame was reached
@@ -70,21 +33,19 @@ export function mountComparison(host, data, options = {}) {
     const length = starts[starts.length - 1];
     const [symbol, ending] = OUTCOMES[side.outcome] || ["", side.outcome];
     const pictures = new Map();
-    const parse = (numbers) => {
-      const text = numbers.map((each) => side.elements[each]).join("");
-      return document.importNode(new DOMParser().parseFromString(text, "image/svg+xml").documentElement, true);
-    };
+    let moveCursor = null;
     const state = h("div", { class: "picture" });
-    const goal = h("div", { class: "picture" });
-    goal.append(parse(side.goal));
+    const wanted = parseDrawing(side.elements, side.goal);
+    const goal = h("div", { class: "picture" }, wanted);
+    pictures.set(0, parseDrawing(side.elements, side.frames[0].picture));
     const stateTitle = h("h3", {});
     const goalTitle = h("h3", {});
     const taken = h("p", { class: "taken" });
     const element = h("div", { class: "compared" },
       h("div", {}, h("h2", {}, side.model), h("p", { class: "faint" }, `${symbol} ${ending}, ${plural(length, "action")}`)),
       taken,
-      h("div", { class: "pictures" }, h("section", {}, stateTitle, state), h("section", {}, goalTitle, goal)),
-      h("section", { class: "curves" }, drawOpen(side, starts))); // prettier-ignore
+      picturePair([stateTitle, goalTitle], [state, goal], [pictures.get(0), wanted]),
+      h("section", { class: "curves" }, drawOpen())); // prettier-ignore
     let frame = 0;
 
     function drawOpen() {
@@ -104,16 +65,16 @@ export function mountComparison(host, data, options = {}) {
         s("path", { d: path, fill: "none", stroke: "var(--blue)", "stroke-width": 2 }), cursor); // prettier-ignore
       drawing.addEventListener("pointerdown", (event) => {
         const box = drawing.getBoundingClientRect();
-        go(Math.round((((event.clientX - box.left) / box.width) * width - 10) / (620 / Math.max(last, 1))));
+        walk.go(Math.round((((event.clientX - box.left) / box.width) * width - 10) / (620 / Math.max(last, 1))));
       });
-      pictures.set("cursor", (place) => ["x1", "x2"].forEach((end) => cursor.setAttribute(end, x(place))));
+      moveCursor = (place) => ["x1", "x2"].forEach((end) => cursor.setAttribute(end, x(place)));
       return drawing;
     }
 
-    function show() {
+    function move(at) {
       while (frame + 1 < starts.length && starts[frame + 1] <= at) frame += 1;
       while (starts[frame] > at) frame -= 1;
-      if (!pictures.has(frame)) pictures.set(frame, parse(side.frames[frame].picture));
+      if (!pictures.has(frame)) pictures.set(frame, parseDrawing(side.elements, side.frames[frame].picture));
       if (state.firstChild !== pictures.get(frame)) state.replaceChildren(pictures.get(frame));
       const open = side.frames[frame].open;
       const step = side.steps[frame];
@@ -129,126 +90,24 @@ export function mountComparison(host, data, options = {}) {
         const rank = step.of > 1 ? `: rank ${step.rank} of ${step.of}${cost}` : "";
         taken.replaceChildren("Takes ", ...next.flatMap((code, place) => (place ? [" ", code] : [code])), rank);
       }
-      pictures.get("cursor")(at);
+      moveCursor(at);
     }
-    return { element, show };
+    return { element, move };
   }
 
-  function render() {
-    asked = 0;
-    sides.forEach((side) => side.show());
-    parts.play.replaceChildren(icon(playing ? "pause" : "play"), playing ? " pause" : " play");
-    parts.scrub.value = at;
-    parts.scrub.setAttribute("aria-valuetext", `${at} of ${last} actions`);
-    parts.place.textContent = `${at} of ${last}`;
+  function show(at) {
+    sides.forEach((side) => side.move(at));
     const same = equal.has(at) ? "Both sides are in the same state. " : "";
     const where = data.divergence === null ? "" : at < data.divergence ? "The plans agree up to here." : at === data.divergence ? "Here the plans part." : "";
-    parts.say.textContent = same + where;
-    root.dataset.step = at;
-    root.dataset.playing = playing ? "yes" : "no";
-    clearTimeout(resting);
-    if (options.onStep && !playing) resting = setTimeout(() => options.onStep(at), REPORT_AFTER);
-  }
-
-  function schedule() {
-    if (!asked) asked = requestAnimationFrame(render);
-  }
-
-  function go(place, keepPlaying = false) {
-    if (!keepPlaying) pause();
-    at = clamp(place);
-    schedule();
+    walk.say(same + where);
   }
 
   function divergence() {
-    if (data.divergence !== null) go(data.divergence);
-    else parts.say.textContent = "The plans do not differ.";
+    if (data.divergence !== null) walk.go(data.divergence);
+    else walk.say("The plans do not differ.");
   }
 
-  function toggle() {
-    if (playing) return pause();
-    if (at === last) go(0);
-    let before = performance.now();
-    let owed = 0;
-    const tick = (now) => {
-      owed += ((now - before) / 1000) * speed * STEPS_PER_SECOND;
-      before = now;
-      const steps = Math.floor(owed);
-      owed -= steps;
-      playing = at + steps < last ? requestAnimationFrame(tick) : 0;
-      if (steps) go(at + steps, true);
-      else if (!playing) schedule();
-    };
-    playing = requestAnimationFrame(tick);
-    return schedule();
-  }
-
-  function pause() {
-    if (playing) cancelAnimationFrame(playing);
-    if (playing) schedule();
-    playing = 0;
-  }
-
-  function changeSpeed(direction) {
-    speed = SPEEDS[Math.max(0, Math.min(SPEEDS.length - 1, SPEEDS.indexOf(speed) + direction))];
-    parts.speed.value = speed;
-  }
-
-  function help() {
-    parts.help.hidden = !parts.help.hidden;
-    (parts.help.hidden ? root : parts.close).focus();
-  }
-
-  const bindings = {
-    ArrowRight: () => go(at + 1), k: () => go(at + 1), ArrowLeft: () => go(at - 1), j: () => go(at - 1),
-    Home: () => go(0), End: () => go(last), " ": toggle, "+": () => changeSpeed(1), "-": () => changeSpeed(-1),
-    d: divergence, "?": help, Escape: () => parts.help.hidden || help(),
-  }; // prettier-ignore
-
-  function onKey(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !bindings[event.key]) return;
-    const target = event.composedPath()[0];
-    const inside = event.composedPath().includes(root);
-    const tag = target.tagName;
-    if (target.isContentEditable || ["TEXTAREA", "SELECT"].includes(tag) || (tag === "INPUT" && target.type !== "range")) return;
-    if (!inside && (tag === "INPUT" || target.closest?.('[role="combobox"], [role="listbox"], [role="dialog"]'))) return;
-    if (event.key === " " && ["BUTTON", "A", "SUMMARY"].includes(tag)) return; // Space presses the focused button
-    event.preventDefault();
-    bindings[event.key]();
-  }
-
-  document.addEventListener("keydown", onKey);
-  render();
-  return {
-    matchTheme,
-    go,
-    destroy() {
-      pause();
-      clearTimeout(resting);
-      document.removeEventListener("keydown", onKey);
-      style.remove();
-      root.remove();
-    },
-  };
+  return walk.start(host, root, STYLE + COMPARE_STYLE);
 }
 
-export default ({ data, parentElement, setStateValue }) => {
-  const before = mounted.get(parentElement);
-  if (before && before.id === data.comparison.id) before.player.matchTheme();
-  else {
-    if (before) before.player.destroy();
-    const onStep = (step) => {
-      if (step === mounted.get(parentElement).told) return;
-      mounted.get(parentElement).told = step;
-      setStateValue("step", step);
-    };
-    const player = mountComparison(parentElement, data.comparison, { step: data.step, onStep });
-    mounted.set(parentElement, { id: data.comparison.id, player, told: data.step });
-  }
-  return () =>
-    setTimeout(() => {
-      if (parentElement.isConnected) return;
-      mounted.get(parentElement)?.player.destroy();
-      mounted.delete(parentElement);
-    });
-};
+export default hosts("comparison", mountComparison, 0);

@@ -43,21 +43,24 @@ openPage();
 """
 
 
+_SHARED = ("elements", "style", "transport", "hosts")
+
+
 @cache
 def player_script() -> str:
     """The player's JavaScript, an ES module for Streamlit's components v2, anywidget and the exported page."""
-    return (Path(__file__).parent / "player.js").read_text(encoding="utf-8")
+    return _script(*_SHARED, "curves", "map", "player")
 
 
 @cache
 def compare_script() -> str:
-    """The JavaScript of two rollouts side by side, an ES module for Streamlit's components v2.
+    """The JavaScript of two rollouts side by side, an ES module for Streamlit's components v2 and anywidget."""
+    return _script(*_SHARED, "compare")
 
-    It is joined to the player's, whose parts it uses, in place of the player's default export: a module that is given
-    as text can import no other.
-    """
-    player, _, _ = player_script().rpartition("export default ")
-    return player + (Path(__file__).parent / "compare.js").read_text(encoding="utf-8")
+
+def _script(*names: str) -> str:
+    """The files joined, the last one with the exports: a module that is given as text can import no other."""
+    return "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names)
 
 
 def html_page(data: dict[str, Any]) -> str:
@@ -76,10 +79,11 @@ def export_html(
     `about` says which model made a rollout that was not read from a file (fields of `About`). Raises StoreError for a
     file that is no record, and InputError for one that holds no rollout.
     """
-    write_text(path, html_page(playback(_recorded(rollout, about))))
+    write_text(path, html_page(playback(recorded(rollout, about))))
 
 
-def _recorded(rollout: Rollout | Recorded | Path | str, about: Mapping[str, Any] | None) -> Recorded:
+def recorded(rollout: Rollout | Recorded | Path | str, about: Mapping[str, Any] | None = None) -> Recorded:
+    """A rollout as a file holds it: a living one written down, or the first one of a file; raises as `export_html`."""
     if isinstance(rollout, Recorded):
         return rollout
     if isinstance(rollout, Path | str):

@@ -2,65 +2,31 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 
 import pytest
 
 import sgp
 from sgp.planning.pddl import parse_plan
-from sgp.viewer.dashboard import command
+from tests.browsing import needs_chromium, watched
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is missing; install the extra 'dev'")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install Debian's 'chromium'")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+pytestmark = needs_chromium
 SECONDS = 60_000
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    """A dashboard that serves, with an empty store of a user."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    store = str(tmp_path_factory.mktemp("home"))
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SGP_HOME": store}
-    server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
-    for _ in range(120):
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
-            break
-        time.sleep(0.25)
-    yield f"http://localhost:{port}"
-    server.terminate()
-    server.wait()
-
-
-@pytest.fixture(scope="module")
-def page(address):
+def page(browser, address):
     """One page of one browser; what it asked for and raised is in its lists."""
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        context = browser.new_context(viewport={"width": 1360, "height": 1000}, accept_downloads=True)
-        context.grant_permissions(["clipboard-read", "clipboard-write"])
-        page = context.new_page()
-        page.set_default_timeout(SECONDS)
-        page.asked, page.wrong = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
-        page.goto(address)
-        page.wait_for_selector(".sgp[data-step]")
-        yield page
-        assert not page.wrong
-        assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
-        browser.close()
+    context = browser.new_context(viewport={"width": 1360, "height": 1000}, accept_downloads=True)
+    context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page = watched(context.new_page())
+    page.set_default_timeout(SECONDS)
+    page.goto(address)
+    page.wait_for_selector(".sgp[data-step]")
+    yield page
+    assert not page.wrong
+    assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
+    context.close()
 
 
 def recorded(outcome, domain):
@@ -133,6 +99,16 @@ def test_a_copied_link_opens_the_same_step(page, address):
     page.goto(link)
     page.wait_for_selector('.sgp[data-step="6"]')
     assert page.locator(".sgp header b").inner_text() == problem
+
+
+def test_links_from_a_notebook_lead_to_the_same_step(page, address):
+    rollout = recorded("horizon", "blocksworld")
+    page.goto(f"{sgp.show(rollout, dashboard=address).link}&step=12")
+    page.wait_for_selector('.sgp[data-step="11"]')
+    assert page.locator(".sgp header span").nth(1).inner_text() == rollout.about.model
+    page.goto(f"{sgp.show(rollout, sgp.expert_rollout(rollout), dashboard=address).link}&step=7")
+    page.wait_for_selector('.compare[data-step="7"]')
+    assert page.locator(".compared h2").all_inner_texts() == [rollout.about.model, "expert's plan"]
 
 
 def test_exports_are_files_of_the_rollout(page, address, tmp_path):

@@ -4,30 +4,31 @@ from __future__ import annotations
 
 import pytest
 
+from tests.browsing import expect_step, needs_chromium, press, serving, watched
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
-from tests.viewer.test_browser import CHROMIUM, address, browser, expect_step, press, sync_api
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install Debian's 'chromium'")
-__all__ = ["address", "browser"]  # fixtures
+pytestmark = needs_chromium
 SLOW = 90_000  # milliseconds that a worker may take to start and to plan
 
 
 @pytest.fixture(scope="module")
-def store(shared_home, quick_run):
-    """A store with one run, which the server below works with."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SGP_HOME", str(shared_home))
-        key = quick_run("contrastive_jumps", "blocksworld", "one-step").key
-        yield f"contrastive_jumps {key.variant} seed {key.seed}"
+def store(quick_run):
+    """A store with one run, by its name; the server below works with it."""
+    key = quick_run("contrastive_jumps", "blocksworld", "one-step").key
+    return f"contrastive_jumps {key.variant} seed {key.seed}"
+
+
+@pytest.fixture(scope="module")
+def address(store, shared_home):
+    """A dashboard that serves with that store."""
+    with serving(shared_home) as found:
+        yield found
 
 
 @pytest.fixture
-def open_(browser, store, address):
+def open_(browser, address):
     """Opens a page of the dashboard; nothing may be asked of another machine, no script may fail."""
-    page = browser.new_page(viewport={"width": 1300, "height": 1000})
-    asked, wrong = [], []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("pageerror", lambda error: wrong.append(str(error)))
+    page = watched(browser.new_page(viewport={"width": 1300, "height": 1000}))
     page.goto(address)  # the server learns its pages from the first one
     page.wait_for_selector(".sgp[data-step]", timeout=SLOW)
 
@@ -37,8 +38,8 @@ def open_(browser, store, address):
 
     yield go
     assert page.evaluate("window.harmed") is None
-    assert all(url.startswith((address, "data:", "blob:")) for url in asked), asked
-    assert not wrong
+    assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
+    assert not page.wrong
     page.close()
 
 
@@ -108,7 +109,7 @@ def test_the_tour_is_walked_by_keys(open_):
         press(page, "ArrowRight")
         page.wait_for_url(f"**stop={stop}*")
         page.wait_for_timeout(700)
-    sync_api.expect(page.locator(".row svg")).to_have_count(0)  # the answer is not shown before the guess
+    page.wait_for_selector(".row svg", state="detached")  # the answer is not shown before the guess
     page.locator("label", has_text="(").first.click()
     page.wait_for_selector(".row svg")
     page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer

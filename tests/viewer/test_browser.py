@@ -2,34 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-import shutil
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 from pathlib import Path
 
 import pytest
 
 import sgp
-from sgp.viewer.dashboard import command
+from tests.browsing import expect_playing_beyond, expect_step, needs_chromium, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is missing; install the extra 'dev'")
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install Debian's 'chromium'")
-ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
-        yield browser
-        browser.close()
+pytestmark = needs_chromium
 
 
 @pytest.fixture
@@ -41,10 +22,7 @@ def open_page(browser, tmp_path):
         file = tmp_path / "page.html"
         sgp.export_html(rollout, file)
         contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.asked, page.wrong = [], []
-        page.on("request", lambda request: page.asked.append(request.url))
-        page.on("pageerror", lambda error: page.wrong.append(str(error)))
+        page = watched(contexts[-1].new_page())
         page.on("console", lambda message: page.wrong.append(message.text))
         page.goto(f"file://{file}{hash_}")
         page.wait_for_selector(".sgp[data-step]")
@@ -66,21 +44,6 @@ def recorded(domain, model, solved=True):
 @pytest.fixture(scope="module")
 def blocks():
     return recorded("blocksworld", "state-centric", solved=False)
-
-
-def expect_step(page, place, seconds=10):
-    page.wait_for_selector(f'.sgp[data-step="{place}"]', timeout=1000 * seconds)
-
-
-def expect_playing_beyond(page, places):
-    """Waits for a step that is none of these; one that is played is too short to be waited for."""
-    others = "".join(f':not([data-step="{place}"])' for place in places)
-    page.wait_for_selector(f'.sgp[data-playing="yes"]{others}', timeout=10_000)
-
-
-def press(page, *keys):
-    for key in keys:
-        page.keyboard.press(key)
 
 
 def test_keys_step_through_the_whole_rollout_and_lose_none(open_page, blocks):
@@ -275,27 +238,8 @@ def test_a_narrow_window_needs_no_sideways_scrolling(open_page, blocks):
     assert page.evaluate("document.documentElement.scrollWidth") <= 420
 
 
-@pytest.fixture(scope="module")
-def address():
-    """A dashboard that serves."""
-    with socket.socket() as free:
-        free.bind(("localhost", 0))
-        port = free.getsockname()[1]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
-    for _ in range(120):
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
-            break
-        time.sleep(0.25)
-    yield f"http://localhost:{port}"
-    server.terminate()
-    server.wait()
-
-
 def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, address):
-    page = browser.new_page(viewport={"width": 1300, "height": 900})
-    asked = []
-    page.on("request", lambda request: asked.append(request.url))
+    page = watched(browser.new_page(viewport={"width": 1300, "height": 900}))
     page.goto(f"{address}/?domain=gripper&step=4")
     expect_step(page, 3, seconds=60)
     for _ in range(10):
@@ -308,5 +252,5 @@ def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, 
     page.reload()
     expect_step(page, 14, seconds=60)
     assert page.locator(".sgp header span").first.inner_text().startswith("gripper")
-    assert all(url.startswith((address, "data:", "blob:")) for url in asked), asked
+    assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
     page.close()

@@ -153,7 +153,7 @@ def whole(scene: Scene, sentence: str, content: Box, also: Iterable[Atom] = ()) 
         parts.append(words(count, 12, class_="goal-count"))
     stack = column(parts, gap=10)
     return drawing.picture(
-        round(max(stack.width, width) + 2 * margin),
+        round(max(stack.width, 120 if scene.partial else width) + 2 * margin),
         round(stack.height + 2 * margin),
         [stack.at(margin, margin)],
         f"Goal: {sentence}" if scene.partial else sentence,

@@ -1,0 +1,78 @@
+// Open goals and cost over the steps, with plateau and ties marked.
+
+/** Open goals and cost over the steps, above each other; returns what moves the cursor. */
+function drawCurves(box, rollout, go) {
+  const narrow = Boolean(rollout.map?.steps); // the map stands beside
+  const width = narrow ? 400 : 640;
+  const height = narrow ? 172 : 74;
+  const [left, right, top] = [10, 10, 20];
+  const last = rollout.steps.length;
+  const x = (place) => left + ((width - left - right) * place) / Math.max(last, 1);
+  const costs = rollout.steps.map((step) => step.candidates[step.chosen].cost);
+  const curves = [
+    { title: "open goals", values: rollout.frames.map((frame) => frame.open), colour: "var(--blue)", low: 0, steps: true },
+    { title: "cost of the chosen", values: costs, colour: "var(--orange)", dash: "5 2" },
+  ];
+  const drawing = s("svg", { viewBox: `0 0 ${width} ${curves.length * (height + 14)}`, role: "img" });
+  drawing.append(s("title", {}, "Open goals and cost over the steps; click to go there"));
+  const labels = curves.map((curve, index) => {
+    const base = index * (height + 14);
+    const finite = curve.values.filter((value) => value !== null);
+    const high = Math.max(...finite, curve.low ?? -Infinity, finite.length ? -Infinity : 1);
+    const low = Math.min(...finite, curve.low ?? Infinity, finite.length ? Infinity : 0);
+    const y = (value) => base + height - ((height - top) * (value - low)) / (high - low || 1);
+    if (rollout.plateau) {
+      const [from, to] = rollout.plateau.map(x);
+      drawing.append(s("rect", { x: from, y: base + top, width: to - from, height: height - top, fill: "var(--rule)", opacity: 0.45 }));
+      if (index === 0 && to - from > 60)
+        drawing.append(s("text", { x: (from + to) / 2, y: base + height - 4, class: "faint", "text-anchor": "middle" }, "plateau"));
+    }
+    drawing.append(s("line", { x1: left, x2: width - right, y1: base + height, y2: base + height, stroke: "var(--rule)" }));
+    let path = "";
+    let pen = false;
+    curve.values.forEach((value, place) => {
+      if (value === null) pen = false;
+      else {
+        path += pen && curve.steps ? `H${x(place).toFixed(1)}V${y(value).toFixed(1)}` : `${pen ? "L" : "M"}${x(place).toFixed(1)} ${y(value).toFixed(1)}`;
+        pen = true;
+      }
+    });
+    drawing.append(s("path", { d: path, fill: "none", stroke: curve.colour, "stroke-width": 2, "stroke-dasharray": curve.dash || "none" }));
+    const dot = s("circle", { r: 4, fill: curve.colour });
+    const label = s("text", { x: left, y: base + 12 });
+    const range = s("text", { x: width - right, y: base + 12, class: "faint", "text-anchor": "end" }, `${short(low)} to ${short(high)}`);
+    drawing.append(dot, label, range);
+    return { curve, dot, label, y };
+  });
+  const bottom = curves.length * (height + 14) - 3;
+  rollout.steps.forEach((step, place) => {
+    if (step.tie) drawing.append(s("text", { x: x(place), y: bottom, "text-anchor": "middle", class: "faint" }, "="));
+  });
+  const cursor = s("line", { y1: top, y2: bottom - 10, stroke: "var(--ink)", "stroke-width": 1 });
+  drawing.append(cursor);
+  const seek = (event) => {
+    const frame = drawing.getBoundingClientRect();
+    const place = ((event.clientX - frame.left) / frame.width) * width;
+    go(Math.round(((place - left) / (width - left - right)) * last));
+  };
+  drawing.addEventListener("pointerdown", (event) => {
+    drawing.setPointerCapture(event.pointerId);
+    seek(event);
+  });
+  drawing.addEventListener("pointermove", (event) => event.buttons && seek(event));
+  box.append(drawing);
+  return (at) => {
+    cursor.setAttribute("x1", x(at));
+    cursor.setAttribute("x2", x(at));
+    for (const { curve, dot, label, y } of labels) {
+      const value = curve.values[at];
+      const there = value !== undefined && value !== null;
+      dot.setAttribute("visibility", there ? "visible" : "hidden");
+      if (there) {
+        dot.setAttribute("cx", x(at));
+        dot.setAttribute("cy", y(value));
+      }
+      label.textContent = `${curve.title}${there ? `: ${short(value)}` : ""}`;
+    }
+  };
+}

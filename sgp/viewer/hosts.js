@@ -1,0 +1,58 @@
+// Where a player stands: Streamlit's components v2 and anywidget, both by the default export of a script.
+
+const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
+
+/**
+ * The default export: `name` is the data's name, `mount` builds the player, `first` is the number of its first place.
+ *
+ * Streamlit calls it with its component, anywidget with nothing.
+ */
+function hosts(name, mount, first) {
+  return (component) => (component ? inStreamlit(component, name, mount) : { render: (view) => inNotebook(view, mount, first) });
+}
+
+function inStreamlit({ data, parentElement, setStateValue, setTriggerValue }, name, mount) {
+  const before = mounted.get(parentElement);
+  if (before && before.id === data[name].id) before.player.matchTheme();
+  else {
+    if (before) before.player.destroy();
+    const tell = (step) => (mounted.get(parentElement).told = step);
+    const onStep = (step) => step !== mounted.get(parentElement)?.told && setStateValue("step", tell(step));
+    const onBranch = data.branching && ((step, rank) => setTriggerValue("branch", { step: step + 1, rank: rank + 1 }));
+    const player = mount(parentElement, data[name], { step: data.step, onStep, onBranch });
+    mounted.set(parentElement, { id: data[name].id, player, told: data.step });
+  }
+  return () =>
+    setTimeout(() => {
+      if (parentElement.isConnected) return;
+      mounted.get(parentElement)?.player.destroy();
+      mounted.delete(parentElement);
+    });
+}
+
+/** anywidget: traits `data`, `step` (both ways) and `link` (the dashboard's address without the step, or ""). */
+function inNotebook({ model, el }, mount, first) {
+  const base = model.get("link");
+  const link = base ? (step) => `${base}&step=${step}` : null;
+  const opened = h("a", { target: "_blank", rel: "noopener" }, "open this step in the dashboard");
+  const point = () => link && (opened.href = link(player.at + first));
+  const onStep = (place) => {
+    point();
+    if (model.get("step") === place + first) return;
+    model.set("step", place + first);
+    model.save_changes();
+  };
+  const player = mount(el, model.get("data"), { step: model.get("step") - first, keys: "own", onStep, link });
+  if (link) el.querySelector(".sgp").append(h("p", { class: "leave" }, opened, ", while ", h("code", {}, "sgp dashboard"), " runs"));
+  for (const event of ["pointerenter", "focus", "click"]) opened.addEventListener(event, point); // at once, while it plays
+  point();
+  const follow = () => model.get("step") !== player.at + first && player.go(model.get("step") - first);
+  model.on("change:step", follow);
+  const theme = new MutationObserver(player.matchTheme);
+  theme.observe(document.body, { attributeFilter: ["data-jp-theme-name"] });
+  return () => {
+    theme.disconnect();
+    model.off("change:step", follow);
+    player.destroy();
+  };
+}

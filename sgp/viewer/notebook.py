@@ -1,0 +1,106 @@
+"""The player in a cell of a notebook: the script of the dashboard and of the exported page, hosted by anywidget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+from urllib.parse import urlencode
+
+import anywidget
+import traitlets
+
+from sgp.planning.recorded import Recorded
+from sgp.viewer.comparison import comparison
+from sgp.viewer.dashboard import PORT
+from sgp.viewer.library import own_rollouts_folder, recorded_folder, recorded_rollouts
+from sgp.viewer.page import compare_script, player_script, recorded
+from sgp.viewer.playback import playback
+
+if TYPE_CHECKING:
+    from sgp.planning.rollout import Rollout
+
+
+class Player(anywidget.AnyWidget):
+    """A rollout in a cell.
+
+    `step` is the step where the player rests, as the player counts: from 1 on, the end being one more than there are.
+    Setting it moves the player; a step that is not there raises TraitError. `link` is the dashboard's address of the
+    rollout, without the step; empty where the dashboard does not have it.
+    """
+
+    _esm = player_script()
+    first: ClassVar = 1
+    data = traitlets.Dict().tag(sync=True)
+    step = traitlets.Int(1).tag(sync=True)
+    link = traitlets.Unicode("").tag(sync=True)
+
+    @property
+    def last(self) -> int:
+        """The greatest value of `step`."""
+        return len(self.data["steps"]) + 1
+
+    @traitlets.validate("step")
+    def _there(self, proposal: Any) -> int:
+        step: int = proposal["value"]
+        if not self.first <= step <= self.last:
+            raise traitlets.TraitError(f"there is no step {step}; choose one from {self.first} to {self.last}")
+        return step
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.data['problem']!r}, step={self.step} of {self.last})"
+
+
+class Comparison(Player):
+    """Two rollouts of one problem in a cell, under one scrubber; `step` is the number of actions taken, from 0 on."""
+
+    _esm = compare_script()
+    first: ClassVar = 0
+    step = traitlets.Int(0).tag(sync=True)
+
+    @property
+    def last(self) -> int:
+        """The greatest value of `step`."""
+        return int(self.data["length"])
+
+
+def show(
+    rollout: Rollout | Recorded | Path | str,
+    beside: Rollout | Recorded | Path | str | None = None,
+    step: int | None = None,
+    about: Mapping[str, Any] | None = None,
+    dashboard: str = f"http://localhost:{PORT}",
+) -> Player:
+    """The player of a rollout (of a recorded file: its first one) for the last line of a notebook's cell.
+
+    With `beside`, both are shown under one scrubber. `step` is where it opens and afterwards where it rests. `about`
+    says which model made a living rollout (fields of `About`); `sgp.as_recorded` adds what explains its choices. Under
+    a rollout that the dashboard has stands a link to the same step there, `dashboard` being its address.
+    Raises InputError for rollouts of two problems and for a file without one, and StoreError for a damaged record.
+    """
+    left = recorded(rollout, about)
+    if beside is None:
+        return _opened(Player(data=playback(left), link=_link(dashboard, left)), step)
+    right = recorded(beside)
+    return _opened(Comparison(data=comparison(left, right), link=_link(dashboard, left, right)), step)
+
+
+def _opened(player: Player, step: int | None) -> Player:
+    if step is not None:
+        player.step = step
+    return player
+
+
+def _link(dashboard: str, *shown: Recorded) -> str:
+    """The dashboard's address of one rollout, or of two on its page Compare; empty where it does not have them."""
+    folders = (recorded_folder(), own_rollouts_folder())
+    if any(Path(each.source).parent not in folders for each in shown):
+        return ""
+    library = recorded_rollouts(*folders)
+    address = library.address_of(shown[0])
+    if len(shown) == 1:
+        return f"{dashboard}/?{urlencode(address)}"
+    # What stands in a file and is not in the library is the expert's plan of a rollout: its title has no outcome.
+    titles = [library.address_of(each)["model"] if each in library.rollouts else each.about.model for each in shown]
+    sides = dict(zip(("left", "right"), titles, strict=True))
+    return f"{dashboard}/compare?{urlencode({'domain': address['domain'], 'problem': address['problem'], **sides})}"

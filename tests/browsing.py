@@ -1,0 +1,60 @@
+"""What the tests in a real browser share: which browser, a dashboard that serves, keys and steps of the player."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+
+import pytest
+
+from sgp.viewer.dashboard import command
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+ARGUMENTS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium on the path; install Debian's 'chromium'")
+
+
+@contextlib.contextmanager
+def serving(home):
+    """The address of a dashboard that serves with a store, until the end."""
+    with socket.socket() as free:
+        free.bind(("localhost", 0))
+        port = free.getsockname()[1]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SGP_HOME": str(home)}
+    server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
+    for _ in range(120):
+        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
+            break
+        time.sleep(0.25)
+    yield f"http://localhost:{port}"
+    server.terminate()
+    server.wait()
+
+
+def watched(page):
+    """The page; what it asks for and what its scripts raise and log is in its lists `asked` and `wrong`."""
+    page.asked, page.wrong = [], []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    return page
+
+
+def expect_step(page, place, seconds=10):
+    page.wait_for_selector(f'.sgp[data-step="{place}"]', timeout=1000 * seconds)
+
+
+def expect_playing_beyond(page, places):
+    """Waits for a step that is none of these; one that is played is too short to be waited for."""
+    others = "".join(f':not([data-step="{place}"])' for place in places)
+    page.wait_for_selector(f'.sgp[data-playing="yes"]{others}', timeout=10_000)
+
+
+def press(page, *keys):
+    for key in keys:
+        page.keyboard.press(key)

@@ -1,0 +1,195 @@
+"""The player in a notebook: what the widget holds, and its script in a real browser, called as anywidget calls it."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+import traitlets
+
+import sgp
+from sgp.errors import InputError
+from tests.browsing import expect_step, needs_chromium, press, watched
+from tests.viewer.conftest import IMAGE, SCRIPT
+
+# A notebook of one cell: anywidget imports the script from a blob, calls its default export with nothing and renders
+# with a model. What the page's own keys would get is counted.
+NOTEBOOK = """<!DOCTYPE html><meta charset="utf-8"><body style="--jp-layout-color0: {paper}"><input id="cell">
+<div id="output"></div>
+<script type="module">
+const state = JSON.parse(document.getElementById("state").textContent);
+const heard = new Set();
+window.told = [];
+window.others = 0;
+window.model = {{
+  get: (name) => state[name],
+  set: (name, value) => (state[name] = value),
+  save_changes: () => window.told.push(state.step),
+  on: (name, callback) => heard.add(callback),
+  off: (name, callback) => heard.delete(callback),
+  fromPython(step) {{ state.step = step; heard.forEach((callback) => callback()); }},
+  listeners: heard,
+}};
+document.addEventListener("keydown", (event) => event.defaultPrevented || (window.others += 1));
+const url = URL.createObjectURL(new Blob([document.getElementById("esm").textContent], {{ type: "text/javascript" }}));
+const widget = (await import(url)).default();
+window.end = await widget.render({{ model: window.model, el: document.getElementById("output") }});
+</script>
+<script type="text/plain" id="esm">{script}</script>
+<script type="application/json" id="state">{state}</script>
+"""
+
+
+@pytest.fixture(scope="module")
+def recorded():
+    """An unsolved rollout that comes with the package."""
+    return next(each for each in sgp.recorded_rollouts().rollouts if each.head["outcome"] == "horizon")
+
+
+@pytest.fixture
+def open_cell(browser, tmp_path):
+    """Opens a widget in a page as a notebook's cell does."""
+    pages = []
+
+    def open_(widget, paper="#ffffff"):
+        state = json.dumps({name: getattr(widget, name) for name in ("data", "step", "link")})
+        file = tmp_path / "cell.html"
+        file.write_text(NOTEBOOK.format(script=widget._esm, state=state.replace("<", "\\u003c"), paper=paper))
+        pages.append(watched(browser.new_page()))
+        pages[-1].goto(f"file://{file}")
+        pages[-1].wait_for_selector(".sgp[data-step]")
+        return pages[-1]
+
+    yield open_
+    for page in pages:
+        assert not page.wrong
+        page.close()
+
+
+def test_the_widget_has_the_players_data_and_script(recorded):
+    widget = sgp.show(recorded)
+    assert widget.data == sgp.playback(recorded)
+    assert widget._esm == sgp.player_script()
+    assert widget.step == 1
+    assert {"_esm", "data", "step", "link"} <= set(widget.get_state())
+
+
+def test_a_step_that_is_not_there_is_named(recorded):
+    widget = sgp.show(recorded, step=len(recorded.steps) + 1)  # the end
+    for step in (0, widget.last + 1):
+        with pytest.raises(traitlets.TraitError, match=f"no step {step}; choose one from 1 to {widget.last}"):
+            widget.step = step
+    with pytest.raises(traitlets.TraitError, match="no step -3"):
+        sgp.show(recorded, step=-3)
+    assert widget.step == widget.last
+
+
+def test_living_rollouts_files_and_recorded_ones_show_the_same(solved, tmp_path):
+    about = {"method": "m", "variant": "v"}
+    sgp.write_rollouts(tmp_path / "r.jsonl", [solved], about)
+    living = sgp.show(solved, about=about)
+    assert (
+        living.data == sgp.show(tmp_path / "r.jsonl").data == sgp.playback(sgp.read_recorded(tmp_path / "r.jsonl")[0])
+    )
+    assert living.data["model"] == "m v"
+    assert living.link == ""  # the dashboard does not have it
+    assert len(repr(living)) < 100
+
+
+def test_two_rollouts_are_compared_by_actions(recorded, solved):
+    expert = sgp.expert_rollout(recorded)
+    widget = sgp.show(recorded, expert, step=3)
+    assert widget.data == sgp.comparison(recorded, expert)
+    assert widget._esm == sgp.compare_script()
+    assert (widget.step, widget.last) == (3, widget.data["length"])
+    assert sgp.show(recorded, expert).step == 0
+    with pytest.raises(InputError, match="two problems"):
+        sgp.show(recorded, solved)
+
+
+def test_links_name_what_the_dashboard_has(recorded):
+    link = urlsplit(sgp.show(recorded, dashboard="http://there:99").link)
+    assert (link.netloc, link.path) == ("there:99", "/")
+    address = sgp.recorded_rollouts().address_of(recorded)
+    assert parse_qs(link.query) == {name: [value] for name, value in address.items()}
+    link = urlsplit(sgp.show(recorded, sgp.expert_rollout(recorded)).link)
+    assert (link.netloc, link.path) == ("localhost:8501", "/compare")
+    sides = {"left": [address["model"]], "right": ["expert's plan"]}
+    assert parse_qs(link.query) == {"domain": [address["domain"]], "problem": [address["problem"]], **sides}
+
+
+@needs_chromium
+def test_keys_step_and_python_hears_where_the_user_rests(open_cell, recorded):
+    page = open_cell(sgp.show(recorded, step=4))
+    expect_step(page, 3)
+    page.locator(".sgp").focus()
+    press(page, *["ArrowRight"] * 5, "j")
+    expect_step(page, 7)
+    page.wait_for_function("window.told.at(-1) === 8")
+    assert page.evaluate("window.others") == 0
+    page.evaluate("model.fromPython(2)")
+    expect_step(page, 1)
+
+
+@needs_chromium
+def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
+    page = open_cell(sgp.show(recorded))
+    page.locator("#cell").focus()
+    press(page, "k", "End", "d")
+    assert page.evaluate("window.others") == 3
+    expect_step(page, 0)
+    assert page.locator(".sgp").get_attribute("data-lm-suppress-shortcuts") == ""  # JupyterLab leaves keys in it alone
+    page.evaluate("window.end()")
+    assert page.locator(".sgp").count() == 0
+    assert page.evaluate("model.listeners.size") == 0
+
+
+@needs_chromium
+def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solved):
+    widget = sgp.show(recorded)
+    page = open_cell(widget)
+    link = page.get_by_role("link", name="open this step in the dashboard")
+    assert link.get_attribute("href") == f"{widget.link}&step=1"
+    page.locator(".sgp").focus()
+    press(page, "ArrowRight", "ArrowRight")
+    expect_step(page, 2)
+    link.focus()
+    assert link.get_attribute("href") == f"{widget.link}&step=3"
+    press(page, "c")
+    page.wait_for_function(
+        "link => document.querySelector('.why').textContent.includes(link)", arg=f"{widget.link}&step=3"
+    )
+    page = open_cell(sgp.show(solved))  # which the dashboard does not have
+    assert page.get_by_role("link").count() == 0
+    assert page.get_by_role("button", name="Copy a link").count() == 0
+
+
+@needs_chromium
+def test_a_comparison_is_walked_in_a_cell(open_cell, recorded):
+    widget = sgp.show(recorded, sgp.expert_rollout(recorded))
+    page = open_cell(widget)
+    page.locator(".sgp").focus()
+    press(page, "d")
+    expect_step(page, widget.data["divergence"])
+    page.wait_for_function("place => window.told.at(-1) === place", arg=widget.data["divergence"])
+    assert page.locator(".taken .differs").count() == 2
+
+
+@needs_chromium
+def test_names_with_markup_stay_words_in_a_cell(open_cell, hostile):
+    page = open_cell(sgp.show(hostile))
+    page.locator(".sgp").focus()
+    press(page, "2", "k", "Home", "?")
+    page.wait_for_timeout(200)
+    assert page.evaluate("window.harmed") is None
+    assert page.locator("img, .sgp script").count() == 0
+    assert page.locator("header b").inner_text() == SCRIPT
+    assert IMAGE in page.locator("tbody").inner_text()
+
+
+@needs_chromium
+@pytest.mark.parametrize(("paper", "scheme"), [("#fff", "light"), ("#111111", "dark")])
+def test_the_notebooks_theme_decides_light_or_dark(open_cell, recorded, paper, scheme):
+    page = open_cell(sgp.show(recorded), paper)
+    assert page.evaluate("getComputedStyle(document.querySelector('.sgp')).colorScheme") == scheme
