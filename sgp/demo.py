@@ -7,23 +7,25 @@ import time
 from rich.console import Console
 
 from sgp.api import Evaluation, evaluate, train
+from sgp.datasets.runs import open_run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.evaluation.scores import write_scores
 from sgp.evaluation.tables import coverage_sheet, published
 from sgp.progress import track
+from sgp.record import SPLIT, record_attempted
+from sgp.viewer.library import own_rollouts_folder
 
 SUITE = "state-centric"
-METHODS = (
-    ("contrastive_jumps", "aiw"),
-    ("state-centric", "wl-xgboost-delta"),
-    ("zero-change", "wl"),
-    ("random-successor", "unvisited"),
-)
+LEARNED = (("contrastive_jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
+METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 
 def run_demo(jobs: int, console: Console) -> Evaluation:
-    """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's."""
+    """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's.
+
+    Some rollouts of the learned ones, solved and not, are left with their maps where the dashboard shows them.
+    """
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
     work = [(method, variant, domain) for domain in domains for method, variant in METHODS]
@@ -42,5 +44,16 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     console.print(
         f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"
+    )
+    evaluated = time.perf_counter()
+    learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
+    recorded = [
+        each
+        for run in track(learned, "record and map")
+        for each in record_attempted(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT])
+    ]
+    console.print(
+        f"Recorded and mapped {len(recorded)} rollouts in {time.perf_counter() - evaluated:.0f} s, for the dashboard: "
+        f"{own_rollouts_folder()}"
     )
     return found
