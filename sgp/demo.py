@@ -53,7 +53,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
         for each in record_attempted(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT])
     ]
     console.print(
-        f"Recorded and mapped {len(recorded)} rollouts in {time.perf_counter() - evaluated:.0f} s, for the dashboard: "
-        f"{own_rollouts_folder()}"
+        f"Recorded {len(recorded)} rollouts with maps by PCA in {time.perf_counter() - evaluated:.0f} s, for the "
+        f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"
     )
     return found

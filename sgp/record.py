@@ -55,8 +55,9 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     """Records two of the problems of the split that a run has tried: the solved one of median size, the smallest
     unsolved one.
 
-    An evaluation keeps no steps, so they are planned again. What is newer than the run stays as it is. Gives the files
-    of the rollouts.
+    An evaluation keeps no steps, so they are planned again. What is newer than the run stays as it is. The maps are by
+    PCA alone: UMAP takes about a minute for eight runs at its first use, and `sgp map` adds it. Gives the
+    files of the rollouts.
     """
     source, domain = load_suite(suite), run.key.domain
     by_size = sorted(attempts, key=lambda each: (each.size, each.problem))
@@ -70,11 +71,11 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
         planned = load_planner(str(run.folder)).solve_many([Task(of_name[name]) for name in files.values()])
         for rollout in planned:
             confirm(rollout)
-        _write(run, source, dict(zip(files, map(_bare, planned), strict=True)))
+        _write(run, source, dict(zip(files, map(_bare, planned), strict=True)), neighbours=False)
     return list(files)
 
 
-def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout]) -> list[Path]:
+def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], neighbours: bool = True) -> list[Path]:
     """Writes each rollout of a run to its file and maps them; all files that were written beside each other."""
     experts, policy = kept_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
     for file, rollout in rollouts.items():
@@ -82,7 +83,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout]) -> list[Pat
         plan = () if expert is None or expert.plan is None else expert.plan
         why = [{} if each is None else each.record() for each in explain(rollout, policy)]
         write_records(file, records(rollout, asdict(_about(run, suite.name)), plan, why))
-    return [*rollouts, *map_run(run.folder, list(rollouts))[1:]]
+    return [*rollouts, *map_run(run.folder, list(rollouts), neighbours)[1:]]
 
 
 def _about(run: Run, suite: str) -> About:

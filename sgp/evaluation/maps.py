@@ -50,7 +50,8 @@ class Map:
     """Points in two dimensions, coordinates whole numbers from 0 to 1000.
 
     The first `context` points are of training; `steps` has the numbers of each rollout's. `explained` are the shares of
-    the training points' variance along the two principal axes. `umap` is None where there are too few points.
+    the training points' variance along the two principal axes. `umap` is None where it was not asked for, and where
+    there are too few points.
     """
 
     of: Literal["states", "transitions"]
@@ -91,9 +92,16 @@ class Map:
 
 
 def make_map(
-    policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory], rollouts: Sequence[Rollout]
+    policy: Embedding,
+    successors: Successors,
+    trajectories: Sequence[Trajectory],
+    rollouts: Sequence[Rollout],
+    neighbours: bool = True,
 ) -> Map:
-    """The map of a model's training trajectories and of rollouts. Raises InputError for more steps than fit on it."""
+    """The map of a model's training trajectories and of rollouts, by PCA and, with `neighbours`, by UMAP too.
+
+    Raises InputError for more steps than fit on it.
+    """
     ground = _evenly(_training(policy, successors, trajectories), CONTEXT)
     shown = _candidates_shown(policy, rollouts)
     vectors, count = [ground], len(ground)
@@ -115,7 +123,7 @@ def make_map(
         steps.append(tuple(points))
     rows = np.vstack(vectors)
     pca, explained = project_linearly(rows[: len(ground)], rows)
-    umap = None if len(rows) < _FEWEST else project_neighbours(rows)
+    umap = project_neighbours(rows) if neighbours and len(rows) >= _FEWEST else None
     return Map(policy.embeds, rows.shape[1], explained, len(ground), tuple(steps), pca, umap)
 
 
