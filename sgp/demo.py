@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 
+import joblib
 from rich.console import Console
 
 from sgp.api import Evaluation, evaluate, train
@@ -12,7 +13,7 @@ from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.evaluation.scores import write_scores
 from sgp.evaluation.tables import coverage_sheet, published
-from sgp.progress import track
+from sgp.progress import progress, track
 from sgp.record import SPLIT, record_attempted
 from sgp.viewer.library import own_rollouts_folder
 
@@ -47,13 +48,16 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     )
     evaluated = time.perf_counter()
     learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
-    recorded = [
-        each
-        for run in track(learned, "record and map")
-        for each in record_attempted(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT])
-    ]
+    with progress("record and map", len(learned)) as bar, joblib.parallel_config("loky", inner_max_num_threads=1):
+        parallel, recorded = joblib.Parallel(n_jobs=jobs, return_as="generator"), 0
+        for files in parallel(
+            joblib.delayed(record_attempted)(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT])
+            for run in learned
+        ):
+            recorded += len(files)
+            bar.advance()
     console.print(
-        f"Recorded {len(recorded)} rollouts with maps by PCA in {time.perf_counter() - evaluated:.0f} s, for the "
+        f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - evaluated:.0f} s, for the "
         f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"
     )
     return found
