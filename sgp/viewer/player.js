@@ -579,6 +579,13 @@ export function mount(host, rollout, options = {}) {
   return {
     matchTheme,
     go,
+    place: () => ({ at, end: at === last && !playing, playing: playing > 0, speed, focused: root.matches(":focus-within") }),
+    /** Goes on as another player of this rollout was: with the focus, playing, at its speed. */
+    goOn(before) {
+      parts.speed.value = speed = before.speed;
+      if (before.focused) root.focus({ preventScroll: true });
+      if (before.playing && at < last) toggle();
+    },
     destroy() {
       pause();
       clearTimeout(settling);
@@ -830,12 +837,16 @@ function mountStreamlit({ data, parentElement, setStateValue, setTriggerValue })
   const before = mounted.get(parentElement);
   if (before && before.id === data.rollout.id) before.player.matchTheme();
   else {
+    // A rollout that grows goes on where the user is; who is at its end stays at its end.
+    const place = before && data.rollout.grows && before.grows === data.rollout.grows ? before.player.place() : null;
+    const first = place ? (place.end ? Infinity : place.at) : data.step;
     if (before) before.player.destroy();
     const onStep = (step) => step !== mounted.get(parentElement)?.told && setStateValue("step", tell(step));
     const tell = (step) => (mounted.get(parentElement).told = step);
     const onBranch = data.branching && ((step, rank) => setTriggerValue("branch", { step: step + 1, rank: rank + 1 }));
-    const player = mount(parentElement, data.rollout, { step: data.step, onStep, onBranch });
-    mounted.set(parentElement, { id: data.rollout.id, player, told: data.step });
+    const player = mount(parentElement, data.rollout, { step: first, onStep, onBranch });
+    mounted.set(parentElement, { id: data.rollout.id, grows: data.rollout.grows, player, told: player.place().at });
+    if (place) player.goOn(place);
   }
   return () =>
     setTimeout(() => {
