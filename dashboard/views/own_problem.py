@@ -13,7 +13,7 @@ import sgp
 PAGE = "own problem"
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
-SECONDS, GRACE, TRAINING_SECONDS = 60.0, 15.0, 1800.0
+SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
 LARGEST_FILE = 1_000_000  # bytes of one file
 FIRST_METHOD = ["contrastive_jumps", "aiw"]
 
@@ -222,6 +222,8 @@ def main() -> None:
     found = read(problem)
     show_unread()
     work.show_failure(PAGE)
+    if st.session_state.pop(f"{PAGE} cancelled", False):
+        st.info("Cancelled: the work and its process were ended.")
     work.show_progress(PAGE)
     if found is None:
         return

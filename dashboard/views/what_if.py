@@ -15,7 +15,7 @@ SECONDS = 60.0  # of one continuation, and of the search for forced choices
 SUITE = "state-centric"
 MOST_BRANCHES = 40
 RANKS, MOST_FORCED = 3, 2
-GRACE, TRAINING_SECONDS = 15.0, 1800.0
+GRACE, TRAINING_SECONDS = 30.0, 1800.0
 PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching forced choices", "training"
 FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
 

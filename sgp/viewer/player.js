@@ -20,6 +20,7 @@ const MARKS = {
   expert: ["▲", "expert"],
   forced: ["⚑", "forced"],
 };
+const SHUT = ["visited", "collapsed", "rejected"];
 const OUTCOMES = {
   solved: ["✔", "solved"],
   horizon: ["✕", "not solved: the limit on actions was reached"],
@@ -178,6 +179,7 @@ export function mount(host, rollout, options = {}) {
   let settling = 0;
   let resting = 0;
   let current = null; // the plan's row of the step that is shown
+  let gone = false;
   const reasonRows = Array.from({ length: Math.max(0, ...rollout.steps.map((step) => step.why?.length ?? 0)) }, () =>
     ["number", "", "", "faint"].map((look) => h("span", { class: look })));
   const tableRows = []; // of the candidates' table, filled anew for each step
@@ -386,7 +388,7 @@ export function mount(host, rollout, options = {}) {
 
   function report() {
     clearTimeout(resting);
-    if (options.onStep && !playing) resting = setTimeout(() => options.onStep(at), REPORT_AFTER);
+    if (options.onStep && !playing && !gone) resting = setTimeout(() => options.onStep(at), REPORT_AFTER);
   }
 
   function sentence(step, rank) {
@@ -445,9 +447,10 @@ export function mount(host, rollout, options = {}) {
     if (parts.reasons.hidden) return;
     const other = step?.why ? step.candidates[step.against] : null;
     const total = other ? step.why.reduce((sum, reason) => sum + reason.share, 0) : 0;
+    const alone = step?.candidates.every((each, rank) => rank === step.chosen || each.marks.some((mark) => SHUT.includes(mark)));
     parts.reasonsTitle.textContent = other
       ? `Rather than ${actions(other)} (rank ${step.against + 1}): ${step.measure} ${signed(total)}, by feature`
-      : "No other candidate was open here.";
+      : !step ? "Nothing was chosen at the end." : alone ? "No other candidate was open here." : "This choice was not explained."; // prettier-ignore
     if (!parts.reasons.open) return;
     reasonRows.forEach((spans, place) => {
       const reason = other ? step.why[place] : null;
@@ -587,6 +590,7 @@ export function mount(host, rollout, options = {}) {
       if (before.playing && at < last) toggle();
     },
     destroy() {
+      gone = true; // a frame that was asked for is drawn still, and reports nothing
       pause();
       clearTimeout(settling);
       clearTimeout(resting);

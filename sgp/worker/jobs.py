@@ -40,7 +40,7 @@ Records = Sequence[Mapping[str, Any]]
 MOST_OBJECTS = 1_000
 MOST_CHARACTERS = 1_000_000  # of one PDDL text
 EXPERT_SECONDS = 20.0  # for each uploaded training problem, by each stage
-PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.1  # least time between two previews; most of the time that they may take
+PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; most of the time that they may take
 GOING_ON = "the planner goes on"  # the outcome of a preview
 
 
