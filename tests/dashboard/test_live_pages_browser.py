@@ -131,7 +131,8 @@ def test_markup_in_pddl_is_words_in_the_browser_too(open_):
     for part, text in (("Domain", HOSTILE_DOMAIN), ("Problem", HOSTILE_PROBLEM)):
         page.get_by_label(f"{part} in PDDL").fill(text)
         page.get_by_label(f"{part} in PDDL").press("Control+Enter")
-        page.wait_for_timeout(500)
+        if part == "Domain":
+            page.wait_for_selector("text=Missing: the problem.", timeout=SLOW)  # what is typed on the way is lost
     page.wait_for_selector("[data-testid=stAlert]", timeout=SLOW)
     sentence = page.locator("[data-testid=stAlert]").inner_text()
     assert len(sentence.splitlines()) == 1
