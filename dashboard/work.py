@@ -36,6 +36,12 @@ def running(page: str) -> dict[str, Any] | None:
     return found
 
 
+def preview(found: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """What the player shows of a page's work so far; None where there is nothing yet."""
+    told: Mapping[str, Any] | None = (found["job"].report().progress or {}).get("preview")
+    return told
+
+
 def take(page: str) -> tuple[dict[str, Any], sgp.Report] | None:
     """The page's work and its report once it has ended; it is forgotten then. A failure is kept for `show_failure`."""
     found = running(page)

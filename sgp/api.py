@@ -235,9 +235,10 @@ def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 
-def map_run(run: Path | str, rollouts: Sequence[Path | str] = ()) -> list[Path]:
+def map_run(run: Path | str, rollouts: Sequence[Path | str] = (), neighbours: bool = True) -> list[Path]:
     """Makes the map of a run: its training data and the rollouts of these files that it made, in two dimensions.
 
+    By PCA, and by UMAP too, which takes seconds (`project_neighbours`), unless `neighbours` is false.
     Gives what was written: `map.json` in the run's folder, and a map beside every file that has rollouts of the run.
     Raises InputError for a file without any.
     """
@@ -249,7 +250,7 @@ def map_run(run: Path | str, rollouts: Sequence[Path | str] = ()) -> list[Path]:
     drawn: list[dict[str, Any]] = [{} for _ in found]
     if isinstance(policy, Embedding):
         data = load_training_data(load_suite(opened.key.suite), opened.key.domain)
-        made = maps.make_map(policy, planner.successors, data.train, [rollout for _, _, rollout in found])
+        made = maps.make_map(policy, planner.successors, data.train, [each for _, _, each in found], neighbours)
         ground |= made.ground()
         drawn = [made.record(place) for place in range(len(found))]
     else:

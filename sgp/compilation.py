@@ -18,12 +18,25 @@ def compiled(function: Function) -> Function:
     try:
         return cast(Function, numba.njit(cache=True, nogil=True)(function))
     except RuntimeError:
-        warnings.warn(
-            f"no folder for numba's cache can be written, so {function.__name__} is compiled again in every process; "
-            "set NUMBA_CACHE_DIR to a writable folder",
-            stacklevel=2,
-        )
+        _warn(function.__name__)
         return cast(Function, numba.njit(nogil=True)(function))
+
+
+def keep_compiled(*functions: Any) -> None:
+    """Has another library's functions of numba, which it compiles in every process, keep their machine code on disk."""
+    for function in functions:
+        try:
+            function.enable_caching()
+        except RuntimeError:
+            _warn(function.__name__)
+
+
+def _warn(name: str) -> None:
+    warnings.warn(
+        f"no folder for numba's cache can be written, so {name} is compiled again in every process; "
+        "set NUMBA_CACHE_DIR to a writable folder",
+        stacklevel=3,
+    )
 
 
 Number = TypeVar("Number", bound=np.generic)

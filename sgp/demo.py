@@ -4,26 +4,29 @@ from __future__ import annotations
 
 import time
 
+import joblib
 from rich.console import Console
 
 from sgp.api import Evaluation, evaluate, train
+from sgp.datasets.runs import open_run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.evaluation.scores import write_scores
 from sgp.evaluation.tables import coverage_sheet, published
-from sgp.progress import track
+from sgp.progress import progress, track
+from sgp.record import SPLIT, record_attempted
+from sgp.viewer.library import own_rollouts_folder
 
 SUITE = "state-centric"
-METHODS = (
-    ("contrastive_jumps", "aiw"),
-    ("state-centric", "wl-xgboost-delta"),
-    ("zero-change", "wl"),
-    ("random-successor", "unvisited"),
-)
+LEARNED = (("contrastive_jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
+METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 
 def run_demo(jobs: int, console: Console) -> Evaluation:
-    """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's."""
+    """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's.
+
+    Some rollouts of the learned ones, solved and not, are left with their maps where the dashboard shows them.
+    """
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
     work = [(method, variant, domain) for domain in domains for method, variant in METHODS]
@@ -42,5 +45,19 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     console.print(
         f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"
+    )
+    evaluated = time.perf_counter()
+    learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
+    with progress("record and map", len(learned)) as bar, joblib.parallel_config("loky", inner_max_num_threads=1):
+        parallel, recorded = joblib.Parallel(n_jobs=jobs, return_as="generator"), 0
+        for files in parallel(
+            joblib.delayed(record_attempted)(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT])
+            for run in learned
+        ):
+            recorded += len(files)
+            bar.advance()
+    console.print(
+        f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - evaluated:.0f} s, for the "
+        f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"
     )
     return found

@@ -17,8 +17,8 @@ FLOORS = [
     {"training", "datasets"},
     {"methods", "evaluation", "viewer"},
     {"api"},
-    {"demo", "grid", "listing", "record", "tour", "worker"},
-    {"selection"},
+    {"grid", "listing", "record", "tour", "worker"},
+    {"demo", "selection"},
     {"cli"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -6,17 +6,16 @@ from typing import Any
 
 import streamlit as st
 import work
+from player import show_player
 
 import sgp
 
 PAGE = "own problem"
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
-SECONDS, GRACE, TRAINING_SECONDS = 60.0, 15.0, 1800.0
+SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
 LARGEST_FILE = 1_000_000  # bytes of one file
 FIRST_METHOD = ["contrastive_jumps", "aiw"]
-
-play = st.components.v2.component("sgp_player_own", js=sgp.player_script())
 
 
 @st.cache_data(show_spinner=False)
@@ -191,19 +190,6 @@ def replay(problem: Mapping[str, str], busy: bool) -> None:
         st.rerun()
 
 
-@st.fragment
-def show_player(data: Mapping[str, Any]) -> None:
-    """The player; a step where the user rests goes into the address."""
-    asked = st.query_params.get("step", "1")
-    step = int(asked) - 1 if asked.isdecimal() else 0
-    key = f"own player {data['id']}"
-
-    def remember() -> None:
-        st.query_params["step"] = str(st.session_state[key]["step"] + 1)
-
-    play(key=key, data={"rollout": data, "step": step}, on_step_change=remember)
-
-
 def show_result(shown: Mapping[str, Any]) -> None:
     """VAL's verdict and the rollout."""
     outcome = shown["data"]["outcome"]
@@ -218,7 +204,7 @@ def show_result(shown: Mapping[str, Any]) -> None:
     if shown.get("report"):
         with st.expander("VAL's report"):
             st.code(shown["report"], language=None)
-    show_player(shown["data"])
+    show_player(f"own player {shown['data']['id']}", shown["data"])
 
 
 def main() -> None:
@@ -236,6 +222,8 @@ def main() -> None:
     found = read(problem)
     show_unread()
     work.show_failure(PAGE)
+    if st.session_state.pop(f"{PAGE} cancelled", False):
+        st.info("Cancelled: the work and its process were ended.")
     work.show_progress(PAGE)
     if found is None:
         return

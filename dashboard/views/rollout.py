@@ -4,10 +4,9 @@ from collections.abc import Callable, Sequence
 
 import sources
 import streamlit as st
+from player import show_player
 
 import sgp
-
-play = st.components.v2.component("sgp_player", js=sgp.player_script())
 
 
 def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
@@ -63,19 +62,6 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
             offer("GIF", "gif", "image/gif", lambda: gif)
 
 
-@st.fragment
-def show_player(data: dict) -> None:
-    """The player; a step where the user rests goes into the address."""
-    asked = st.query_params.get("step", "1")
-    step = int(asked) - 1 if asked.isdecimal() else 0
-    key = f"player {data['id']}"
-
-    def remember() -> None:
-        st.query_params["step"] = str(st.session_state[key]["step"] + 1)
-
-    play(key=key, data={"rollout": data, "step": step}, on_step_change=remember)
-
-
 def main() -> None:
     """The page."""
     found = sources.library()
@@ -98,7 +84,7 @@ def main() -> None:
     for name, value in address.items():
         if st.query_params.get(name) != value:
             st.query_params[name] = value
-    show_player(data)
+    show_player(f"player {data['id']}", data)
 
 
 try:

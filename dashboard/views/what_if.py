@@ -1,9 +1,10 @@
 """Page 2: another candidate is taken, and the rollout goes on from there; the branches form a tree to walk in."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+import player
 import sources
 import streamlit as st
 import work
@@ -14,11 +15,10 @@ SECONDS = 60.0  # of one continuation, and of the search for forced choices
 SUITE = "state-centric"
 MOST_BRANCHES = 40
 RANKS, MOST_FORCED = 3, 2
-GRACE, TRAINING_SECONDS = 15.0, 1800.0
+GRACE, TRAINING_SECONDS = 30.0, 1800.0
 PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching forced choices", "training"
 FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
 
-play = st.components.v2.component("sgp_player_branching", js=sgp.player_script())
 tree = st.components.v2.component(
     "sgp_branches",
     html='<div class="tree"></div>',
@@ -187,30 +187,35 @@ def warm(folder: str, head: Mapping[str, Any]) -> None:
     work.worker().ask("load", SECONDS, run=folder, problem=texts)
 
 
-@st.fragment
-def show_player(data: dict[str, Any], branch: sgp.Branch, branching: bool) -> None:
+def show_branch(data: dict[str, Any], branch: sgp.Branch, branching: bool) -> None:
     """The player of one branch; what it reports goes into the address."""
-    asked = st.query_params.get("step", "1")
-    step = int(asked) - 1 if asked.isdecimal() else 0
-    key = f"what if player {branch} {data['id']}"
 
-    def remember() -> None:
+    def begin(step: int, rank: int) -> None:
+        show(branch.then(step, rank), step + 1)
+
+    named = {**data, "id": f"{data['id']} {branch}"}
+    key = f"what if player {branch} {data['id']}"
+    player.show_player(key, named, remembering(branch), begin if branching else None)
+
+
+def show_growing_branch(found: Mapping[str, Any]) -> None:
+    """The player of the branch that is being planned."""
+    player.show_growing_player(
+        f"what if growing {found['branch']}", lambda: work.preview(found), remembering(found["branch"])
+    )
+
+
+def remembering(branch: sgp.Branch) -> Callable[[int], None]:
+    """What puts a step of a branch into the address."""
+
+    def rests(step: int) -> None:
         shown = st.session_state["what if shown"]
         if shown == branch:
-            st.query_params["step"] = str(st.session_state[key]["step"] + 1)
+            player.remember(step)
         else:  # the player of the branch before speaks late, and brings its address along
             show(shown)
 
-    shown = {**data, "id": f"{data['id']} {branch}"}
-    told = play(
-        key=key,
-        data={"rollout": shown, "step": step, "branching": branching},
-        on_step_change=remember,
-        on_branch_change=lambda: None,
-    )
-    if told.branch:
-        show(branch.then(told.branch["step"], told.branch["rank"]), told.branch["step"] + 1)
-        st.rerun()
+    return rests
 
 
 def show_tree(branches: Mapping[sgp.Branch, Any], branch: sgp.Branch) -> None:
@@ -283,14 +288,13 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
     if st.session_state.get("what if forced"):
         st.success(st.session_state["what if forced"])
     there = [part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) in branches]
-    preview = None if found is None else (found["job"].report().progress or {}).get("preview")
     if there:
         show_tree(branches, there[-1])
         show_actions(start, branches, there[-1], found is not None)
-    if preview is not None:
-        show_player(preview, branch, branching=False)
+    if found is not None and work.preview(found) is not None:
+        show_growing_branch(found)
     elif there:
-        show_player(branches[there[-1]]["data"], there[-1], branching=start["run"] is not None and found is None)
+        show_branch(branches[there[-1]]["data"], there[-1], branching=start["run"] is not None and found is None)
     elif found is None and start["run"] is not None:
         st.button("Plan")  # after a cancel; any press runs the page again
     if start["run"] is not None:
@@ -301,8 +305,7 @@ def wait_for_first_picture() -> None:
     """Waits a moment for a quick worker, which spares the user a second look."""
     until, found = time.monotonic() + FIRST_LOOK, work.running(PAGE)
     while found is not None and time.monotonic() < until:
-        report = found["job"].report()
-        if report.ended or "preview" in (report.progress or {}):
+        if found["job"].report().ended or work.preview(found) is not None:
             found["previewed"] = True
             return
         time.sleep(0.01)

@@ -1,8 +1,9 @@
 """Maps: the embedding of a model in two dimensions, its training data and the points of rollouts together.
 
 PCA is fitted to the training points alone. UMAP is fitted to all points together, because its `transform` places a
-point otherwise with every batch, and to few enough of them that it still searches neighbours exactly (4096). It sees
-the first principal components where there are more dimensions. Either is an approximation: distances are in the costs.
+point otherwise with every batch. It sees the first principal components where there are more dimensions, and is given
+the exact neighbours: its own search calls a compiled distance from Python for every pair (4000 points: 60 s instead
+of 5). Either is an approximation: distances are in the costs.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.compilation import keep_compiled
 from sgp.errors import InputError
 from sgp.planning.policy import Successors
 from sgp.planning.rollout import Rollout, Step
@@ -30,7 +32,8 @@ COMPONENTS = 50  # that UMAP sees
 NO_EMBEDDING = "this model has no embedding"
 _SIDE = 1000  # of the square that coordinates are rounded to
 _SEED = 0
-_FEWEST = 16  # points that UMAP's neighbourhoods need
+_NEIGHBOURS = 15  # UMAP's default, the point itself included
+_FEWEST = _NEIGHBOURS + 1  # points
 _SIBLINGS = 12  # of a training state's candidates
 
 
@@ -47,7 +50,8 @@ class Map:
     """Points in two dimensions, coordinates whole numbers from 0 to 1000.
 
     The first `context` points are of training; `steps` has the numbers of each rollout's. `explained` are the shares of
-    the training points' variance along the two principal axes. `umap` is None where there are too few points.
+    the training points' variance along the two principal axes. `umap` is None where it was not asked for, and where
+    there are too few points.
     """
 
     of: Literal["states", "transitions"]
@@ -88,9 +92,16 @@ class Map:
 
 
 def make_map(
-    policy: Embedding, successors: Successors, trajectories: Sequence[Trajectory], rollouts: Sequence[Rollout]
+    policy: Embedding,
+    successors: Successors,
+    trajectories: Sequence[Trajectory],
+    rollouts: Sequence[Rollout],
+    neighbours: bool = True,
 ) -> Map:
-    """The map of a model's training trajectories and of rollouts. Raises InputError for more steps than fit on it."""
+    """The map of a model's training trajectories and of rollouts, by PCA and, with `neighbours`, by UMAP too.
+
+    Raises InputError for more steps than fit on it.
+    """
     ground = _evenly(_training(policy, successors, trajectories), CONTEXT)
     shown = _candidates_shown(policy, rollouts)
     vectors, count = [ground], len(ground)
@@ -112,7 +123,7 @@ def make_map(
         steps.append(tuple(points))
     rows = np.vstack(vectors)
     pca, explained = project_linearly(rows[: len(ground)], rows)
-    umap = None if len(rows) < _FEWEST else project_neighbours(rows)
+    umap = project_neighbours(rows) if neighbours and len(rows) >= _FEWEST else None
     return Map(policy.embeds, rows.shape[1], explained, len(ground), tuple(steps), pca, umap)
 
 
@@ -131,16 +142,36 @@ def project_linearly(
 
 
 def project_neighbours(rows: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Coordinates [n, 2] of rows [n, D] by UMAP."""
-    from sklearn.decomposition import PCA
-    from umap import UMAP
+    """Coordinates [n, 2] of rows [n, D] by UMAP.
 
+    Importing it takes 4 s and the first fit compiles for 1 s; once after its installation, these are 28 s and 8 s.
+    """
+    from sklearn.decomposition import PCA
+    from umap import UMAP, umap_
+
+    keep_compiled(umap_.smooth_knn_dist, umap_.compute_membership_strengths)
     if rows.shape[1] > COMPONENTS:
         rows = PCA(min(COMPONENTS, len(rows)), random_state=_SEED).fit_transform(rows)
+    umap = UMAP(
+        random_state=_SEED,
+        n_jobs=1,
+        n_neighbors=_NEIGHBOURS,
+        precomputed_knn=_neighbours(rows),
+        force_approximation_algorithm=True,  # else it does not look at given neighbours of few points
+    )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", module="umap")  # that a seed costs parallelism, and that graphs fall apart
+        warnings.filterwarnings("ignore", module="umap")  # no transform of other points; graphs that fall apart
         warnings.filterwarnings("ignore", module="sklearn.manifold")
-        return rounded(UMAP(random_state=_SEED, n_jobs=1).fit_transform(rows))
+        return rounded(umap.fit_transform(rows))
+
+
+def _neighbours(rows: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+    """Of each row itself and the nearest others, nearest first: their numbers [n, 15] and distances [n, 15]."""
+    from sklearn.neighbors import NearestNeighbors
+
+    distances, numbers = NearestNeighbors(n_neighbors=_NEIGHBOURS - 1, algorithm="brute").fit(rows).kneighbors()
+    own = np.arange(len(rows))[:, None]
+    return np.hstack([own, numbers]), np.hstack([np.zeros((len(rows), 1)), distances]).astype(np.float32)
 
 
 def rounded(flat: NDArray[Any]) -> NDArray[np.int64]:

@@ -48,6 +48,7 @@ class Limit:
 
 
 NO_LIMIT = Limit()
+Watch = Callable[[Node, Callable[[], tuple[Step, ...]]], None]
 
 
 @dataclass(frozen=True)
@@ -110,13 +111,14 @@ class Planner:
         task: Task,
         jumps: Sequence[Sequence[Action]],
         limit: Limit = NO_LIMIT,
-        watch: Callable[[Node], None] | None = None,
+        watch: Watch | None = None,
     ) -> Rollout:
         """The rollout that goes on after given jumps, the actions of one candidate each, from the initial state.
 
         Each given jump is a step whose sole candidate is forced: it is taken whatever its cost, and the policy ranks it
         alone, so that what it remembers along a path is what it would be. The states after the jumps are visited.
-        `watch` hears of the best node after every decision. Raises PlanError for a jump that is not applicable.
+        `watch` hears of the best node after every decision, and can ask for the steps that led to it. Raises PlanError
+        for a jump that is not applicable.
         """
         search = _Search(0, task, limit)
         search.begin(self.policy)
@@ -125,7 +127,7 @@ class Planner:
             self._advance([search])
             _enforce(limit, [search])
             if watch is not None:
-                watch(search.beam[0].node)
+                watch(search.beam[0].node, search.beam[0].steps)
         return search.rollout()
 
     def _advance(self, searches: Sequence[_Search]) -> None:
@@ -154,6 +156,15 @@ class _Path:
 
     def __init__(self, node: Node, step: Step | None = None, before: _Path | None = None):
         self.node, self.step, self.before = node, step, before
+
+    def steps(self) -> tuple[Step, ...]:
+        """The decisions, oldest first."""
+        steps = []
+        path: _Path | None = self
+        while path is not None and path.step is not None:
+            steps.append(path.step)
+            path = path.before
+        return tuple(reversed(steps))
 
 
 class _Search:
@@ -241,12 +252,7 @@ class _Search:
 
     def rollout(self) -> Rollout:
         assert self.outcome is not None
-        steps = []
-        path: _Path | None = self.beam[0]
-        while path is not None and path.step is not None:
-            steps.append(path.step)
-            path = path.before
-        return Rollout(self.task, tuple(reversed(steps)), self.outcome, self.seconds, self.reason)
+        return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason)
 
 
 class _Pool:

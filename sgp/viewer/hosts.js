@@ -15,12 +15,17 @@ function inStreamlit({ data, parentElement, setStateValue, setTriggerValue }, na
   const before = mounted.get(parentElement);
   if (before && before.id === data[name].id) before.player.matchTheme();
   else {
+    // A rollout that grows goes on where the user is; who is at its end stays at its end.
+    const { grows } = data[name];
+    const place = before && grows && before.grows === grows ? before.player.place() : null;
+    const step = place ? (place.end ? Infinity : place.at) : data.step;
     if (before) before.player.destroy();
     const tell = (step) => (mounted.get(parentElement).told = step);
     const onStep = (step) => step !== mounted.get(parentElement)?.told && setStateValue("step", tell(step));
     const onBranch = data.branching && ((step, rank) => setTriggerValue("branch", { step: step + 1, rank: rank + 1 }));
-    const player = mount(parentElement, data[name], { step: data.step, onStep, onBranch });
-    mounted.set(parentElement, { id: data[name].id, player, told: data.step });
+    const player = mount(parentElement, data[name], { step, onStep, onBranch });
+    mounted.set(parentElement, { id: data[name].id, grows, player, told: player.at });
+    if (place) player.goOn(place);
   }
   return () =>
     setTimeout(() => {

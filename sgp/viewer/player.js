@@ -16,6 +16,7 @@ const MARKS = {
   expert: ["▲", "expert"],
   forced: ["⚑", "forced"],
 };
+const SHUT = ["visited", "collapsed", "rejected"];
 
 const KEYS = [
   ["1 … 9, 0", "pick the candidate of this rank (0: the tenth)"],
@@ -240,9 +241,10 @@ export function mount(host, rollout, options = {}) {
     if (parts.reasons.hidden) return;
     const other = step?.why ? step.candidates[step.against] : null;
     const total = other ? step.why.reduce((sum, reason) => sum + reason.share, 0) : 0;
+    const alone = step?.candidates.every((each, rank) => rank === step.chosen || each.marks.some((mark) => SHUT.includes(mark)));
     parts.reasonsTitle.textContent = other
       ? `Rather than ${actions(other)} (rank ${step.against + 1}): ${step.measure} ${signed(total)}, by feature`
-      : "No other candidate was open here.";
+      : !step ? "Nothing was chosen at the end." : alone ? "No other candidate was open here." : "This choice was not explained."; // prettier-ignore
     if (!parts.reasons.open) return;
     reasonRows.forEach((spans, place) => {
       const reason = other ? step.why[place] : null;

@@ -185,6 +185,13 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, onMov
       get at() {
         return at;
       },
+      place: () => ({ at, end: at === last && !playing, playing: playing > 0, speed, focused: root.matches(":focus-within") }),
+      /** Goes on as another player of this rollout was: with the focus, playing, at its speed. */
+      goOn(before) {
+        speeds.value = speed = before.speed;
+        if (before.focused) root.focus({ preventScroll: true });
+        if (before.playing && at < last) toggle();
+      },
       destroy() {
         pause();
         onEnd?.();

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,8 @@ Records = Sequence[Mapping[str, Any]]
 MOST_OBJECTS = 1_000
 MOST_CHARACTERS = 1_000_000  # of one PDDL text
 EXPERT_SECONDS = 20.0  # for each uploaded training problem, by each stage
+PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; most of the time that they may take
+GOING_ON = "the planner goes on"  # the outcome of a preview
 
 
 def _problem(problem: Mapping[str, str]) -> Problem:
@@ -74,15 +78,40 @@ def _about(run: str) -> dict[str, Any]:
     return asdict(open_run(run).key)
 
 
-def _watch(tell: Tell, task: Task) -> Callable[[Node], None]:
-    decisions = 0
+@dataclass
+class _Telling:
+    """Tells of every decision, and every now and then what the player shows of the rollout so far: its `preview`.
 
-    def watch(node: Node) -> None:
-        nonlocal decisions
-        decisions += 1
-        tell(decisions=decisions, actions=node.length, open=len(missing_goal_atoms(task, node.state)))
+    `given` are the records of the steps that the rollout begins with.
+    """
 
-    return watch
+    tell: Tell
+    task: Task
+    about: Mapping[str, Any]
+    given: Records = ()
+    decisions: int = 0
+    due: float = 0.0
+    steps: tuple[Step, ...] = ()
+    records: list[Mapping[str, Any]] = field(default_factory=list)  # of the steps
+
+    def __call__(self, node: Node, steps: Callable[[], tuple[Step, ...]]) -> None:
+        self.decisions += 1
+        told = {"decisions": self.decisions, "actions": node.length}
+        self.tell(**told, open=len(missing_goal_atoms(self.task, node.state)))
+        if time.monotonic() >= self.due:
+            self.show(steps())
+
+    def show(self, steps: tuple[Step, ...]) -> None:
+        """Tells the preview after these steps of the planner, the given ones among them."""
+        begun = time.monotonic()
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.steps, steps, strict=False)))
+        bare = [replace(step, note={}) for step in steps[same:]]
+        head, *new = records(Rollout(self.task, tuple(bare), Outcome.HORIZON), self.about)
+        self.steps, self.records = steps, [*self.records[:same], *new]
+        shown = (*self.given, *self.records[len(self.given) :])
+        self.tell(preview=playback(Recorded("rollout", 1, {**head, "outcome": GOING_ON}, shown)))
+        spent = time.monotonic() - begun
+        self.due = begun + max(PREVIEW_SECONDS, spent / PREVIEW_SHARE)
 
 
 def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None) -> Answer:
@@ -94,12 +123,16 @@ def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None) -> Answ
 
 
 def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> Answer:
-    """A run's rollout of a problem, its plan judged by VAL where it claims to reach the goal."""
+    """A run's rollout of a problem, its plan judged by VAL where it claims to reach the goal.
+
+    The progress has a `preview`: what the player shows of the rollout so far.
+    """
     asked = _problem(problem)
     trained, text = open_run(run), read_domain(asked.domain_pddl, "domain")
     task = _task(asked)
     task.require_domain(trained.domain_text)
-    rollout = api.load_planner(run).resume(task, (), Limit(seconds=seconds), _watch(tell, task))
+    telling = _Telling(tell, task, _about(run))
+    rollout = api.load_planner(run).resume(task, (), Limit(seconds=seconds), telling)
     verdict = validate(asked, rollout.plan).valid if rollout.solved else None
     return {**_shown(list(records(rollout, _about(run)))), "valid": verdict, "domain": text.name}
 
@@ -107,19 +140,18 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> A
 def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
     """The rollout that goes on after another candidate of a step was taken; step and rank count from 1.
 
-    `before` are the records of the rollout that it leaves. The progress begins with a `preview`, what the player shows
-    until the rollout has ended. Raises InputError where it has no such candidate.
+    `before` are the records of the rollout that it leaves. The progress has a `preview`: what the player shows of the
+    rollout so far, the given steps first. Raises InputError where it has no such candidate.
     """
     head, *steps = before
     if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
         raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one that is listed")
     kept = [*steps[: step - 1], _forced(steps[step - 1], rank)]
-    tell(
-        preview=playback(Recorded("rollout", 1, {**head, "outcome": "the planner goes on", "reason": ""}, tuple(kept)))
-    )
+    tell(preview=playback(Recorded("rollout", 1, {**head, "outcome": GOING_ON, "reason": ""}, tuple(kept))))
     task = _task(_problem({"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}))
     planner = api.load_planner(run)
-    rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), _watch(tell, task))
+    telling = _Telling(tell, task, _about(run), kept, due=time.monotonic() + PREVIEW_SECONDS)
+    rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), telling)
     return _shown(_joined(rollout, kept, _about(run)))
 
 

@@ -90,12 +90,50 @@ def test_files_are_uploaded_solved_and_watched(open_, store, tmp_path):
     page.wait_for_selector("[data-testid=stAlert] >> text=VAL")
 
 
+def test_five_megabytes_are_a_sentence(open_, tmp_path):
+    page = open_("own_problem")
+    file = tmp_path / "large.pddl"
+    file.write_text("(define (problem p)" + " " * 5_000_000)
+    page.locator("input[type=file]").nth(1).set_input_files(file)
+    page.wait_for_selector("[data-testid=stAlert]", timeout=SLOW)
+    assert (
+        "large.pddl has 5,000,019 bytes, and at most 1,000,000 are taken here" in page.locator(".stMain").inner_text()
+    )
+    page.get_by_role("button", name="Gripper").click()
+    page.wait_for_selector("text=Domain gripper", timeout=SLOW)
+
+
+def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
+    import sgp
+
+    page = open_("own_problem")
+    suite = sgp.load_suite("state-centric")
+    page.get_by_role("button", name="Gripper").click()
+    page.wait_for_selector("text=Domain gripper", timeout=SLOW)
+    page.wait_for_selector("text=No trained model has the predicates", timeout=SLOW)
+    page.get_by_role("tab", name="Train a model").click()
+    files = []
+    for number, problem in enumerate(suite.problems("gripper", "train")[:2]):
+        files.append(tmp_path / f"small{number}.pddl")
+        files[-1].write_text(problem.problem_pddl)
+    page.locator("input[type=file]:not([webkitdirectory])").nth(2).set_input_files(files)
+    page.wait_for_selector("text=small1.pddl")
+    page.get_by_role("button", name="Train on these files").click()
+    page.wait_for_selector("text=expert plans by Fast Downward", timeout=SLOW)
+    page.get_by_role("tab", name="Solve").click()
+    page.get_by_role("button", name="Solve", exact=True).click(timeout=SLOW)
+    page.wait_for_selector(".sgp[data-step]", timeout=SLOW)
+    assert "contrastive_jumps" in page.locator(".sgp header").inner_text()
+    assert page.locator("[data-testid=stAlert]").count() == 1  # VAL's verdict
+
+
 def test_markup_in_pddl_is_words_in_the_browser_too(open_):
     page = open_("own_problem")
     for part, text in (("Domain", HOSTILE_DOMAIN), ("Problem", HOSTILE_PROBLEM)):
         page.get_by_label(f"{part} in PDDL").fill(text)
         page.get_by_label(f"{part} in PDDL").press("Control+Enter")
-        page.wait_for_timeout(500)
+        if part == "Domain":
+            page.wait_for_selector("text=Missing: the problem.", timeout=SLOW)  # what is typed on the way is lost
     page.wait_for_selector("[data-testid=stAlert]", timeout=SLOW)
     sentence = page.locator("[data-testid=stAlert]").inner_text()
     assert len(sentence.splitlines()) == 1

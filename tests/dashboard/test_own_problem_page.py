@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+import time
+
+import pytest
+
 import sgp
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
 from tests.dashboard.conftest import button, settled, words
@@ -9,6 +14,22 @@ from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 PAGE = "own problem"
 MANY = " ".join(f"b{number}" for number in range(10_000))
+BLOCKS_OF_TOWER = 250
+_NUMBERS = range(BLOCKS_OF_TOWER)
+TOWER = f"""(define (problem tower) (:domain blocksworld) (:objects {" ".join(f"b{each}" for each in _NUMBERS)})
+  (:init (handempty) {" ".join(f"(ontable b{each}) (clear b{each})" for each in _NUMBERS)})
+  (:goal (and {" ".join(f"(on b{each} b{each + 1})" for each in _NUMBERS[:-1])})))"""
+
+
+@pytest.fixture(scope="module")
+def worker(shared_home, quick_run):
+    """One process for all tests, with one run in its store: what it loads takes longer than what they do."""
+    quick_run("contrastive_jumps", "blocksworld", "one-step")
+    found = sgp.Worker()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGP_HOME", str(shared_home))
+        yield found
+    found.close()
 
 
 def fill(app, **texts):
@@ -33,10 +54,9 @@ def test_an_empty_page_offers_examples(open_page, home):
     assert button(app, "Train on bundled blocksworld")
 
 
-def test_an_example_is_solved_and_watched(open_page, quick_run, monkeypatch, shared_home):
+def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
     run = quick_run("contrastive_jumps", "blocksworld", "one-step")
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
-    app = example(open_page("own_problem"))
+    app = example(open_page("own_problem", worker))
     model = next(each for each in app.selectbox if each.label == "Model")
     model.select(next(each for each in model.options if each.startswith(f"contrastive_jumps {run.key.variant},"))).run()
     app = settled(button(app, "Solve").click().run(), PAGE)
@@ -46,8 +66,8 @@ def test_an_example_is_solved_and_watched(open_page, quick_run, monkeypatch, sha
     assert data["model"] == f"contrastive_jumps {run.key.variant} seed {run.key.seed}"
 
 
-def test_a_plan_is_replayed_and_judged(open_page, home):
-    app = example(open_page("own_problem"))
+def test_a_plan_is_replayed_and_judged(open_page, worker):
+    app = example(open_page("own_problem", worker))
     app = fill(app, plan="(unstack b4 b3)\n(put-down b3)")
     app = settled(button(app, "Replay and validate with VAL").click().run(), PAGE)
     assert "VAL rejects the plan" in words(app)
@@ -55,45 +75,93 @@ def test_a_plan_is_replayed_and_judged(open_page, home):
     assert len(app.session_state["own shown"]["data"]["steps"]) == 1
 
 
-def test_a_parse_error_shows_its_line(open_page, home):
+def test_a_parse_error_shows_its_line(open_page, worker):
     app = fill(
-        open_page("own_problem"), domain=BLOCKS, problem="(define (problem p) (:domain blocksworld)\n\n (:init (on a)"
+        open_page("own_problem", worker),
+        domain=BLOCKS,
+        problem="(define (problem p) (:domain blocksworld)\n\n (:init (on a)",
     )
     assert "problem, line 3" in words(app) or "problem, line 2" in words(app)
     assert any("(:init (on a)" in each.value for each in app.code)
 
 
-def test_a_model_that_does_not_fit_says_why(open_page, quick_run, monkeypatch, shared_home):
-    quick_run("contrastive_jumps", "blocksworld", "one-step")
-    monkeypatch.setenv("SGP_HOME", str(shared_home))
-    app = fill(open_page("own_problem"), domain=COURIER, problem=COURIER_PROBLEM)
+def test_a_model_that_does_not_fit_says_why(open_page, worker):
+    app = fill(open_page("own_problem", worker), domain=COURIER, problem=COURIER_PROBLEM)
     assert "No trained model" in words(app)
     assert "the problem's domain lacks the predicates" in words(app)
 
 
-def test_names_that_are_markup_stay_words(open_page, home):
-    app = fill(open_page("own_problem"), domain=HOSTILE_DOMAIN, problem=HOSTILE_PROBLEM)
+def test_names_that_are_markup_stay_words(open_page, worker):
+    app = fill(open_page("own_problem", worker), domain=HOSTILE_DOMAIN, problem=HOSTILE_PROBLEM)
     assert not app.exception
     for each in (*app.markdown, *app.error, *app.warning, *app.info):
         assert "<img" not in each.value
         assert "<script" not in each.value
 
 
-def test_pictures_in_names_are_not_asked_for(open_page, home):
-    app = fill(open_page("own_problem"), domain=BLOCKS, problem="(define (problem p) ![x][http://127.0.0.1/x.png] ")
+def test_pictures_in_names_are_not_asked_for(open_page, worker):
+    app = fill(
+        open_page("own_problem", worker), domain=BLOCKS, problem="(define (problem p) ![x][http://127.0.0.1/x.png] "
+    )
     assert app.error
     assert all("![" not in each.value and "http:" not in each.value for each in app.error)
 
 
-def test_ten_thousand_objects_are_a_sentence(open_page, home):
+def test_ten_thousand_objects_are_a_sentence(open_page, worker):
     text = f"(define (problem p) (:domain blocksworld) (:objects {MANY}) (:init (handempty)) (:goal (and (on b1 b2))))"
-    app = fill(open_page("own_problem"), domain=BLOCKS, problem=text)
+    app = fill(open_page("own_problem", worker), domain=BLOCKS, problem=text)
     assert "10,000 objects" in app.error[0].value.replace("\\", "")
 
 
-def test_a_text_that_is_mended_is_read_again(open_page, home):
+@pytest.fixture
+def long_work(open_page, monkeypatch, worker):
+    """Begins to solve a problem that takes minutes; gives the page at work, allowed so many seconds."""
+
+    def begin(seconds):
+        app = fill(open_page("own_problem", worker), domain=BLOCKS, problem=TOWER)
+        assert f"{BLOCKS_OF_TOWER} objects" in words(app)
+        work = sys.modules["work"]  # as the pages import it
+        begun = work.begin
+
+        def limited(page, kind, most, *rest, **more):
+            begun(page, kind, seconds if kind == "planning" else most, *rest, **more)
+
+        monkeypatch.setattr(work, "begin", limited)
+        return button(app, "Solve").click().run()
+
+    return begin
+
+
+def test_a_problem_that_never_ends_is_ended_by_the_limit(long_work):
+    app = settled(long_work(3.0), PAGE)
+    (error,) = app.error
+    assert error.value.replace("\\", "") == (
+        "the work was ended after 3 s, the most that it may take here; try a smaller problem"
+    )
+    app = example(app)
+    assert not app.error
+    assert "5 objects" in words(app)
+
+
+def test_a_problem_that_never_ends_is_cancelled(long_work, worker):
+    app = long_work(60.0)
+    until = time.monotonic() + 60
+    while (app.session_state[f"{PAGE} work"]["job"].report().progress or {}).get("decisions", 0) < 1:
+        assert time.monotonic() < until
+        time.sleep(0.1)
+    app.run()
+    assert "decisions" in words(app)
+    app = button(app, "Cancel").click().run()
+    assert "Cancelled" in words(app)
+    assert not worker.alive
+    assert not button(app, "Solve").disabled
+    app = example(app)
+    assert "5 objects" in words(app)
+
+
+def test_a_text_that_is_mended_is_read_again(open_page, worker):
     (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
-    app = fill(open_page("own_problem"), domain=problem.domain_pddl, problem="(define")
+    app = fill(open_page("own_problem", worker), domain=problem.domain_pddl, problem="(define")
     assert app.error
     app = fill(app, problem=problem.problem_pddl)
     assert not app.error

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from pathlib import Path
@@ -10,7 +11,7 @@ import pytest
 
 import sgp
 from sgp.errors import InputError
-from sgp.worker import client
+from sgp.worker import client, jobs
 from sgp.worker.client import GIGABYTE, Worker
 from tests.conftest import blocks_problem
 
@@ -74,6 +75,34 @@ def test_a_run_solves_is_branched_from_and_forced(worker, quick_run):
     assert branched["records"][1] == before[1]
     refused = ended(worker.ask("branch", 60, run=str(run.folder), before=before, step=1, rank=999, seconds=30))
     assert "rank 999 at step 1" in refused.error
+
+
+def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
+    """Every decision here; in earnest a preview every half second."""
+    monkeypatch.setattr(jobs, "PREVIEW_SECONDS", 0.0)
+    monkeypatch.setattr(jobs, "PREVIEW_SHARE", math.inf)
+    run = str(quick_run("contrastive_jumps", "blocksworld", "one-step").folder)
+    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+    told = []
+    solved = jobs.solve(lambda **each: told.append(each), run, text_of(problem), 30)
+    previews = [each["preview"] for each in told if "preview" in each]
+    assert [each["length"] for each in previews] == list(range(1, solved["data"]["length"] + 1))
+    assert {each["outcome"] for each in previews} == {jobs.GOING_ON}
+    assert previews[-1]["steps"] == solved["data"]["steps"]
+    assert previews[2]["steps"] == solved["data"]["steps"][:3]
+    told.clear()
+    place, rank = next(
+        (place, each["rank"])
+        for place, step in enumerate(solved["data"]["steps"])
+        for each in step["candidates"]
+        if not {"chosen", "visited"} & set(each["marks"])
+    )
+    branched = jobs.branch(lambda **each: told.append(each), run, solved["records"][: place + 2], place + 1, rank, 30)
+    previews = [each["preview"] for each in told if "preview" in each]
+    assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched["data"]["steps"]) + 1))
+    assert len(previews) > 1
+    assert previews[-1]["steps"] == branched["data"]["steps"]
+    assert len(previews[-1]["steps"][place]["candidates"]) > 1, "the given steps keep all their candidates"
 
 
 def test_what_can_be_read_and_what_fits(worker, problem, quick_run):
