@@ -246,8 +246,8 @@ class NearestTransition(Generic[Encoding]):
             weights = self._weights(node)
             measured = embedded.measured(weights)
             costs = self.alpha * measured.squared_norms - measured.products
-            length = float(np.linalg.norm(weights)) / (2 * self.alpha)
-            distances = np.sqrt(np.maximum(costs / self.alpha + length**2, 0.0))
+            squared = float(weights @ weights) / (2 * self.alpha) ** 2  # |delta|^2
+            distances = np.sqrt(np.maximum(costs / self.alpha + squared, 0.0))
             if self.additive and len(costs):
                 least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
                 costs = costs - least + np.log(np.exp(least - costs).sum())

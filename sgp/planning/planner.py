@@ -5,26 +5,21 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, repeat
+from itertools import islice
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import goals, identities, lengths, names
+from sgp.planning.beam import Pool, Trail
+from sgp.planning.candidates import names
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
-from sgp.planning.rollout import Mark, Outcome, Rollout, Step, tie_margin
+from sgp.planning.rollout import Outcome, Rollout, Step
 from sgp.planning.task import Successor, Task
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
-
-# As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
-_CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
 
 
 def horizon(size: int) -> int:
@@ -149,24 +144,6 @@ class Planner:
             taken += count
 
 
-class _Path:
-    """A node and the decisions that led to it, newest first."""
-
-    __slots__ = ("before", "node", "step")
-
-    def __init__(self, node: Node, step: Step | None = None, before: _Path | None = None):
-        self.node, self.step, self.before = node, step, before
-
-    def steps(self) -> tuple[Step, ...]:
-        """The decisions, oldest first."""
-        steps = []
-        path: _Path | None = self
-        while path is not None and path.step is not None:
-            steps.append(path.step)
-            path = path.before
-        return tuple(reversed(steps))
-
-
 class _Search:
     """One problem on its way."""
 
@@ -176,9 +153,9 @@ class _Search:
         self.seconds = 0.0
         self.outcome: Outcome | None = None
         self.reason = ""
-        self.beam = [_Path(Node(task, task.init))]
+        self.beam = [Trail(Node(task, task.init))]
         self.visited = set(names(task, task.init))
-        self.paths: list[_Path] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
+        self.paths: list[Trail] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
         self.nodes: list[Node] = []
         self.choices: list[Sequence[Successor]] = []
 
@@ -200,7 +177,7 @@ class _Search:
             for action in jump:
                 state = self.task.apply(state, action)
             choice = [Successor(tuple(jump), state)]
-            pool = _Pool([path], [choice], policy.rank([path.node], [choice]), policy.additive)
+            pool = Pool([path], [choice], policy.rank([path.node], [choice]), policy.additive)
             pool.force(0)
             self.beam = [pool.child(0)]
             self.visited.update(names(self.task, state))
@@ -228,7 +205,7 @@ class _Search:
         self.seconds += time.perf_counter() - started
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
-        pool = _Pool(self.paths, self.choices, rankings, planner.policy.additive)
+        pool = Pool(self.paths, self.choices, rankings, planner.policy.additive)
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
         goal = pool.find_goal(self.task)
         if goal is not None:
@@ -253,131 +230,6 @@ class _Search:
     def rollout(self) -> Rollout:
         assert self.outcome is not None
         return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason)
-
-
-class _Pool:
-    """The n candidates of a whole beam in generation order, numbered from 0."""
-
-    def __init__(
-        self,
-        paths: Sequence[_Path],
-        choices: Sequence[Sequence[Successor]],
-        rankings: Sequence[Ranking],
-        additive: bool,
-    ):
-        self.paths, self.choices, self.rankings = paths, choices, rankings
-        sizes = [len(choice) for choice in choices]
-        self.starts = np.cumsum([0, *sizes])
-        self.costs: NDArray[np.float64] = np.concatenate(
-            [_checked(ranking, size) for ranking, size in zip(rankings, sizes, strict=True)]
-        )
-        if additive:
-            self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
-        # What tells candidates apart: their states, and their keys where the policy gave them.
-        self.states = [each for choice in choices for each in identities(choice)]
-        keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
-        self.keys = list(chain.from_iterable(keys))
-        self.closed = np.isposinf(self.costs)
-        self.marks = np.where(self.closed, _REJECTED, np.uint8(0))
-
-    def force(self, place: int) -> None:
-        """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
-        self.marks[place] |= _FORCED
-        self.closed[place] = False
-        if not math.isfinite(self.costs[place]):
-            self.costs[place] = self.paths[self._origin(place)[0]].node.cost
-
-    def find_goal(self, task: Task) -> int | None:
-        """The first open candidate that satisfies the goal."""
-        reached = np.concatenate([goals(task, choice) for choice in self.choices]) & ~self.closed
-        if not reached.any():
-            return None
-        place = int(reached.argmax())
-        self.marks[place] |= _GOAL
-        return place
-
-    def close(self, visited: set[Hashable], horizon: int) -> tuple[int, int]:
-        """Closes visited states and jumps beyond the horizon.
-
-        How many candidates are unvisited, and how many of these are within the horizon.
-        """
-        seen = np.fromiter((each in visited for each in self.states), np.bool_, len(self.states))
-        ends = [path.node.length + lengths(choice) for path, choice in zip(self.paths, self.choices, strict=True)]
-        beyond = np.concatenate(ends) > horizon
-        self.marks[seen] |= _VISITED
-        self.closed |= seen | beyond
-        return int((~seen).sum()), int((~seen & ~beyond).sum())
-
-    def cheapest(self, width: int, margin: float) -> list[int]:
-        """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
-
-        None costs more than `margin` over the cheapest, but for what ties with it.
-        """
-        open_places = np.flatnonzero(~self.closed)
-        order = open_places[np.argsort(self.costs[open_places], kind="stable")]
-        if len(order):
-            dearest = float(self.costs[order[0]]) + margin
-            order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]]))]
-        sorted_costs = self.costs[order]
-        kept: list[int] = []
-        states, keys = set[Hashable](), set[Hashable]()
-        start = 0
-        while start < len(order) and len(kept) < width:
-            end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start]), side="right"))
-            for place in np.sort(order[start:end]).tolist():
-                state, key = self.states[place], self.keys[place]
-                if len(kept) < width and state not in states and key not in keys:
-                    kept.append(place)
-                    states.add(state)
-                    if key is not None:
-                        keys.add(key)
-            start = end
-        for place in open_places.tolist():
-            if self.states[place] in states or self.keys[place] in keys:
-                self.marks[place] |= _COLLAPSED
-        self.marks[kept] = self.marks[kept] & ~_COLLAPSED | _BEAM
-        return kept
-
-    def child(self, place: int) -> _Path:
-        """The path that ends in a candidate."""
-        which, index = self._origin(place)
-        ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
-        successor = choice[index]
-        of_node = slice(self.starts[which], self.starts[which + 1])
-        open_costs = np.where(self.closed[of_node], math.inf, ranking.costs)
-        marks = self.marks[of_node].copy()
-        marks[index] |= _CHOSEN
-        marks[open_costs <= _tie_bound(open_costs.min())] |= _TIED
-        step = Step(path.node.state, choice, ranking.costs, ranking.keys, marks, index, ranking.note)
-        node = Node(
-            task=path.node.task,
-            state=successor.state,
-            memory=None if ranking.memories is None else ranking.memories[index],
-            cost=float(self.costs[place]),
-            arrived=successor,
-            before=path.node,
-            length=path.node.length + len(successor.actions),
-        )
-        return _Path(node, step, path)
-
-    def _origin(self, place: int) -> tuple[int, int]:
-        """Which node a candidate is of, and its place there."""
-        which = int(np.searchsorted(self.starts, place, side="right")) - 1
-        return which, place - int(self.starts[which])
-
-
-def _checked(ranking: Ranking, count: int) -> NDArray[np.float64]:
-    costs = np.asarray(ranking.costs, np.float64)
-    if costs.shape != (count,) or np.isnan(costs).any() or np.isneginf(costs).any():
-        raise ConfigurationError(
-            f"the policy gave costs of shape {costs.shape} for {count} candidates, or a cost that is no number; "
-            "expected one cost per candidate, +inf to reject"
-        )
-    return costs
-
-
-def _tie_bound(cost: float) -> float:
-    return float(cost) + tie_margin(float(cost)) if math.isfinite(cost) else -math.inf
 
 
 def _enforce(limit: Limit, searches: Sequence[_Search]) -> None:

@@ -1,0 +1,174 @@
+"""A beam's candidates, pooled: what is closed, what is kept, and the paths that lead on."""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Sequence
+from itertools import accumulate, chain, repeat
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.errors import ConfigurationError
+from sgp.planning.candidates import goals, identities, lengths
+from sgp.planning.policy import Node, Ranking
+from sgp.planning.rollout import Mark, Step, tie_margin
+from sgp.planning.task import Successor, Task
+
+# As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
+_CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
+
+
+class Trail:
+    """A node and the decisions that led to it, newest first; most paths are dropped before anyone looks at them."""
+
+    __slots__ = ("_decided", "_step", "before", "node")
+
+    def __init__(self, node: Node, decided: Callable[[], Step] | None = None, before: Trail | None = None):
+        self.node, self._decided, self.before = node, decided, before
+        self._step: Step | None = None
+
+    @property
+    def step(self) -> Step | None:
+        """The last decision; None at the start."""
+        if self._step is None and self._decided is not None:
+            self._step = self._decided()
+        return self._step
+
+    def steps(self) -> tuple[Step, ...]:
+        """The decisions, oldest first."""
+        steps = []
+        path: Trail | None = self
+        while path is not None and path.step is not None:
+            steps.append(path.step)
+            path = path.before
+        return tuple(reversed(steps))
+
+
+class Pool:
+    """The n candidates of a whole beam in generation order, numbered from 0."""
+
+    def __init__(
+        self,
+        paths: Sequence[Trail],
+        choices: Sequence[Sequence[Successor]],
+        rankings: Sequence[Ranking],
+        additive: bool,
+    ):
+        self.paths, self.choices, self.rankings = paths, choices, rankings
+        sizes = [len(choice) for choice in choices]
+        self.starts = list(accumulate(sizes, initial=0))
+        self.costs: NDArray[np.float64] = np.concatenate(
+            [_checked(ranking, size) for ranking, size in zip(rankings, sizes, strict=True)]
+        )
+        if additive:
+            self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
+        # What tells candidates apart: their states, and their keys where the policy gave them.
+        self.states = [each for choice in choices for each in identities(choice)]
+        keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
+        self.keys = list(chain.from_iterable(keys))
+        self.closed = np.isposinf(self.costs)
+        self.marks = np.where(self.closed, _REJECTED, np.uint8(0))
+
+    def force(self, place: int) -> None:
+        """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
+        self.marks[place] |= _FORCED
+        self.closed[place] = False
+        if not math.isfinite(self.costs[place]):
+            self.costs[place] = self.paths[self._origin(place)[0]].node.cost
+
+    def find_goal(self, task: Task) -> int | None:
+        """The first open candidate that satisfies the goal."""
+        reached = np.concatenate([goals(task, choice) for choice in self.choices]) & ~self.closed
+        if not reached.any():
+            return None
+        place = int(reached.argmax())
+        self.marks[place] |= _GOAL
+        return place
+
+    def close(self, visited: set[Hashable], horizon: int) -> tuple[int, int]:
+        """Closes visited states and jumps beyond the horizon.
+
+        How many candidates are unvisited, and how many of these are within the horizon.
+        """
+        seen = np.fromiter((each in visited for each in self.states), np.bool_, len(self.states))
+        ends = [path.node.length + lengths(choice) for path, choice in zip(self.paths, self.choices, strict=True)]
+        beyond = np.concatenate(ends) > horizon
+        self.marks[seen] |= _VISITED
+        self.closed |= seen | beyond
+        return int((~seen).sum()), int((~seen & ~beyond).sum())
+
+    def cheapest(self, width: int, margin: float) -> list[int]:
+        """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
+
+        None costs more than `margin` over the cheapest, but for what ties with it.
+        """
+        open_places = np.flatnonzero(~self.closed)
+        order = open_places[np.argsort(self.costs[open_places], kind="stable")]
+        if len(order):
+            dearest = float(self.costs[order[0]]) + margin
+            order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]]))]
+        sorted_costs = self.costs[order]
+        kept: list[int] = []
+        states, keys = set[Hashable](), set[Hashable]()
+        start = 0
+        while start < len(order) and len(kept) < width:
+            end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start]), side="right"))
+            for place in np.sort(order[start:end]).tolist():
+                state, key = self.states[place], self.keys[place]
+                if len(kept) < width and state not in states and key not in keys:
+                    kept.append(place)
+                    states.add(state)
+                    if key is not None:
+                        keys.add(key)
+            start = end
+        for place in open_places.tolist():
+            if self.states[place] in states or self.keys[place] in keys:
+                self.marks[place] |= _COLLAPSED
+        self.marks[kept] = self.marks[kept] & ~_COLLAPSED | _BEAM
+        return kept
+
+    def child(self, place: int) -> Trail:
+        """The path that ends in a candidate."""
+        which, index = self._origin(place)
+        ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
+        of_node = slice(self.starts[which], self.starts[which + 1])
+        successor, closed, marks = choice[index], self.closed[of_node], self.marks[of_node]
+
+        def decided() -> Step:
+            open_costs = np.where(closed, math.inf, ranking.costs)
+            own = marks.copy()
+            own[index] |= _CHOSEN
+            own[open_costs <= _tie_bound(open_costs.min())] |= _TIED
+            return Step(path.node.state, choice, ranking.costs, ranking.keys, own, index, ranking.note)
+
+        node = Node(
+            task=path.node.task,
+            state=successor.state,
+            memory=None if ranking.memories is None else ranking.memories[index],
+            cost=float(self.costs[place]),
+            arrived=successor,
+            before=path.node,
+            length=path.node.length + len(successor.actions),
+        )
+        return Trail(node, decided, path)
+
+    def _origin(self, place: int) -> tuple[int, int]:
+        """Which node a candidate is of, and its place there."""
+        which = bisect_right(self.starts, place) - 1
+        return which, place - self.starts[which]
+
+
+def _checked(ranking: Ranking, count: int) -> NDArray[np.float64]:
+    costs = np.asarray(ranking.costs, np.float64)
+    if costs.shape != (count,) or np.isnan(costs).any() or np.isneginf(costs).any():
+        raise ConfigurationError(
+            f"the policy gave costs of shape {costs.shape} for {count} candidates, or a cost that is no number; "
+            "expected one cost per candidate, +inf to reject"
+        )
+    return costs
+
+
+def _tie_bound(cost: float) -> float:
+    return float(cost) + tie_margin(float(cost)) if math.isfinite(cost) else -math.inf
