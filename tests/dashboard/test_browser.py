@@ -91,6 +91,7 @@ def test_a_copied_link_opens_the_same_step(page, address):
     page.wait_for_selector('.sgp[data-step="5"]')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="6"]')
+    page.wait_for_url("**step=7**")  # the step has gone into the address, and the page stands still
     page.get_by_role("button", name="Copy a link to this step").click()
     page.get_by_text("Copied: http").wait_for()
     link = page.evaluate("navigator.clipboard.readText()")
