@@ -48,9 +48,9 @@ def rows(
     """Name, seconds and solved problems of each row of a domain."""
     timed(planner, suite.problems(domain, "validation")[:1], f"{domain}, compiling")
     problems = suite.problems(domain, "extrapolation")[:: arguments.every]
-    yield f"{domain} extrapolation", *timed(planner, problems, domain)
+    yield "extrapolation", *timed(planner, problems, domain)
     for row in (*ROWS.get(domain, ()), *(LARGE.get(domain, ()) if arguments.large else ())):
-        yield f"{domain} {row}", *timed(planner, harder.problems(domain, row)[: arguments.problems], row)
+        yield row, *timed(planner, harder.problems(domain, row)[: arguments.problems], row)
 
 
 def main() -> None:
@@ -62,16 +62,17 @@ def main() -> None:
     parser.add_argument("--large", action="store_true")
     arguments = parser.parse_args()
     suite, harder = sgp.load_suite("state-centric"), sgp.load_suite("harder")
-    table = Table("row", "problems", "solved", "median ms", "mean ms", "largest ms", "training s")
-    total = 0.0
+    table = Table("domain", "row", "problems", "solved", "median ms", "mean ms", "largest ms")
+    seconds_of: dict[str, float] = {}
     for domain in arguments.domains.split(",") if arguments.domains else suite.domains:
         planner, training = trained(arguments.method, domain, "state-centric")
-        total += training
+        seconds_of[domain] = training
         for name, seconds, solved in rows(arguments, suite, harder, domain, planner):
             figures = (f"{1000 * value:.0f}" for value in (median(seconds), sum(seconds) / len(seconds), max(seconds)))
-            table.add_row(name, str(len(seconds)), str(solved), *figures, f"{training:.1f}")
+            table.add_row(domain, name, str(len(seconds)), str(solved), *figures)
     Console().print(table)
-    print(f"training, all domains: {total:.1f} s")
+    each = ", ".join(f"{domain} {seconds:.1f}" for domain, seconds in seconds_of.items())
+    print(f"training: {each}; together {sum(seconds_of.values()):.1f} s")
 
 
 if __name__ == "__main__":
