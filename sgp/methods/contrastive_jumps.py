@@ -47,7 +47,7 @@ class ContrastiveJumpsConfig:
     """Which candidates, which features, which loss."""
 
     candidates: Candidates = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
-    enough: int = 4  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
+    enough: int = 16  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
