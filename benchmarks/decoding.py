@@ -13,7 +13,7 @@ import json
 import os
 import resource
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from naive import NaivePlanner
@@ -57,7 +57,7 @@ class _Counting:
 
 def measure_ours(planner: Planner, problems: list[Problem]) -> Measurement:
     found = Measurement()
-    counted = Planner(_Counting(planner.policy, found), planner.successors, planner.width, planner.batch)
+    counted = replace(planner, policy=_Counting(planner.policy, found))
     started = time.perf_counter()
     rollouts = counted.solve_many(map(sgp.Task, problems))
     found.seconds = time.perf_counter() - started
