@@ -90,6 +90,9 @@ class Job:
         elif "result" in message:
             self._end(Report("done", result=message["result"]))
         else:
+            worker = self._worker()
+            if message.get("last") and worker is not None:
+                worker._process = None  # it is on its way out, and the next job needs another one
             where = {"line": message.get("line"), "source": message.get("source", "")}
             self._end(Report("failed", error=message["error"], **where))
 

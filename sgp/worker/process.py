@@ -80,14 +80,14 @@ def _do(request: Mapping[str, Any], tell: Callable[..., None]) -> bool:
             signal.setitimer(signal.ITIMER_REAL, 0)
         tell(result=result)
     except OutOfTimeError:
-        tell(error=client.out_of_time(seconds))
+        tell(error=client.out_of_time(seconds), last=True)
         return False
     except PddlError as error:
         tell(error=str(error), line=error.line, source=error.source)
     except SgpError as error:
         tell(error=str(error))
     except MemoryError:
-        tell(error="the work needs more memory than it may take here; try a smaller problem")
+        tell(error="the work needs more memory than it may take here; try a smaller problem", last=True)
         return False
     except RecursionError:
         tell(error="the text is nested too deeply to be read; expected PDDL")

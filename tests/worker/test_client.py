@@ -165,6 +165,16 @@ def test_a_job_over_its_seconds_is_ended(worker):
     assert report.error == client.out_of_time(1)
 
 
+def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
+    """The process ends itself after it has said so; whoever asks in between must not be lost with it."""
+    for _ in range(5):
+        late = worker.ask("read", 0.001, problem=problem)
+        while not late.report().ended:
+            pass
+        after = ended(worker.ask("read", 60, problem=problem))
+        assert after.state == "done", after.error
+
+
 def test_too_little_memory_is_a_sentence(problem):
     worker = Worker(memory=GIGABYTE // 16)
     report = ended(worker.ask("read", 60, problem=problem))
