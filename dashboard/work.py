@@ -61,6 +61,11 @@ def give_up(page: str) -> None:
         found["job"].cancel()
 
 
+def failed(page: str) -> bool:
+    """Whether something went wrong that was not said yet."""
+    return f"{page} failed" in st.session_state
+
+
 def show_failure(page: str) -> sgp.Report | None:
     """Says once what went wrong; the report, or None where nothing did."""
     report: sgp.Report | None = st.session_state.pop(f"{page} failed", None)

@@ -1,5 +1,6 @@
 """Page 2: another candidate is taken, and the rollout goes on from there; the branches form a tree to walk in."""
 
+import contextlib
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -184,7 +185,8 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
 def warm(folder: str, head: Mapping[str, Any]) -> None:
     """Has model and problem loaded while the user looks at the rollout."""
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
-    work.worker().ask("load", SECONDS, run=folder, problem=texts)
+    with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or says so
+        work.worker().ask("load", SECONDS, run=folder, problem=texts)
 
 
 def show_branch(data: dict[str, Any], branch: sgp.Branch, branching: bool) -> None:
@@ -273,8 +275,9 @@ def main() -> None:
             next_work(start, branches, branch)
             wait_for_first_picture()
             ended = work.take(PAGE)
-            if ended is not None:  # what failed is said, and the next branch on the way is asked for
+            if ended is not None:
                 take(*ended, branches)
+            if ended is not None or work.failed(PAGE):  # which is said then; or the next branch is asked for
                 st.rerun()
     show_page(start, branches, branch)
 

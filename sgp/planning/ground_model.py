@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sgp.planning.operators import Goal, Ints, Lists, Operators
 from sgp.planning.pddl import Action, Atom, Literal, Schema
 from sgp.planning.task import Task
+
+_AT_A_TIME = 10_000  # bindings that are extended together
 
 _Places = NDArray[np.int64]
 _Mask = NDArray[np.bool_]
@@ -61,13 +63,13 @@ class GroundModel:
         return known
 
     def _goal(self, task: Task) -> Goal:
-        wanted, unwanted = ([each.atom for each in task.goal if each.positive is kind] for kind in (True, False))
-        static = set(task.static_atoms)
+        fluent = {each for each in task.goal if each.atom.predicate in task.domain_text.fluent_predicates}
+        wanted, unwanted = ({each.atom for each in fluent if each.positive is kind} for kind in (True, False))
         known = self.fluents
         return Goal(
-            np.array([known[atom] for atom in wanted if atom in known], np.int32),
-            np.array([known[atom] for atom in unwanted if atom in known], np.int32),
-            all(atom in known or atom in static for atom in wanted) and static.isdisjoint(unwanted),
+            np.array(sorted(known[atom] for atom in wanted if atom in known), np.int32),
+            np.array(sorted(known[atom] for atom in unwanted if atom in known), np.int32),
+            task.static_goal_holds and wanted <= known.keys(),
         )
 
 
@@ -161,13 +163,26 @@ class _Facts:
         for literal in schema.precondition:
             bound = [names.index(name) for name in literal.atom.objects if name in names]
             checks.setdefault(max(bound, default=-1), []).append(literal)
-        rows = np.zeros((1, 0), np.int64)
-        for depth in range(-1, len(names)):
-            if depth >= 0:
-                rows = self._extended(schema, rows, checks.get(depth, []))
-            for literal in checks.get(depth, []):
-                rows = rows[self._holds(schema, literal, rows)]
+        start = self._kept(schema, np.zeros((1, 0), np.int64), checks.get(-1, []))
+        rows = np.concatenate([start[:0].reshape(0, len(names)), *self._completed(schema, start, checks)])
         return rows[np.lexsort(rows.T[::-1])] if names else rows
+
+    def _completed(self, schema: Schema, rows: _Places, checks: Mapping[int, list[Literal]]) -> Iterator[_Places]:
+        """The rows with all further parameters, some at a time: they may grow before they are sorted out."""
+        depth = rows.shape[1]
+        if depth == len(schema.parameters):
+            yield rows
+            return
+        for first in range(0, len(rows), _AT_A_TIME):
+            literals = checks.get(depth, [])
+            longer = self._extended(schema, rows[first : first + _AT_A_TIME], literals)
+            yield from self._completed(schema, self._kept(schema, longer, literals), checks)
+
+    def _kept(self, schema: Schema, rows: _Places, literals: Sequence[Literal]) -> _Places:
+        """The rows for which the literals hold or can hold."""
+        for literal in literals:
+            rows = rows[self._holds(schema, literal, rows)]
+        return rows
 
     def fluents(self, schema: Schema, literals: Sequence[Literal], rows: _Places) -> tuple[_Places, _Places]:
         """The fluents of the positive and of the negative literals [m, l] of instances; -1 for one that is never true.

@@ -31,7 +31,7 @@ class Lookahead:
     first state's atoms included (Lipovetzky and Geffner 2012; AIW-AD, section 3). With `abstraction` "types" every
     argument of an atom but one is replaced by its object's type, one position after the other, atoms of the goal stay
     whole (abstracted IW); with "base" there is one type for all objects (base-abstracted IW). `layer` keeps at each
-    depth only so many novel states to expand, those that satisfy more goal atoms first (capped). With `enough` the
+    depth only so many novel states to expand, those that satisfy more of the goal first (capped). With `enough` the
     search ends after a depth at which so many novel states were found, one of which has more of the goal's positive
     atoms than the first state: far candidates of large problems cost much and are rarely chosen. Goal states are
     candidates whatever their novelty. `states` bounds the number of candidates, so that memory stays bounded.

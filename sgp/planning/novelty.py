@@ -22,13 +22,14 @@ from sgp.planning.operators import (
     reached,
     state_identity,
     taller,
+    unsatisfied,
 )
 
 
 class Search(NamedTuple):
     """How far a search goes: 0 is no limit, but for `most`."""
 
-    layer: int  # novel states kept at each depth, those with more goal atoms first
+    layer: int  # novel states kept at each depth, those that satisfy more of the goal first
     enough: int  # it ends after a depth when so many were novel and one of them has more goal atoms than the state
     most: int  # candidates
 
@@ -149,7 +150,7 @@ def novel_states(
         if 0 < search.layer < width:
             lacks = np.zeros(width, np.int64)
             for node in range(layer_end, expanded):
-                lacks[node - layer_end] = lacking(table[node], goal)
+                lacks[node - layer_end] = unsatisfied(table[node], goal)
             order = np.argsort(lacks, kind="mergesort")[: search.layer]  # stable: first seen, first kept
             chosen, chosen_owner = table[layer_end:expanded][order].copy(), owner[layer_end:expanded][order].copy()
             expanded = layer_end + search.layer

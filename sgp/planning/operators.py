@@ -132,6 +132,16 @@ def lacking(state: Words, goal: Goal) -> int:
 
 
 @compiled
+def unsatisfied(state: Words, goal: Goal) -> int:
+    """How many of the goal's literals over fluents that can be true do not hold."""
+    count = lacking(state, goal)
+    for atom in goal.unwanted:
+        if has(state, atom):
+            count += 1
+    return count
+
+
+@compiled
 def reached(state: Words, goal: Goal) -> bool:
     """Whether a state is a goal."""
     if not goal.possible:

@@ -313,9 +313,18 @@ def _schema(section: Block, source: str) -> Schema:
     if ":effect" not in parts:
         raise PddlError(f"action '{section[1]}' has no ':effect'", source, section.line)
     empty = Block()
+    parameters = _typed_list(parts.get(":parameters", empty), 0, source)
+    for parameter in parameters:
+        if len(parameter.types) > 1:  # the planning library takes it for "of both types"
+            raise UnsupportedPddl(
+                f"action '{section[1]}': '{parameter.name} - (either {' '.join(parameter.types)})' is not supported; "
+                "declare a type above these",
+                source,
+                section.line,
+            )
     return Schema(
         name=str(section[1]),
-        parameters=_typed_list(parts.get(":parameters", empty), 0, source),
+        parameters=parameters,
         precondition=tuple(_literals(parts.get(":precondition", empty), source)),
         effect=tuple(_literals(parts[":effect"], source)),
     )

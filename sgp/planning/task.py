@@ -89,7 +89,7 @@ class Task:
         self._generator = context.get_applicable_action_generator()
         self._repository = context.get_state_repository()
         self._goal = search.ProblemGoalStrategy.create(self._native)
-        self._static_goal_holds = self._goal.test_static_goal()
+        self.static_goal_holds: bool = self._goal.test_static_goal()  # of the goal what no action changes, and '='
         self.init: State = self._repository.get_or_create_initial_state()[0]
         self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
         self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
@@ -172,7 +172,7 @@ class Task:
 
     def is_goal(self, state: State) -> bool:
         """Whether the goal holds in `state`."""
-        return bool(self._static_goal_holds and self._goal.test_dynamic_goal(state))
+        return bool(self.static_goal_holds and self._goal.test_dynamic_goal(state))
 
     def fluents(self, state: State) -> list[int]:
         """Indices of the non-static atoms true in `state`, ascending; `fluent` names them."""
@@ -304,7 +304,7 @@ def _parse(problem: Problem) -> formalism.Problem:
         parser = formalism.Parser(normalise(problem.domain_pddl), "", formalism.ParserOptions())
         source = problem.problem_source
         return parser.parse_problem(normalise(problem.problem_pddl), "", formalism.ParserOptions())
-    except RuntimeError as error:
+    except (RuntimeError, IndexError) as error:  # the latter where it cannot print its own message
         raise _readable(str(error), source) from error
 
 

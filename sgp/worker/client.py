@@ -54,8 +54,8 @@ class Report:
 class Job:
     """One request and what was heard of it."""
 
-    def __init__(self, worker: Worker, seconds: float):
-        self._worker, self._seconds = weakref.ref(worker), seconds
+    def __init__(self, worker: Worker, process: subprocess.Popen[str], seconds: float):
+        self._worker, self._process, self._seconds = weakref.ref(worker), process, seconds
         self._report = Report("waiting")
         self._begun: float | None = None
         self._lock = threading.Lock()
@@ -77,8 +77,9 @@ class Job:
     def _stop(self, report: Report) -> None:
         self._end(report)
         worker = self._worker()
-        if worker is not None:
-            worker.close()
+        if worker is not None and worker.leave(self._process):
+            worker.close_jobs()
+        _end(self._process)
 
     def _hear(self, message: Mapping[str, Any]) -> None:
         if "begun" in message:
@@ -92,7 +93,7 @@ class Job:
         else:
             worker = self._worker()
             if message.get("last") and worker is not None:
-                worker._process = None  # it is on its way out, and the next job needs another one
+                worker.leave(self._process)  # it is on its way out, and the next job needs another one
             where = {"line": message.get("line"), "source": message.get("source", "")}
             self._end(Report("failed", error=message["error"], **where))
 
@@ -114,12 +115,27 @@ class Worker:
         self._process: subprocess.Popen[str] | None = None
         self._jobs: dict[int, Job] = {}
         self._asked = 0
+        self._lock = threading.Lock()
         self.used = time.monotonic()
 
     @property
     def alive(self) -> bool:
         """Whether there is a process."""
-        return self._process is not None and self._process.poll() is None
+        process = self._process  # another thread may set it to None
+        return process is not None and process.poll() is None
+
+    def leave(self, process: subprocess.Popen[str]) -> bool:
+        """Has the next job begin another process; whether this one was the present one."""
+        with self._lock:
+            present = self._process is process
+            if present:
+                self._process = None
+            return present
+
+    def close_jobs(self) -> None:
+        """Cancels the jobs that have not ended."""
+        for job in list(self._jobs.values()):
+            job._end(Report("cancelled", error="cancelled"))
 
     @property
     def busy(self) -> bool:
@@ -138,30 +154,29 @@ class Worker:
                 f"the texts have {len(request):,} characters, and at most {LARGEST_REQUEST:,} are taken here; "
                 "use the command line: 'sgp solve'"
             )
-        if not self.alive:
-            self._start()
-        assert self._process is not None
-        asked = Job(self, seconds)
+        process = self._process
+        if process is None or process.poll() is not None:
+            process = self._start()
+        asked = Job(self, process, seconds)
         for number in [number for number, each in self._jobs.items() if each._report.ended]:
             del self._jobs[number]
         self._jobs[self._asked] = asked
         self.used = time.monotonic()
         # A pipe holds little and the process may be at work: writing waits, in a thread of its own.
-        threading.Thread(target=_write, args=(self._process, request), daemon=True).start()
+        threading.Thread(target=_write, args=(process, request), daemon=True).start()
         return asked
 
     def close(self) -> None:
         """Ends the process and what it started; jobs that had not ended are cancelled."""
         process, self._process = self._process, None
-        for job in self._jobs.values():
-            job._end(Report("cancelled", error="cancelled"))
+        self.close_jobs()
         if process is not None:
             _end(process)
 
-    def _start(self) -> None:
+    def _start(self) -> subprocess.Popen[str]:
         _make_room()
         threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-        self._process = subprocess.Popen(
+        process = self._process = subprocess.Popen(
             [sys.executable, "-m", "sgp.worker.process", str(self._memory)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -171,9 +186,10 @@ class Worker:
             env={**os.environ, "SGP_PROGRESS": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **threads},
         )
         self._jobs = {}  # those of the process before end with it
-        threading.Thread(target=_listen, args=(self._process, self._jobs), daemon=True).start()
-        weakref.finalize(self, _end, self._process)
+        threading.Thread(target=_listen, args=(process, self._jobs), daemon=True).start()
+        weakref.finalize(self, _end, process)
         _WORKERS.add(self)
+        return process
 
 
 _WORKERS: weakref.WeakSet[Worker] = weakref.WeakSet()
@@ -205,14 +221,22 @@ def _listen(process: subprocess.Popen[str], jobs: dict[int, Job]) -> None:
     assert stream is not None
     with stream:
         for line in stream:
-            message = json.loads(line)
+            try:
+                message = json.loads(line)
+            except json.JSONDecodeError:  # killed while it wrote
+                break
             jobs[message.pop("number")]._hear(message)
     code = process.wait()
+    if process.stdin is not None:
+        with contextlib.suppress(OSError):  # what was not written yet is for nobody
+            process.stdin.close()
     for job in list(jobs.values()):
         job._end(Report("failed", error=_why(code, job._seconds)))
 
 
 def _why(code: int, seconds: float) -> str:
+    if code == 0:
+        return "the job before this one took the process with it; ask again"
     if code == -signal.SIGXCPU:
         return out_of_time(seconds)
     if code in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGBUS):

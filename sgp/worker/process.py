@@ -93,7 +93,10 @@ def _do(request: Mapping[str, Any], tell: Callable[..., None]) -> bool:
         tell(error="the text is nested too deeply to be read; expected PDDL")
     except Exception as error:
         traceback.print_exc()
-        tell(error=f"the work crashed ({error!r:.200}); this is a defect, and the dashboard's terminal shows where")
+        tell(
+            error=f"the work crashed ({error!r:.200}); this is a defect, and the dashboard's terminal shows where",
+            last=True,
+        )
         raise
     return True
 

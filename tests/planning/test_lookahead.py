@@ -11,6 +11,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_step
 from sgp.planning.rollout import Outcome
+from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task, replay
 from tests.conftest import COURIER, blocks_problem
 
@@ -204,3 +205,41 @@ def test_every_policy_can_jump_within_the_horizon(three_blocks):
     assert rollout.solved
     assert len(rollout.plan) > len(rollout.steps)
     assert Planner(RandomSuccessor(1), Lookahead()).solve(three_blocks, Limit(actions=5)).outcome is Outcome.HORIZON
+
+
+PAINT = """(define (domain paint) (:requirements :strips :negative-preconditions :equality)
+  (:predicates (raw ?x) (painted ?x) (dirty ?x))
+  (:action paint :parameters (?x) :precondition (raw ?x) :effect (and (painted ?x) (dirty ?x) (not (raw ?x))))
+  (:action wipe :parameters (?x) :precondition (dirty ?x) :effect (not (dirty ?x))))"""
+
+
+def paint(goal, mode=None):
+    text = f"(define (problem p) (:domain paint) (:objects a b) (:init (raw a) (raw b)) (:goal (and {goal})))"
+    return Task(Problem("p", PAINT, text), mode)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        "(painted a) (painted a)",
+        "(painted a) (= a a)",
+        "(painted a) (not (= a b))",
+        "(painted a) (not (raw a))",
+        "(painted a) (= a b)",
+        "(painted a) (not (painted a))",
+    ],
+)
+def test_candidates_know_whether_they_are_goals(goal):
+    task = paint(goal)
+    found = Lookahead()(task, task.init)
+    assert found.goals.tolist() == [task.is_goal(each.state) for each in found]
+    space = StateSpace.expand(task, 100)
+    assert (space.distances < float("inf")).any() == any(task.is_goal(space.state(n)) for n in range(len(space)))
+
+
+@pytest.mark.parametrize("layer", [1, 2, 3])
+def test_both_ways_to_search_keep_the_same_layers_with_negative_goals(layer):
+    for goal in ("(painted a) (not (dirty a)) (not (dirty b))", "(painted b) (not (raw a))"):
+        grounded, lifted = (paint(goal, mode) for mode in ("grounded", "lifted"))
+        ours, theirs = (plans(Lookahead(layer=layer)(task, task.init)) for task in (grounded, lifted))
+        assert ours == theirs

@@ -118,3 +118,10 @@ def test_a_problem_can_start_elsewhere(courier):
     again = Task(courier.restarted(first.state))
     assert set(again.atoms(again.init)) == set(courier.atoms(first.state))
     assert (again.goal, again.objects) == (courier.goal, courier.objects)
+
+
+def test_a_parameter_of_either_type_is_refused():
+    text = """(define (domain d) (:requirements :typing) (:types van bike) (:predicates (at ?x))
+      (:action go :parameters (?x - (either van bike)) :precondition (at ?x) :effect (not (at ?x))))"""
+    with pytest.raises(UnsupportedPddl, match=r"action 'go': '\?x - \(either van bike\)' is not supported; declare"):
+        read_domain(text)
