@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sgp.api import Evaluation as Evaluation
     from sgp.api import as_recorded as as_recorded
+    from sgp.api import diagnose as diagnose
     from sgp.api import evaluate as evaluate
     from sgp.api import load_planner as load_planner
     from sgp.api import map_run as map_run
@@ -18,21 +19,27 @@ if TYPE_CHECKING:
     from sgp.api import train as train
 
 _HOMES = {
-    "sgp.api": ("Evaluation", "as_recorded", "evaluate", "load_planner", "map_run", "solve", "train"),
+    "sgp.api": ("Evaluation", "as_recorded", "diagnose", "evaluate", "load_planner", "map_run", "solve", "train"),
     "sgp.datasets.experts": ("expert_plans",),
     "sgp.datasets.generation": ("generate_problems", "generate_suite"),
     "sgp.datasets.importing": ("import_folder",),
     "sgp.datasets.runs": ("Run", "list_runs", "open_run", "run_folders"),
     "sgp.datasets.suite": ("Suite", "load_suite", "suite_names"),
+    "sgp.datasets.training_data": ("TrainingData", "load_training_data", "trajectories"),
     "sgp.domains": ("all_domains", "get_domain"),
+    "sgp.encoders.fsf": ("FSFEncoder",),
+    "sgp.encoders.node_colours": ("ColouredGraph", "coloured_graph"),
+    "sgp.encoders.wl": ("WLConfig", "WLEncoder"),
     "sgp.errors": ("SgpError",),
     "sgp.evaluation.attempts": ("AttemptRow",),
+    "sgp.evaluation.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),
     "sgp.evaluation.explanations": ("Explanation", "explain"),
     "sgp.evaluation.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
     "sgp.evaluation.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
     "sgp.evaluation.plots": ("coverage_over_size", "plan_lengths", "solved_over_time"),
     "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
     "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),
+    "sgp.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.methods": ("all_methods", "get_method"),
     "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
     "sgp.planning.planner": ("Limit", "Planner"),
@@ -41,13 +48,15 @@ _HOMES = {
     "sgp.planning.recording": ("read_rollouts", "write_rollouts"),
     "sgp.planning.rollout": ("Outcome", "Rollout"),
     "sgp.planning.task": ("Task",),
+    "sgp.planning.trajectory": ("Trajectory",),
     "sgp.planning.validation": ("validate",),
     "sgp.viewer.branches": ("Branch", "Compared", "branch_script", "compared", "draw_branches", "forcing_words"),
     "sgp.viewer.comparison": ("comparison", "expert_rollout"),
     "sgp.viewer.export": ("file_stem", "gif", "plan_text", "steps_csv", "steps_parquet"),
     "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts"),
-    "sgp.viewer.notebook": ("show",),
+    "sgp.viewer.notebook": ("Link", "link", "show"),
     "sgp.viewer.page": ("compare_script", "export_html", "html_page", "player_script"),
+    "sgp.viewer.pictures": ("Picture", "goal_picture", "picture"),
     "sgp.viewer.playback": ("playback",),
     "sgp.viewer.tour": ("Tour", "read_tour", "tour_script", "tour_titles"),
     "sgp.worker.client": ("Report", "Worker"),

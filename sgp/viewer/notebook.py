@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import urlencode
@@ -10,6 +11,7 @@ from urllib.parse import urlencode
 import anywidget
 import traitlets
 
+from sgp.errors import InputError
 from sgp.planning.recorded import Recorded
 from sgp.viewer.comparison import comparison
 from sgp.viewer.dashboard import PORT
@@ -83,6 +85,33 @@ def show(
         return _opened(Player(data=playback(left), link=_link(dashboard, left)), step)
     right = recorded(beside)
     return _opened(Comparison(data=comparison(left, right), link=_link(dashboard, left, right)), step)
+
+
+@dataclass(frozen=True)
+class Link:
+    """An address in the dashboard, for the last line of a notebook's cell."""
+
+    address: str
+    words: str = "Open this step in the dashboard"
+
+    def _repr_markdown_(self) -> str:
+        return f"[{self.words}]({self.address}) (`sgp dashboard` serves it)"
+
+
+def link(rollout: Recorded | Path | str, step: int = 1, dashboard: str = f"http://localhost:{PORT}") -> Link:
+    """The address of a recorded rollout's step, counted from 1, in the dashboard.
+
+    Raises InputError for a rollout that the dashboard does not have and for a step that is not there.
+    """
+    found = recorded(rollout)
+    address = _link(dashboard, found)
+    if not address:
+        raise InputError(
+            f"the dashboard does not have {found.source}; put the file into {own_rollouts_folder()} to see it there"
+        )
+    if not 1 <= step <= len(found.steps) + 1:
+        raise InputError(f"there is no step {step}; choose one from 1 to {len(found.steps) + 1}")
+    return Link(f"{address}&step={step}")
 
 
 def _opened(player: Player, step: int | None) -> Player:

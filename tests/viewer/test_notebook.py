@@ -146,6 +146,16 @@ def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
 
 
 @needs_chromium
+def test_a_link_names_a_step_that_the_dashboard_has(recorded, solved, tmp_path):
+    words = sgp.link(recorded, step=3)._repr_markdown_()
+    assert f"({sgp.show(recorded).link}&step=3)" in words
+    with pytest.raises(sgp.SgpError, match=f"no step {len(recorded.steps) + 2}"):
+        sgp.link(recorded, step=len(recorded.steps) + 2)
+    sgp.write_rollouts(tmp_path / "one.jsonl", [solved])
+    with pytest.raises(sgp.SgpError, match="does not have"):
+        sgp.link(tmp_path / "one.jsonl")
+
+
 def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solved):
     widget = sgp.show(recorded)
     page = open_cell(widget)
