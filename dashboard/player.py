@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
+from encoding import encoded
 
 import sgp
 
@@ -67,7 +68,7 @@ def _play(
     asked = st.query_params.get("step", "1")
     return play(
         key=key,
-        data={"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0, "branching": branching},
+        data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0, "branching": branching}),
         on_step_change=lambda: rests(st.session_state[key]["step"] + 1),
         on_branch_change=lambda: None,
     )

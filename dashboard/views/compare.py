@@ -2,8 +2,11 @@
 
 import sources
 import streamlit as st
+from encoding import encoded
 
 import sgp
+
+LIBRARY = sources.library()  # once a request: it looks at every file
 
 compare = st.components.v2.component("sgp_compare", js=sgp.compare_script())
 
@@ -21,8 +24,8 @@ def by_problem() -> dict[tuple[str, str, str], dict[str, sgp.Recorded]]:
     """
     found: dict[tuple[str, str, str], dict[str, sgp.Recorded]] = {}
     experts: dict[tuple[str, str, str], sgp.Recorded] = {}
-    for each in sources.library().rollouts:
-        address = sources.library().address_of(each)
+    for each in LIBRARY.rollouts:
+        address = LIBRARY.address_of(each)
         problem = (address["domain"], address["problem"], str(each.head.get("sha256")))
         found.setdefault(problem, {})[address["model"]] = each
         if each.head.get("expert"):
@@ -58,7 +61,7 @@ def show(data: dict) -> None:
 
     compare(
         key=key,
-        data={"comparison": data, "step": int(asked) if asked.isdecimal() else 0},
+        data=encoded({"comparison": data, "step": int(asked) if asked.isdecimal() else 0}),
         on_step_change=remember,
     )
 

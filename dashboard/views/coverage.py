@@ -8,7 +8,16 @@ import streamlit as st
 
 import sgp
 
-VIEWS = ("instances", "size", "plan length", "time", "table")
+LIBRARY = sources.library()  # once a request: it looks at every file
+
+FIGURES = {
+    "instances": sgp.instance_map,
+    "size": sgp.coverage_over_size,
+    "plan length": sgp.plan_lengths,
+    "time": sgp.solved_over_time,
+}
+VIEWS = (*FIGURES, "table")
+Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
 READING = """Share of problems solved, and its 95 % Wilson interval on n problems; below it what the paper prints, \
 measured on other instances of the same sizes (± its deviation over seeds). Means over seeds; every plan counted was \
 accepted by VAL. Vermilion: fails, grey: half, blue: solves. The best planner stands on top."""
@@ -43,7 +52,7 @@ def open_cell(key: str) -> None:
 
 def rollout_of(row: sgp.AttemptRow) -> sgp.Recorded | None:
     """The recorded rollout of an attempt: the same planner on a problem of the same text."""
-    for each in sources.library().rollouts:
+    for each in LIBRARY.rollouts:
         about = each.about
         if (about.domain, about.method, about.variant, each.head.get("name")) == (
             row.domain,
@@ -68,7 +77,7 @@ def show_attempt(tried: Sequence[sgp.AttemptRow]) -> None:
             "views/rollout.py",
             label="Watch the recorded rollout",
             icon=":material/play_arrow:",
-            query_params=sources.library().address_of(recorded),
+            query_params=LIBRARY.address_of(recorded),
         )
     elif row.method == "fast-downward":
         st.write("Fast Downward searches; there is no rollout to watch.")
@@ -77,7 +86,24 @@ def show_attempt(tried: Sequence[sgp.AttemptRow]) -> None:
         st.code(sgp.recording_command(row), language="sh", wrap_lines=True)
 
 
-def show_instances(rows: Sequence[sgp.AttemptRow]) -> None:
+@st.cache_resource(show_spinner=False, max_entries=32)
+def attempts_of(chosen: Chosen) -> list[sgp.AttemptRow]:
+    """The measured attempts that were chosen."""
+    suite, splits, domains, planners = chosen
+    return [
+        row
+        for row in sources.attempts()
+        if row.suite == suite and row.split in splits and row.domain in domains and sgp.planner_title(row) in planners
+    ]
+
+
+@st.cache_resource(show_spinner="Drawing", max_entries=32)
+def figure_of(view: str, chosen: Chosen):
+    """The plot of the attempts that were chosen: drawing takes longer than sending."""
+    return FIGURES[view](attempts_of(chosen))
+
+
+def show_instances(rows: Sequence[sgp.AttemptRow], figure) -> None:
     """The map of instances by planners, and the attempt that was chosen in it or by name."""
     pairs: dict[tuple[str, ...], list[sgp.AttemptRow]] = {}
     for row in rows:
@@ -97,7 +123,7 @@ def show_instances(rows: Sequence[sgp.AttemptRow]) -> None:
     if clicked in pairs:
         st.dialog("Attempt", width="large")(show_attempt)(pairs[clicked])
     st.plotly_chart(
-        sgp.instance_map(rows),
+        figure,
         key="map",
         on_select=lambda: open_cell("map"),
         selection_mode="points",
@@ -113,7 +139,7 @@ def instance_title(cell: Sequence[str]) -> str:
 
 def main() -> None:
     """The page."""
-    scores, attempts = sources.measured(), sources.attempts()
+    scores = sources.measured()
     columns = st.columns([2, 3, 3, 5])
     with columns[0]:
         suites = in_order([each.suite for each in scores if each.metric == "coverage"])
@@ -138,26 +164,16 @@ def main() -> None:
         st.html(STYLE + sgp.coverage_heat(covered, sources.published(), places))
     with reading:
         st.caption(READING)
-    rows = [
-        row
-        for row in attempts
-        if row.suite == suite
-        and row.split in chosen_splits
-        and row.domain in domains
-        and sgp.planner_title(row) in planners
-    ]
+    chosen = (suite, tuple(chosen_splits), tuple(domains), tuple(planners))
+    rows = attempts_of(chosen)
     if not rows:
         st.info(f"Only totals were kept of suite {suite}; its single attempts are not measured here.")
         return
     view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="view", bind="query-params", required=True)
     if view == "instances":
-        show_instances(rows)
-    elif view == "size":
-        st.plotly_chart(sgp.coverage_over_size(rows))
-    elif view == "plan length":
-        st.plotly_chart(sgp.plan_lengths(rows))
-    elif view == "time":
-        st.plotly_chart(sgp.solved_over_time(rows))
+        show_instances(rows, figure_of(view, chosen))
+    elif view in FIGURES:
+        st.plotly_chart(figure_of(view, chosen))
     else:
         sheet = sgp.coverage_sheet(covered, sources.published(), "Coverage", chosen_splits, all_published=True)
         st.html(f'{STYLE}<div class="sheet">{sheet.html()}</div>')

@@ -10,6 +10,8 @@ import streamlit as st
 
 import sgp
 
+LIBRARY = sources.library()  # once a request: it looks at every file
+
 STYLE = """<style>
 .failures { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 .failures.list { width: 100%; }
@@ -25,7 +27,7 @@ MOST = 200  # rows of the list
 def failures(stamp: sources.Stamp) -> tuple[list[tuple[sgp.Recorded, sgp.Failure]], list[str]]:
     """The unsolved recorded rollouts with what went wrong, and a sentence for each that cannot be read."""
     found, damaged = [], []
-    for each in sources.library().rollouts:
+    for each in LIBRARY.rollouts:
         try:
             failure = sgp.failure_of(each)
         except sgp.SgpError as error:
@@ -44,7 +46,7 @@ def several(label: str, options: Sequence[str], key: str) -> list[str]:
 
 def link(recorded: sgp.Recorded, finding: sgp.Finding) -> str:
     """A link to a step of the player."""
-    address = urlencode({**sources.library().address_of(recorded), "step": finding.step})
+    address = urlencode({**LIBRARY.address_of(recorded), "step": finding.step})
     end = len(recorded.steps) + 1
     words = "the end" if finding.step == end else f"step {finding.step}"
     return f'<a href="./?{escape(address)}" target="_self">{escape(finding.kind)} at {words}</a>'
@@ -52,7 +54,7 @@ def link(recorded: sgp.Recorded, finding: sgp.Finding) -> str:
 
 def row(recorded: sgp.Recorded, failure: sgp.Failure) -> str:
     """A line of the list."""
-    address = sources.library().address_of(recorded)
+    address = LIBRARY.address_of(recorded)
     counts = failure.open_goals
     others = ", ".join(link(recorded, each) for each in failure.findings[1:])
     cells = [escape(address["domain"]), escape(address["problem"]), escape(recorded.about.model)]
@@ -85,7 +87,7 @@ def show_counts(counts: Counter[tuple[str, str]], kinds: Sequence[str], what: st
 def show_recorded() -> None:
     """The recorded rollouts that are not solved."""
     found, damaged = failures(sources.stamp())
-    for sentence in (*sources.library().damaged, *damaged):
+    for sentence in (*LIBRARY.damaged, *damaged):
         st.warning(sentence)
     if not found:
         st.info("No unsolved rollout is recorded; `sgp evaluate RUN... --record` keeps those of your own runs.")
@@ -95,23 +97,23 @@ def show_recorded() -> None:
         present = {kind for _, failure in found for kind in failure.kinds}
         kinds = several("Kinds, primary or not", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
     with domain_column:
-        domains = several("Domains", [sources.library().address_of(each)["domain"] for each, _ in found], "domains")
+        domains = several("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
     with model_column:
         models = several("Models", [each.about.model for each, _ in found], "models")
     shown = [
         (each, failure)
         for each, failure in found
         if set(failure.kinds) & set(kinds)
-        and sources.library().address_of(each)["domain"] in domains
+        and LIBRARY.address_of(each)["domain"] in domains
         and each.about.model in models
     ]
     if not shown:
         st.info("No recorded rollout is of these kinds, domains and models; take a filter away.")
         return
     order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
-    shown.sort(key=lambda each: (order[each[1].primary.kind], sources.library().address_of(each[0])["domain"]))
+    shown.sort(key=lambda each: (order[each[1].primary.kind], LIBRARY.address_of(each[0])["domain"]))
     show_counts(
-        Counter((failure.primary.kind.value, sources.library().address_of(each)["domain"]) for each, failure in shown),
+        Counter((failure.primary.kind.value, LIBRARY.address_of(each)["domain"]) for each, failure in shown),
         list(sgp.FailureKind),
         "primary kind",
     )

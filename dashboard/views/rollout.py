@@ -8,12 +8,14 @@ from player import show_player
 
 import sgp
 
+LIBRARY = sources.library()  # once a request: it looks at every file
+
 
 def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
     """Lets the user choose by domain, then model, then problem; the choice stands in the address."""
     left = list(rollouts)
     for column, name in zip(st.columns([1, 2, 1]), ("domain", "model", "problem"), strict=True):
-        titles = list(dict.fromkeys(sources.library().address_of(each)[name] for each in left))
+        titles = list(dict.fromkeys(LIBRARY.address_of(each)[name] for each in left))
         asked = st.query_params.get(name)
         with column:
             # The options depend on the choices before it, so each set of options is a widget of its own.
@@ -23,7 +25,7 @@ def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
                 index=titles.index(asked) if asked in titles else 0,
                 key=f"{name}: {' | '.join(titles)}",
             )
-        left = [each for each in left if sources.library().address_of(each)[name] == chosen]
+        left = [each for each in left if LIBRARY.address_of(each)[name] == chosen]
     return left[0]
 
 
@@ -64,27 +66,26 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
 
 def main() -> None:
     """The page."""
-    found = sources.library()
-    for sentence in found.damaged:
+    for sentence in LIBRARY.damaged:
         st.warning(sentence)
-    if not found.rollouts:
+    if not LIBRARY.rollouts:
         st.info("There are no recorded rollouts yet; make some with `sgp record`.")
         return
     left, right, corner = st.columns([10, 4, 2], vertical_alignment="center")
     with left:
-        recorded = choose(found.rollouts)
+        recorded = choose(LIBRARY.rollouts)
     data = sources.player_data(recorded)
-    with right:
-        show_coverage(recorded.about)
-    with corner:
-        show_exports(recorded, data)
-    address = found.address_of(recorded)
+    address = LIBRARY.address_of(recorded)
     if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):
         st.query_params.pop("step", None)  # another rollout begins at its start
     for name, value in address.items():
         if st.query_params.get(name) != value:
             st.query_params[name] = value
-    show_player(f"player {data['id']}", data)
+    show_player(f"player {data['id']}", data)  # before what stands beside the choices: it is what people wait for
+    with right:
+        show_coverage(recorded.about)
+    with corner:
+        show_exports(recorded, data)
 
 
 try:

@@ -2,6 +2,7 @@
 
 import streamlit as st
 import work
+from encoding import encoded
 
 import sgp
 
@@ -82,7 +83,7 @@ def main() -> None:
     level = choose_round(found) if stop == 2 else 0
     st.markdown(work.plain(found.words(stop, level)))
     pictures = found.pictures(stop, level) if stop < last - 1 or show_guess(found) else []
-    told = show(key="tour stop", data={"pictures": pictures}, on_go_change=lambda: None)
+    told = show(key="tour stop", data=encoded({"pictures": pictures}), on_go_change=lambda: None)
     if told.go and 0 <= stop + told.go < last:
         go(stop + told.go)
         st.rerun()

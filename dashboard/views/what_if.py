@@ -9,6 +9,7 @@ import player
 import sources
 import streamlit as st
 import work
+from encoding import encoded
 
 import sgp
 
@@ -223,7 +224,9 @@ def remembering(branch: sgp.Branch) -> Callable[[int], None]:
 def show_tree(branches: Mapping[sgp.Branch, Any], branch: sgp.Branch) -> None:
     """The branches beside each other; a row that is clicked is shown."""
     lines = [sgp.compared(each, found["data"]) for each, found in branches.items()]
-    told = tree(key="what if tree", data={"drawing": sgp.draw_branches(lines, branch)}, on_shown_change=lambda: None)
+    told = tree(
+        key="what if tree", data=encoded({"drawing": sgp.draw_branches(lines, branch)}), on_shown_change=lambda: None
+    )
     if told.shown is not None and told.shown != str(branch):
         show(sgp.Branch.parse(told.shown))
         st.rerun()

@@ -6,14 +6,16 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+
+if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+    from numpy.random import Generator
 
 UNTYPED = """\
 (define (domain blocksworld)
@@ -38,7 +40,7 @@ UNTYPED = """\
 """
 
 
-def generate(rng: np.random.Generator, blocks: int) -> str:
+def generate(rng: Generator, blocks: int) -> str:
     """Towers drawn uniformly over all arrangements, to be rebuilt as one tower in another order."""
     names = [f"b{number}" for number in range(1, blocks + 1)]
     goal = rng.permutation(blocks).tolist()  # bottom first
@@ -55,7 +57,7 @@ def _stacked(tower: Sequence[int], names: Sequence[str]) -> list[str]:
     return [f"(on {names[upper]} {names[lower]})" for lower, upper in pairwise(tower)]
 
 
-def _towers(rng: np.random.Generator, blocks: int) -> list[list[int]]:
+def _towers(rng: Generator, blocks: int) -> list[list[int]]:
     """Towers of blocks, bottom first, uniform over all arrangements (Slaney and Thiebaux 2001, section 2).
 
     Every block begins as a floating tower; one after the other is placed on the table or on another tower, with

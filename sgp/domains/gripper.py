@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil, sqrt
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
 from sgp.domains.drawing.tokens import ROBOT, THING, WIDEST, aside, hint, natural, short_names, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+
+if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+    from numpy.random import Generator
 
 UNTYPED = """\
 (define (domain gripper)
@@ -32,7 +34,7 @@ UNTYPED = """\
 """
 
 
-def generate(rng: np.random.Generator, balls: int) -> str:
+def generate(rng: Generator, balls: int) -> str:
     """All balls and the robot in one room, all balls wanted in the other; the order of the balls is random."""
     names = [f"ball{number + 1}" for number in rng.permutation(balls)]
     init = ["(room rooma)", "(room roomb)", "(gripper left)", "(gripper right)"]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import ceil
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, words
 from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+
+if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+    from numpy.random import Generator
 
 UNTYPED = """\
 (define (domain logistics)
@@ -47,7 +49,7 @@ UNTYPED = """\
 
 
 def generate(
-    rng: np.random.Generator, cities: int, locations: int, airplanes: int, packages: int, goals: int | None = None
+    rng: Generator, cities: int, locations: int, airplanes: int, packages: int, goals: int | None = None
 ) -> str:
     """Cities of `locations` places, the last one an airport, one truck each; everything starts somewhere at random.
 

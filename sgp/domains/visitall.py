@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth
@@ -15,6 +14,9 @@ from sgp.domains.drawing.cells import Spots, by_distance, from_names
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, hint, marks, whole
 from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+
+if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+    from numpy.random import Generator
 
 UNTYPED = """\
 (define (domain visitall)
@@ -27,7 +29,7 @@ UNTYPED = """\
 """
 
 
-def generate(rng: np.random.Generator, width: int, height: int, start: int | None = None, holes: int = 0) -> str:
+def generate(rng: Generator, width: int, height: int, start: int | None = None, holes: int = 0) -> str:
     """A grid of `width` x `height` cells, all to be visited, from cell `start` (row by row; None: a random one).
 
     `holes` cells, drawn one after the other, are left out; what remains is connected.
@@ -52,7 +54,7 @@ def generate(rng: np.random.Generator, width: int, height: int, start: int | Non
 _STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
-def _removable(rng: np.random.Generator, there: Sequence[tuple[int, int]]) -> tuple[int, int]:
+def _removable(rng: Generator, there: Sequence[tuple[int, int]]) -> tuple[int, int]:
     """A random cell without which the others stay connected."""
     places: list[int] = rng.permutation(len(there)).tolist()
     for place in places:

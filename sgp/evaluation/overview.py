@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
 from statistics import mean
 
@@ -27,7 +28,12 @@ _OUTCOMES = (  # by the share of seeds that solved: colour, symbol, words
 
 def planner_title(each: AttemptRow | Score) -> str:
     """Method and variant, as tables and filters name a planner."""
-    return Planner("", each.method, each.variant).title
+    return _title(each.method, each.variant)
+
+
+@cache  # a page asks for every attempt
+def _title(method: str, variant: str) -> str:
+    return Planner("", method, variant).title
 
 
 def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequence[tuple[str, str]]) -> str:

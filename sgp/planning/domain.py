@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from sgp.errors import ConfigurationError
 from sgp.planning.pddl import Atom, DomainText, Literal, Parameter, read_domain
+
+if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+    from numpy.random import Generator
 
 Arguments = Mapping[str, int]
 
@@ -181,12 +182,12 @@ class Domain:
             vocabulary: read_domain(pddl, f"{self.name} ({vocabulary})") for vocabulary, pddl in self.models.items()
         }
 
-    def generate(self, rng: np.random.Generator, **arguments: int) -> str:
+    def generate(self, rng: Generator, **arguments: int) -> str:
         """One problem's PDDL. Raises ConfigurationError for arguments that the sizes do not allow."""
         self.sizes.check(arguments)
         return self.generator(rng, **arguments)
 
-    def generate_size(self, rng: np.random.Generator, size: int) -> str:
+    def generate_size(self, rng: Generator, size: int) -> str:
         """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation."""
         solutions = self.solutions(size)
         return self.generate(rng, **solutions[int(rng.integers(len(solutions)))])

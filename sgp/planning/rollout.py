@@ -7,12 +7,12 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sgp.planning.pddl import Action
 
 if TYPE_CHECKING:  # scores name outcomes and recorded rollouts name marks; neither needs a planning library
+    import numpy as np
+    from numpy.typing import NDArray
+
     from sgp.planning.task import State, Successor, Task
 
 
@@ -112,8 +112,8 @@ class Rollout:
 def _equal(task: Task, step: Step, other_task: Task, other: Step) -> bool:
     return (
         step.chosen == other.chosen
-        and np.array_equal(step.costs, other.costs)
-        and np.array_equal(step.marks, other.marks)
+        and step.costs.tolist() == other.costs.tolist()
+        and step.marks.tolist() == other.marks.tolist()
         and sorted(task.atoms(step.state)) == sorted(other_task.atoms(other.state))
         and [(one.actions, one.parent) for one in step.candidates]
         == [(two.actions, two.parent) for two in other.candidates]

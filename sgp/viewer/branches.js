@@ -2,7 +2,8 @@
 
 const drawn = new WeakMap(); // Streamlit calls again for the same element on every rerun
 
-export default ({ data, parentElement, setTriggerValue }) => {
+export default ({ data: bytes, parentElement, setTriggerValue }) => {
+  const data = JSON.parse(new TextDecoder().decode(bytes));
   const box = parentElement.querySelector(".tree");
   if (drawn.get(box) === data.drawing) return;
   drawn.set(box, data.drawing);

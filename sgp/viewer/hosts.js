@@ -11,7 +11,8 @@ function hosts(name, mount, first) {
   return (component) => (component ? inStreamlit(component, name, mount) : { render: (view) => inNotebook(view, mount, first) });
 }
 
-function inStreamlit({ data, parentElement, setStateValue, setTriggerValue }, name, mount) {
+function inStreamlit({ data: bytes, parentElement, setStateValue, setTriggerValue }, name, mount) {
+  const data = JSON.parse(new TextDecoder().decode(bytes));
   const before = mounted.get(parentElement);
   if (before && before.id === data[name].id) before.player.matchTheme();
   else {

@@ -3,7 +3,8 @@
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
 
-export default ({ data, parentElement, setTriggerValue }) => {
+export default ({ data: bytes, parentElement, setTriggerValue }) => {
+  const data = JSON.parse(new TextDecoder().decode(bytes));
   const figures = data.pictures.map(([title, drawing]) => {
     const figure = document.createElement("figure");
     const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement;
