@@ -90,7 +90,7 @@ def client(page: Page, folder: Path) -> Iterator[Line]:
 def timed(page: Page, act: Callable[[], object], seen: Callable[[], object]) -> float:
     """Milliseconds from the press that an act makes, as the page hears it, until something is seen.
 
-    Before it presses, Playwright looks whether the page keeps still, which takes a tenth of a second and no user's time.
+    Playwright looks first whether the page keeps still: a tenth of a second that no user waits.
     """
     page.evaluate(
         """() => {
