@@ -46,6 +46,12 @@ def trained(stamp: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
 
 
 @st.cache_data(show_spinner=False)
+def domains() -> list[str]:
+    """The domains of the bundled suite."""
+    return list(sgp.load_suite(SUITE).domains)
+
+
+@st.cache_data(show_spinner=False)
 def problems(domain: str) -> dict[str, tuple[str, sgp.Problem]]:
     """The bundled test problems of a domain by name, with their split."""
     suite = sgp.load_suite(SUITE)
@@ -61,9 +67,8 @@ def runs_stamp() -> tuple[tuple[str, int], ...]:
 def choose() -> dict[str, Any]:
     """Domain, model and problem; the choice stands in the address. The model's run or a record may be missing."""
     records, runs = sources.library().rollouts, trained(runs_stamp())
-    domains = list(sgp.load_suite(SUITE).domains)
     left, middle, right = st.columns([1, 2, 1])
-    domain = pick(left, "domain", domains)
+    domain = pick(left, "domain", domains())
     models = {each["about"].model: each["about"] for each in runs if each["about"].domain == domain}
     models |= {
         each.about.model: each.about
@@ -280,8 +285,8 @@ def main() -> None:
             ended = work.take(PAGE)
             if ended is not None:
                 take(*ended, branches)
-            if ended is not None or work.failed(PAGE):  # which is said then; or the next branch is asked for
-                st.rerun()
+            if work.failed(PAGE) or (ended is not None and branch not in branches):
+                st.rerun()  # it is said what failed, or the next branch is asked for
     show_page(start, branches, branch)
 
 

@@ -144,13 +144,14 @@ class _Numbered:
 
 def rank_order(costs: Sequence[float]) -> list[int]:
     """Places of the candidates, cheapest first; costs that the planner takes for equal keep the candidates' order."""
-    places = sorted(range(len(costs)), key=lambda place: (costs[place], place))
     ranked: list[int] = []
-    while places:
-        equal = [place for place in places if _gap(costs[place], costs[places[0]]) == 0]
-        ranked += sorted(equal)
-        places = places[len(equal) :]
-    return ranked
+    equal: list[int] = []
+    for place in sorted(range(len(costs)), key=lambda place: costs[place]):
+        if equal and _gap(costs[place], costs[equal[0]]) > 0:
+            ranked += sorted(equal)
+            equal = []
+        equal.append(place)
+    return ranked + sorted(equal)
 
 
 def _gap(cost: float, best: float) -> float:

@@ -134,7 +134,7 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> A
     telling = _Telling(tell, task, _about(run))
     rollout = api.load_planner(run).resume(task, (), Limit(seconds=seconds), telling)
     verdict = validate(asked, rollout.plan).valid if rollout.solved else None
-    return {**_shown(list(records(rollout, _about(run)))), "valid": verdict, "domain": text.name}
+    return {**_shown(_explained(rollout, run)), "valid": verdict, "domain": text.name}
 
 
 def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
@@ -152,7 +152,7 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     planner = api.load_planner(run)
     telling = _Telling(tell, task, _about(run), kept, due=time.monotonic() + PREVIEW_SECONDS)
     rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), telling)
-    return _shown(_joined(rollout, kept, _about(run)))
+    return _shown(_joined(rollout, kept, run))
 
 
 def force(tell: Tell, run: str, before: Records, free: int, seconds: float, ranks: int, most: int) -> Answer:
@@ -176,28 +176,34 @@ def force(tell: Tell, run: str, before: Records, free: int, seconds: float, rank
         last = len(choices) == len(answer.choices)
         kept = [*kept[:step], _forced(kept[step], choices[-1][1])]
         after = answer.rollout if last else planner.resume(task, [_chosen(each) for each in kept])
-        shown = _joined(after, kept, _about(run))
+        shown = _joined(after, kept, run)
         found.append(_shown(shown))
         kept = [dict(each) for each in shown[1:]]
     return {**facts, "choices": choices, "found": found}
 
 
 def _forced(record: Mapping[str, Any], rank: int) -> dict[str, Any]:
-    """A step's record with the candidate of a rank chosen instead, and marked as forced."""
+    """A step's record with the candidate of a rank chosen instead, marked as forced; why another was is not told."""
     place = rank_order([_cost(each) for each in record["candidates"]])[rank - 1]
     candidates = [
         {**each, "marks": [mark for mark in each["marks"] if mark not in ("chosen", "beam")]}
         for each in record["candidates"]
     ]
     candidates[place]["marks"] += ["chosen", "forced"]
-    return {**record, "chosen": place, "candidates": candidates}
+    decided = {name: value for name, value in record.items() if name not in ("why", "measure", "against")}
+    return {**decided, "chosen": place, "candidates": candidates}
 
 
-def _joined(rollout: Rollout, kept: Sequence[Mapping[str, Any]], about: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _joined(rollout: Rollout, kept: Records, run: str) -> list[Mapping[str, Any]]:
     """The records of a resumed rollout, its given steps with all their candidates."""
-    head, *steps = records(rollout, about)
-    given = [dict(each) for each in kept[: len(steps)]]
-    return [head, *given, *steps[len(given) :]]
+    head, *steps = _explained(rollout, run)
+    return [head, *kept[: len(steps)], *steps[len(kept) :]]
+
+
+def _explained(rollout: Rollout, run: str) -> list[Mapping[str, Any]]:
+    """The records of a rollout that a run made, with what explains every choice."""
+    found = api.as_recorded(rollout, run)
+    return [found.head, *found.steps]
 
 
 def _chosen(record: Mapping[str, Any]) -> tuple[Action, ...]:

@@ -77,6 +77,11 @@ def test_a_run_solves_is_branched_from_and_forced(worker, quick_run):
     assert "rank 999 at step 1" in refused.error
 
 
+def unexplained(steps):
+    """Steps without what explains them, which is told when the rollout has ended."""
+    return [{name: each[name] for name in each if name not in ("why", "measure", "against")} for each in steps]
+
+
 def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
     """Every decision here; in earnest a preview every half second."""
     monkeypatch.setattr(jobs, "PREVIEW_SECONDS", 0.0)
@@ -88,8 +93,8 @@ def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
     previews = [each["preview"] for each in told if "preview" in each]
     assert [each["length"] for each in previews] == list(range(1, solved["data"]["length"] + 1))
     assert {each["outcome"] for each in previews} == {jobs.GOING_ON}
-    assert previews[-1]["steps"] == solved["data"]["steps"]
-    assert previews[2]["steps"] == solved["data"]["steps"][:3]
+    assert previews[-1]["steps"] == unexplained(solved["data"]["steps"])
+    assert previews[2]["steps"] == unexplained(solved["data"]["steps"][:3])
     told.clear()
     place, rank = next(
         (place, each["rank"])
@@ -101,8 +106,11 @@ def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
     previews = [each["preview"] for each in told if "preview" in each]
     assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched["data"]["steps"]) + 1))
     assert len(previews) > 1
-    assert previews[-1]["steps"] == branched["data"]["steps"]
+    assert unexplained(previews[-1]["steps"]) == unexplained(branched["data"]["steps"])
     assert len(previews[-1]["steps"][place]["candidates"]) > 1, "the given steps keep all their candidates"
+    assert "why" in solved["data"]["steps"][place], "there was another one to choose"
+    assert "why" not in branched["data"]["steps"][place], "the model did not choose what was forced"
+    assert any("why" in each for each in branched["data"]["steps"][place + 1 :])
 
 
 def test_what_can_be_read_and_what_fits(worker, problem, quick_run):
