@@ -15,11 +15,22 @@ if TYPE_CHECKING:
     from sgp.api import evaluate as evaluate
     from sgp.api import load_planner as load_planner
     from sgp.api import map_run as map_run
+    from sgp.api import scaling as scaling
     from sgp.api import solve as solve
     from sgp.api import train as train
 
 _HOMES = {
-    "sgp.api": ("Evaluation", "as_recorded", "diagnose", "evaluate", "load_planner", "map_run", "solve", "train"),
+    "sgp.api": (
+        "Evaluation",
+        "as_recorded",
+        "diagnose",
+        "evaluate",
+        "load_planner",
+        "map_run",
+        "scaling",
+        "solve",
+        "train",
+    ),
     "sgp.datasets.experts": ("expert_plans",),
     "sgp.datasets.generation": ("generate_problems", "generate_suite"),
     "sgp.datasets.importing": ("import_folder",),
@@ -37,6 +48,7 @@ _HOMES = {
     "sgp.evaluation.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
     "sgp.evaluation.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
     "sgp.evaluation.plots": ("coverage_over_size", "plan_lengths", "solved_over_time"),
+    "sgp.evaluation.scaling": ("Curve", "Measured", "ScalingConfig"),
     "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
     "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),
     "sgp.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),

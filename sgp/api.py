@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import math
 import os
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
+from statistics import mean
 from typing import Any
 
 import joblib
@@ -18,6 +21,7 @@ from sgp.datasets.experts import expert_lengths
 from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import load_training_data, trajectories
+from sgp.domains import all_domains, serving
 from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.evaluation import diagnostics, maps
 from sgp.evaluation.card import keep_scores, write_card
@@ -25,12 +29,14 @@ from sgp.evaluation.coverage import Attempt, Subject, scores
 from sgp.evaluation.explanations import explain
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.scaling import BOUND_FACTOR, Curve, Evaluated, Measured, ScalingConfig, Source
+from sgp.evaluation.scaling import scaling as scaling_of
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.methods import configure, get_method
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
 from sgp.planning.recorded import About, Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
@@ -226,6 +232,43 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
 def _diagnose(folder: str, subject: Subject) -> list[Score]:
     expert = trajectories(load_suite(subject.suite), subject.domain, subject.split)
     return diagnostics.diagnose(load_planner(folder), subject, expert)
+
+
+def scaling(
+    run: Path | str,
+    config: ScalingConfig = ScalingConfig(),  # noqa: B008  frozen
+    seed: int = 0,
+    jobs: int = 1,
+    bound: int | None = None,
+    hours: float = math.inf,
+    watch: Callable[[Measured], None] = lambda measured: None,
+) -> Curve:
+    """How far a run scales: its coverage at every size of its domain, on problems that are generated from `seed`.
+
+    A plan for a problem of n objects may have `bound` + n actions; without one, three times the mean length of the
+    expert plans for the largest training problems. After so many `hours` no more problems are tried, and the curve says
+    so. `watch` sees every size as it is done. What is done is kept and not done again. Source: dynamic validation,
+    algorithm 3. Raises InputError for a run whose domain the house cannot generate problems of.
+    """
+    opened = open_run(run)
+    domain = serving(opened.domain_text)
+    pddl = "" if domain is None else next(iter(domain.models.values()))
+    if domain is None or read_domain(pddl, domain.name).signature != opened.domain_text.signature:
+        raise InputError(
+            f"{opened.folder} was trained on {opened.key.domain}, in a model that the house has no generator for; "
+            f"choose a run of one of {', '.join(each.name for each in all_domains())}"
+        )
+    planner = Evaluated(str(opened.folder), opened.sha256, load_planner)
+    until = time.monotonic() + 3600 * hours
+    found = _plan_bound(opened) if bound is None else bound
+    return scaling_of(planner, Source(domain, pddl, seed), found, config, jobs, until, watch)
+
+
+def _plan_bound(run: Run) -> int:
+    """3N, N the mean length of the expert plans for the largest training problems (dynamic validation, section 2)."""
+    data = load_training_data(load_suite(run.key.suite), run.key.domain)
+    largest = max(each.task.size for each in data.train)
+    return round(BOUND_FACTOR * mean(len(each) for each in data.train if each.task.size == largest))
 
 
 def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:

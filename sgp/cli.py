@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import math
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -400,6 +401,42 @@ def diagnose(
     scores = api.diagnose(runs, suite, _words(splits), _jobs(jobs))
     _write(scores, json, csv)
     _console().print(diagnostics_sheet(scores).terminal())
+
+
+@verb("scaling", "sgp scaling --method contrastive_jumps --domain blocksworld --json scaling.json")
+def scaling(
+    domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
+    method: Annotated[str, typer.Option(help="Method; see 'sgp list methods'.")] = "contrastive_jumps",
+    variant: Annotated[str, typer.Option(help="Variant of the method; its first where left out.")] = "",
+    suite: Suite = "state-centric",
+    run: Annotated[Path | None, typer.Option(help="A trained run, instead of method, domain and suite.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the generated problems.")] = 0,
+    bound: Annotated[
+        int | None, typer.Option(min=1, help="Most actions, beside one for each object; 3 times the experts' mean.")
+    ] = None,
+    largest: Annotated[int | None, typer.Option(min=1, help="Largest size to try.")] = None,
+    hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
+    seconds: Seconds = None,
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Measure coverage at every size, on as many generated problems as the interval needs; goes on where it stopped."""
+    from sgp import api
+    from sgp.datasets.runs import open_run
+    from sgp.errors import ConfigurationError
+    from sgp.evaluation.coverage import Subject
+    from sgp.evaluation.scaling import ScalingConfig, curve_scores, curve_sheet
+
+    if run is None and not domain:
+        raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
+    key = (open_run(run) if run else api.train(method, domain, suite, variant or None, jobs=_jobs(jobs))).key
+    config = ScalingConfig(largest=largest, seconds=seconds)
+    curve = api.scaling(key.folder if run is None else run, config, seed, _jobs(jobs), bound, hours)
+    subject = Subject(key.method, key.variant, key.domain, key.suite, "scaling", key.seed)
+    _write(list(curve_scores(curve, subject)), json, csv)
+    title = f"{key.method} {key.variant} on {key.domain}, trained on {key.suite}"
+    _console().print(curve_sheet(curve, title, config.kappa).terminal())
 
 
 @verb("grid", "sgp grid --domains gripper --variants state-centric:wl-xgboost-delta,zero-change --out results")

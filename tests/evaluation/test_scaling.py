@@ -1,0 +1,134 @@
+"""Coverage over size, measured until its interval is narrow."""
+
+from __future__ import annotations
+
+import json
+import math
+from statistics import fmean
+
+import pytest
+from scipy.stats import t as student
+from typer.testing import CliRunner
+
+import sgp
+from sgp import api
+from sgp.cli import app
+from sgp.errors import ConfigurationError, InputError
+from sgp.evaluation import scaling
+from sgp.evaluation.scaling import ScalingConfig, enough, least
+
+QUICK = ScalingConfig(epsilon=0.3, largest=8)
+
+
+def first_enough(solved, epsilon, kappa):
+    """The rule in plain arithmetic."""
+    for count in range(2, len(solved) + 1):
+        rate = fmean(solved[:count])
+        t = student.ppf(1 - kappa / 2, count - 1)
+        if t**2 * (rate * (1 - rate) + 1 / count) / count <= epsilon**2:
+            return count
+    return None
+
+
+def test_as_many_results_as_the_interval_needs():
+    assert least(0.05, 0.1) == 34, "t of 33 degrees of freedom is 1.692, and 1.692 / 34 is the first below .05"
+    assert enough([True] * 33, 0.05, 0.1) is None
+    assert enough([False] * 60, 0.05, 0.1) == 34
+    half = [bool(number % 2) for number in range(400)]
+    assert enough(half, 0.05, 0.1) == first_enough(half, 0.05, 0.1) == 277
+    mixed = [number % 7 == 0 for number in range(300)]
+    assert enough(mixed, 0.05, 0.1) == first_enough(mixed, 0.05, 0.1)
+    assert enough([], 0.05, 0.1) is None
+
+
+@pytest.fixture
+def run(quick_run, home):
+    return quick_run("contrastive_jumps", "gripper", "one-step")
+
+
+def test_a_curve_goes_over_the_sizes_and_does_not_depend_on_jobs(run, home, monkeypatch):
+    seen = []
+    curve = sgp.scaling(run.folder, QUICK, bound=40, watch=seen.append)
+    assert [each.size for each in curve.sizes] == [5, 6, 7, 8] == [each.size for each in seen]
+    assert [each.bound for each in curve.sizes] == [45, 46, 47, 48]
+    assert "size 8, as asked" in curve.ended
+    for each in curve.sizes:
+        assert len(each.attempts) == first_enough([one.solved for one in each.attempts], 0.3, 0.1)
+        assert all(one.size == each.size for one in each.attempts)
+    assert curve.sumcov == sum(each.coverage for each in curve.sizes if each.size <= curve.scale)
+    monkeypatch.setenv("SGP_HOME", str(home / "another"))
+    again = sgp.scaling(run.folder, QUICK, bound=40, jobs=2)
+    assert results(again) == results(curve)
+
+
+def results(curve):
+    return [[(one.sha256, one.outcome, one.plan) for one in each.attempts] for each in curve.sizes]
+
+
+def test_an_interrupted_evaluation_goes_on(run, home, monkeypatch):
+    whole = sgp.scaling(run.folder, QUICK, bound=40)
+    monkeypatch.setenv("SGP_HOME", str(home / "another"))
+    tried = []
+    real = scaling.run_all
+
+    def interrupted(works, *others):
+        tried.append(works)
+        if len(tried) == 3:
+            raise KeyboardInterrupt
+        return real(works, *others)
+
+    monkeypatch.setattr(scaling, "run_all", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        sgp.scaling(run.folder, QUICK, bound=40)
+    assert results(sgp.scaling(run.folder, QUICK, bound=40)) == results(whole)
+    done = len(tried)
+    sgp.scaling(run.folder, QUICK, bound=40)
+    assert len(tried) == done, "nothing is tried again"
+
+
+def test_two_sizes_below_the_threshold_end_it(run):
+    curve = sgp.scaling(run.folder, ScalingConfig(epsilon=0.3), bound=1)
+    assert [each.coverage for each in curve.sizes[-2:]] == [0, 0], "6 and 7 actions are too few"
+    assert curve.scale == max((each.size for each in curve.sizes if each.coverage), default=0)
+    assert curve.ended == "below 0.3 at 2 sizes in a row"
+
+
+def test_a_curve_that_ran_out_of_time_says_so(run):
+    curve = sgp.scaling(run.folder, QUICK, hours=0)
+    assert curve.sizes == ()
+    assert (curve.scale, curve.sumcov) == (0, 0)
+    assert curve.ended == "out of time at size 5, which is not counted"
+
+
+def test_the_bound_is_three_times_what_experts_need(run):
+    data = sgp.load_training_data(sgp.load_suite("state-centric"), "gripper")
+    largest = max(data.train, key=lambda each: each.task.size)
+    assert api._plan_bound(run) == 3 * len(largest) == 69
+
+
+def test_bad_settings_are_sentences(run, monkeypatch):
+    for wrong in ({"epsilon": 0.0}, {"kappa": 1.5}, {"threshold": -1.0}, {"fails": 0}, {"largest": 0}):
+        with pytest.raises(ConfigurationError, match=next(iter(wrong))):
+            ScalingConfig(**wrong)
+    monkeypatch.setattr(api, "serving", lambda text: None)
+    with pytest.raises(InputError, match="no generator"):
+        sgp.scaling(run.folder, QUICK)
+
+
+def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
+    file = tmp_path / "scores.json"
+    words = ["scaling", "--run", str(run.folder), "--largest", "5", "--json", str(file), "--jobs", "1"]
+    found = CliRunner().invoke(app, words)
+    assert found.exit_code == 0, found.output
+    assert "Scale 5, SumCov 1.00; stopped after size 5, as asked." in found.output
+    scores = json.loads(file.read_text())
+    assert {(each["metric"], each["size"]): each["value"] for each in scores if each["metric"] != "seconds"} == {
+        ("scale", None): 5,
+        ("sumcov", None): 1,
+        ("coverage", 5): 1,
+        ("plan_length", 5): 3,
+    }
+    assert math.isclose(next(each["count"] for each in scores if each["size"] == 5), 34)
+    refused = CliRunner().invoke(app, ["scaling"])
+    assert refused.exit_code == 2
+    assert "give --domain" in refused.output
