@@ -47,7 +47,7 @@ _HOMES = {
     "sgp.evaluation.explanations": ("Explanation", "explain"),
     "sgp.evaluation.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
     "sgp.evaluation.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
-    "sgp.evaluation.plots": ("coverage_over_size", "plan_lengths", "solved_over_time"),
+    "sgp.evaluation.plots": ("coverage_over_size", "plan_lengths", "scaling_curves", "solved_over_time"),
     "sgp.evaluation.scaling": ("Curve", "Measured", "ScalingConfig"),
     "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
     "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),

@@ -419,6 +419,7 @@ def scaling(
     seconds: Seconds = None,
     json: JsonFile = None,
     csv: CsvFile = None,
+    html: Annotated[Path | None, typer.Option(help="Write the curve here as a plot in one HTML page.")] = None,
     jobs: Jobs = 0,
 ) -> None:
     """Measure coverage at every size, on as many generated problems as the interval needs; goes on where it stopped."""
@@ -426,7 +427,10 @@ def scaling(
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
     from sgp.evaluation.coverage import Subject
-    from sgp.evaluation.scaling import ScalingConfig, curve_scores, curve_sheet
+    from sgp.evaluation.plots import scaling_curves
+    from sgp.evaluation.scaling import ScalingConfig, curve_scores, curve_sheet, published_words
+    from sgp.evaluation.tables import published
+    from sgp.files import write_text
 
     if run is None and not domain:
         raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
@@ -434,9 +438,13 @@ def scaling(
     config = ScalingConfig(largest=largest, seconds=seconds)
     curve = api.scaling(key.folder if run is None else run, config, seed, _jobs(jobs), bound, hours)
     subject = Subject(key.method, key.variant, key.domain, key.suite, "scaling", key.seed)
-    _write(list(curve_scores(curve, subject)), json, csv)
+    scores = list(curve_scores(curve, subject))
+    _write(scores, json, csv)
+    if html is not None:
+        write_text(html, scaling_curves(scores).to_html(include_plotlyjs=True))
     title = f"{key.method} {key.variant} on {key.domain}, trained on {key.suite}"
-    _console().print(curve_sheet(curve, title, config.kappa).terminal())
+    theirs = published_words(published("dynamic-validation"), key.domain)
+    _console().print(curve_sheet(curve, title, config.kappa, theirs).terminal())
 
 
 @verb("grid", "sgp grid --domains gripper --variants state-centric:wl-xgboost-delta,zero-change --out results")

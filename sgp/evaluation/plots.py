@@ -89,7 +89,6 @@ def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
     domains = list(dict.fromkeys(row.domain for row in rows))
     figure = _panels(domains, "objects", "coverage")
     for number, (name, own) in enumerate(_by_planner(rows).items()):
-        colour, symbol = _style(number)
         for panel, domain in enumerate(domains):
             solved: dict[int, list[bool]] = {}
             for row in own:
@@ -99,34 +98,65 @@ def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
             rates = [mean(solved[size]) for size in sizes]
             # Seeds try the same problems: the interval is that of one seed's number.
             seeds = max(1, len({row.seed for row in own if row.domain == domain}))
-            bounds = [wilson(rate, len(solved[size]) // seeds) for rate, size in zip(rates, sizes, strict=True)]
-            figure.add_trace(
-                go.Scatter(
-                    x=sizes + sizes[::-1],
-                    y=[high for _, high in bounds] + [low for low, _ in reversed(bounds)],
-                    fill="toself",
-                    fillcolor=_clear(colour),
-                    line={"width": 0},
-                    hoverinfo="skip",
-                    **{**_legend(number, name, panel), "showlegend": False},
-                ),
-                **_place(panel),
-            )
-            figure.add_trace(
-                go.Scatter(
-                    x=sizes,
-                    y=rates,
-                    customdata=[len(solved[size]) // seeds for size in sizes],
-                    hovertemplate="%{x} objects: %{y:.2f}, n = %{customdata}",
-                    mode="lines+markers",
-                    line={"color": colour},
-                    marker={"symbol": symbol},
-                    **_legend(number, name, panel),
-                ),
-                **_place(panel),
-            )
+            _add_banded(figure, number, name, panel, sizes, rates, [len(solved[size]) // seeds for size in sizes])
     figure.update_yaxes(range=[-0.03, 1.05])
     return _finish(figure, "Coverage over size, with the band of 95 % Wilson intervals", 380 * -(-len(domains) // 2))
+
+
+def _add_banded(
+    figure: go.Figure,
+    number: int,
+    name: str,
+    panel: int,
+    sizes: Sequence[int],
+    rates: Sequence[float],
+    counts: Sequence[int],
+) -> None:
+    """A planner's rates over sizes, with the band of their intervals."""
+    colour, symbol = _style(number)
+    bounds = [wilson(rate, count) for rate, count in zip(rates, counts, strict=True)]
+    figure.add_trace(
+        go.Scatter(
+            x=[*sizes, *reversed(sizes)],
+            y=[high for _, high in bounds] + [low for low, _ in reversed(bounds)],
+            fill="toself",
+            fillcolor=_clear(colour),
+            line={"width": 0},
+            hoverinfo="skip",
+            **{**_legend(number, name, panel), "showlegend": False},
+        ),
+        **_place(panel),
+    )
+    figure.add_trace(
+        go.Scatter(
+            x=sizes,
+            y=rates,
+            customdata=counts,
+            hovertemplate="%{x} objects: %{y:.2f}, n = %{customdata}",
+            mode="lines+markers",
+            line={"color": colour},
+            marker={"symbol": symbol},
+            **_legend(number, name, panel),
+        ),
+        **_place(panel),
+    )
+
+
+def scaling_curves(scores: Sequence[Score]) -> go.Figure:
+    """Coverage over size as `sgp scaling` measured it, a line for each planner, with 95 % Wilson bands.
+
+    A panel for each domain; coverages of whole splits and other metrics are left out.
+    """
+    found = [each for each in scores if each.metric == "coverage" and each.size is not None]
+    domains = list(dict.fromkeys(each.domain for each in found))
+    figure = _panels(domains, "objects", "coverage")
+    for number, (name, own) in enumerate(_scores_by_planner(found).items()):
+        for panel, domain in enumerate(domains):
+            line = sorted((each for each in own if each.domain == domain), key=lambda each: each.size or 0)
+            sizes, counts = [each.size or 0 for each in line], [each.count for each in line]
+            _add_banded(figure, number, name, panel, sizes, [each.value for each in line], counts)
+    figure.update_yaxes(range=[-0.03, 1.05])
+    return _finish(figure, "Coverage over size, with 95 % Wilson bands", 380 * -(-len(domains) // 2))
 
 
 def _by_planner(rows: Iterable[AttemptRow]) -> dict[str, list[AttemptRow]]:

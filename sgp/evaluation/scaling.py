@@ -264,8 +264,18 @@ def curve_scores(curve: Curve, subject: Subject) -> Iterator[Score]:
         yield score("seconds", mean(one.seconds for one in each.attempts), len(each.attempts), each.size)
 
 
-def curve_sheet(curve: Curve, title: str, kappa: float) -> Sheet:
-    """The curve as a table, with a bar for each coverage."""
+def published_words(theirs: Sequence[Score], domain: str) -> str:
+    """What the paper's planners reach in a domain (its table 1), one after the other; empty where it has none."""
+    found: dict[str, dict[str, float]] = {}
+    for each in theirs:
+        if each.domain == domain and each.metric in ("scale", "sumcov"):
+            found.setdefault(f"{each.method}, {each.variant} validation", {})[each.metric] = each.value
+    words = [f"{name}: Scale {each['scale']:g}, SumCov {each['sumcov']:g}" for name, each in found.items()]
+    return f"Published: {'; '.join(words)}." if words else ""
+
+
+def curve_sheet(curve: Curve, title: str, kappa: float, theirs: str = "") -> Sheet:
+    """The curve as a table, with a bar for each coverage; `theirs` is what to compare it with."""
     rows = []
     for each in curve.sizes:
         wide = half_width(np.array([each.coverage]), np.array([len(each.attempts)]), kappa)[0]
@@ -281,6 +291,6 @@ def curve_sheet(curve: Curve, title: str, kappa: float) -> Sheet:
                 f"{mean(attempt.seconds for attempt in each.attempts):.3f}",
             )
         )
-    words = f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}."
+    words = f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}. {theirs}".strip()
     headings = ("objects", "coverage", "", "problems", "most actions", "mean actions", "mean s")
     return Sheet.of(title, headings, rows, words)

@@ -115,12 +115,43 @@ def test_bad_settings_are_sentences(run, monkeypatch):
         sgp.scaling(run.folder, QUICK)
 
 
+def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
+    def coverage(variant, size, value, count):
+        facts = {"method": "m", "domain": "gripper", "suite": "s", "split": "scaling", "metric": "coverage"}
+        return sgp.Score(**facts, variant=variant, size=size, value=value, count=count)
+
+    scores = [coverage("one", 6, 0.5, 277), coverage("one", 5, 1.0, 34), coverage("two", 5, 0.0, 34)]
+    figure = sgp.scaling_curves([*scores, coverage("one", None, 1.0, 9)])
+    lines = [each for each in figure.data if each.mode]
+    assert [(each.name, list(each.x), list(each.y)) for each in lines] == [
+        ("m one", [5, 6], [1.0, 0.5]),
+        ("m two", [5], [0.0]),
+    ]
+    band = next(each for each in figure.data if each.fill == "toself")
+    assert list(band.x) == [5, 6, 6, 5]
+    low, high = sgp.wilson(0.5, 277)
+    assert (band.y[1], band.y[2]) == (high, low)
+
+
+def test_the_papers_numbers_are_all_there():
+    theirs = sgp.published("dynamic-validation")
+    assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2
+    assert scaling.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
+    assert scaling.published_words(theirs, "sokoban") == ""
+
+
 def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
     file = tmp_path / "scores.json"
     words = ["scaling", "--run", str(run.folder), "--largest", "5", "--json", str(file), "--jobs", "1"]
+    words += ["--html", str(tmp_path / "curve.html")]
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 0, found.output
-    assert "Scale 5, SumCov 1.00; stopped after size 5, as asked." in found.output
+    said = " ".join(found.output.split())
+    assert "Scale 5, SumCov 1.00; stopped after size 5, as asked." in said
+    assert "dynamic validation: Scale 74, SumCov 53.98." in said, "the paper's, beside ours"
+    page = (tmp_path / "curve.html").read_text()
+    assert "Coverage over size" in page
+    assert 'src="http' not in page
     scores = json.loads(file.read_text())
     assert {(each["metric"], each["size"]): each["value"] for each in scores if each["metric"] != "seconds"} == {
         ("scale", None): 5,
