@@ -25,6 +25,7 @@ html_show_search_summary = False  # it would be fetched, which a browser refuses
 nb_execution_mode = "off"  # docs/build.py has executed them
 nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # would come from another machine
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # tables, too
 myst_heading_anchors = 3
 
 autodoc_member_order = "bysource"

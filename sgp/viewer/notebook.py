@@ -103,7 +103,8 @@ class Link:
 def link(rollout: Recorded | Path | str, step: int = 1, dashboard: str = DASHBOARD) -> Link:
     """The address of a recorded rollout's step, counted from 1, in the dashboard.
 
-    Raises InputError for a rollout that the dashboard does not have and for a step that is not there.
+    Raises InputError for a rollout that the dashboard does not have and for a step that is not there, StoreError for a
+    damaged record.
     """
     found = recorded(rollout)
     address = _link(dashboard, found)
