@@ -29,6 +29,7 @@ sgp.show(recorded, step=4)""",
     "sgp.show(recorded, sgp.expert_rollout(recorded), step=2)",
     "sgp.link(recorded, 4)",
     'print("on the fast path:", FAST)',
+    'from IPython.display import Markdown\nMarkdown("| one | two |\\n| --- | --- |\\n| 1.00 [.84, 1.00] | `x` |")',
 ]
 
 
@@ -93,6 +94,7 @@ def test_the_plot_is_drawn_and_named(open_page):
     assert page.locator(".plot").get_attribute("aria-label") == "Lines & dots <1>"
     assert page.locator(".picture svg").count() == 1
     assert page.get_by_text("on the fast path: True").count() == 1
+    assert page.locator(".cell_output table td").first.inner_text() == "1.00 [.84, 1.00]"
 
 
 @needs_chromium
