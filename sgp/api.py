@@ -70,6 +70,9 @@ def train(
 
     Missing expert plans are made first, `jobs` at a time. `overrides` sets fields of the variant's configuration,
     nested ones with dots (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name.
+    Raises InputError for an unknown method, ConfigurationError for an unknown variant or setting, SuiteError for a
+    suite, domain or problem that does not exist, PddlError and PlanError for texts that cannot be used, ToolError where
+    Fast Downward fails, and StoreError for a damaged file.
     """
     learner = get_method(method)
     name, config = configure(learner, variant, overrides)
@@ -107,7 +110,10 @@ def _usable_run(key: RunKey) -> Run | None:
 
 
 def load_planner(folder: str) -> Planner:
-    """The planner of a run's folder, verified."""
+    """The planner of a run's folder, verified.
+
+    Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method.
+    """
     return _load_planner(folder, open_run(folder).sha256)
 
 
@@ -124,7 +130,11 @@ def _load_planner(folder: str, sha256: str) -> Planner:
 
 
 def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT) -> Rollout:
-    """A rollout of one problem by a trained run. Raises DomainMismatch for a problem of another domain."""
+    """A rollout of one problem by a trained run.
+
+    Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
+    damaged run, InputError for one of an unknown method.
+    """
     task, trained = Task(problem), open_run(run)
     if task.domain_text.signature != trained.domain_text.signature:
         raise DomainMismatch(
@@ -154,7 +164,9 @@ def evaluate(
 
     A run is tried on the suite's domain with its predicates and actions. `rollouts` is a folder that receives every
     rollout, a file each; the dashboard shows those in `own_rollouts_folder()`. Raises DomainMismatch where a suite has
-    no domain for a run.
+    no domain for a run, SuiteError for an unknown suite or split, StoreError for a damaged run, PlanError for a kept
+    attempt whose plan cannot be read, ToolError where VAL fails, and ValidationDisagreement where it refuses a plan
+    that our simulator accepts. `jobs` processes work at a time; 1 works in this one.
     """
     source = load_suite(suite)
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
@@ -209,7 +221,11 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
 
 
 def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (), jobs: int = 1) -> list[Score]:
-    """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`)."""
+    """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`).
+
+    Raises SuiteError for an unknown suite or split, DomainMismatch where it has no domain for a run, StoreError for a
+    damaged run.
+    """
     source = load_suite(suite)
     works = []
     for run in map(open_run, dict.fromkeys(map(Path, runs))):
@@ -272,7 +288,10 @@ def _plan_bound(run: Run) -> int:
 
 
 def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:
-    """A rollout that a run made, as a file holds it, with what explains every choice."""
+    """A rollout that a run made, as a file holds it, with what explains every choice.
+
+    Raises StoreError for a damaged run, InputError for one of an unknown method.
+    """
     why = [{} if each is None else each.record() for each in explain(rollout, load_planner(str(run)).policy)]
     head, *steps = records(rollout, asdict(open_run(run).key), why=why)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
@@ -283,7 +302,8 @@ def map_run(run: Path | str, rollouts: Sequence[Path | str] = (), neighbours: bo
 
     By PCA, and by UMAP too, which takes seconds (`project_neighbours`), unless `neighbours` is false.
     Gives what was written: `map.json` in the run's folder, and a map beside every file that has rollouts of the run.
-    Raises InputError for a file without any.
+    Raises InputError for a file without any, StoreError for a damaged run, ToolError where expert plans are missing and
+    Fast Downward fails.
     """
     opened = open_run(run)
     planner, policy = load_planner(str(run)), load_planner(str(run)).policy

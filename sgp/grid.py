@@ -121,7 +121,7 @@ def grid_cells(
 
     `methods` maps a method to its variants (none: all). `overrides` go to the methods that have such a setting. Runs
     are trained on the suite itself, or on `trained_on`, whose domains then have the same names.
-    Raises InputError or ConfigurationError for what does not exist.
+    Raises InputError or ConfigurationError for what does not exist, StoreError where the package's data are missing.
     """
     source = load_suite(suite)
     chosen: Mapping[str, Sequence[str]] = dict.fromkeys(DEFAULT_METHODS, ()) if methods is None else methods
@@ -148,7 +148,10 @@ def grid_cells(
 def ablation_cells(
     suite: str, method: str, domains: Sequence[str] = (), seed: int = SEEDS[0], splits: Sequence[str] = ()
 ) -> list[Cell]:
-    """A method's default variant as it is, then with one ingredient changed at a time."""
+    """A method's default variant as it is, then with one ingredient changed at a time.
+
+    Raises InputError, ConfigurationError or SuiteError for what does not exist, StoreError where the data are missing.
+    """
     learner = get_method(method)
     default = {learner.key: [next(iter(learner.variants))]}
     return [
@@ -182,6 +185,8 @@ def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False, diagnost
     A run that was trained is not trained again, a chunk of problems that was tried is not tried again: killed at any
     point, the grid goes on from there and ends with the same scores. With `diagnostics` the first seed of each variant
     is diagnosed too.
+    Raises what `train` and `evaluate` raise: InputError (its kinds ConfigurationError, DomainMismatch, PddlError,
+    PlanError, SuiteError among them), ToolError, StoreError, ValidationDisagreement.
     """
     first = {(cell.method, cell.variant, cell.domain): cell for cell in reversed(cells)}
     diagnosed = set(first.values()) if diagnostics else set()
@@ -214,7 +219,12 @@ def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False, diagnost
 
 
 def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[str] = (), jobs: int = 1) -> Results:
-    """The classical planners on the same problems, from kept results; what is missing is made."""
+    """The classical planners on the same problems, from kept results; what is missing is made.
+
+    Raises SuiteError or ConfigurationError for what does not exist, PddlError or PlanError for a text that cannot be
+    used, ToolError where Fast Downward or VAL fails, StoreError for a damaged file, and ValidationDisagreement where
+    VAL refuses a plan that our simulator accepts.
+    """
     source = load_suite(suite)
     scores: list[Score] = []
     rows: list[AttemptRow] = []

@@ -96,7 +96,7 @@ def test_no_pickle_anywhere():
         assert "joblib.dump" not in text
 
 
-def test_the_facade_is_lazy_and_complete():
+def test_the_facade_is_lazy():
     import subprocess
     import sys
 
@@ -104,6 +104,4 @@ def test_the_facade_is_lazy_and_complete():
         "import sgp, sys; print([m for m in ('torch', 'pandas', 'pymimir', 'wlplan', 'xgboost') if m in sys.modules])"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
-    for name in sgp.__all__:
-        assert getattr(sgp, name).__doc__, f"sgp.{name} has no docstring"
     assert set(sgp.__all__) <= set(dir(sgp))

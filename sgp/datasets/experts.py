@@ -68,6 +68,7 @@ def expert_plans(
     Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
     stage solved are kept as such and tried again with `retry`. An error on one problem (UnsolvableProblem, ToolError)
     is raised after the others are done and kept. Plans of a `baseline` are kept apart.
+    Raises StoreError and PlanError where the kept plans cannot be read.
     """
     kept = kept_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)

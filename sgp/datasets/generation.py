@@ -26,7 +26,8 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
     """Writes the suite `name` as the domain files describe it. Every problem has a random stream of its own.
 
     No two problems of a domain are equal up to renaming of objects; where a split's arguments leave no other problem,
-    duplicates within that split stand. Raises SuiteError where two splits cannot be kept apart.
+    duplicates within that split stand. Raises SuiteError where two splits cannot be kept apart, PddlError where a
+    domain's text cannot be read, StoreError where the folder cannot be written.
     """
     domains = [domain for domain in all_domains() if name in domain.splits]
     if not domains:
@@ -91,7 +92,10 @@ def _number(word: str) -> int:
 
 
 def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path) -> list[Path]:
-    """Writes the domain and `count` problems of exactly `size` objects; the same seed gives the same files."""
+    """Writes the domain and `count` problems of exactly `size` objects; the same seed gives the same files.
+
+    Raises ConfigurationError where the domain has none of this size, StoreError where the folder cannot be written.
+    """
     domain.solutions(size)  # before anything is written
     write_text(folder / "domain.pddl", next(iter(domain.models.values())))
     written = []

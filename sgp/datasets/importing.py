@@ -51,7 +51,7 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
     Known layouts: `<domain>/domain.pddl` with `<domain>/<split>/*.pddl` and plans in `plans/<domain>/<split>/`; the
     IPC 2023 learning track (`<domain>/training/easy`, `<domain>/testing/{easy,medium,hard}`); a domain file with
     problem files beside it. Raises SuiteError for a folder without problems or a name that is taken, PddlError for a
-    file that cannot be read; nothing is kept then.
+    file that cannot be read, StoreError where the store cannot be written; nothing is kept then.
     """
     folder = folder.resolve()
     target = home() / "suites" / name

@@ -88,7 +88,7 @@ class Run:
 
     @property
     def key(self) -> RunKey:
-        """Which run this is."""
+        """Which run this is. Raises ConfigurationError where the record's seed is out of range."""
         return RunKey(**{name: self.record[name] for name in ("method", "variant", "suite", "domain", "seed")})
 
     @property
@@ -103,7 +103,7 @@ class Run:
 
     @cached_property
     def domain_text(self) -> DomainText:
-        """The domain that the run was trained on."""
+        """The domain that the run was trained on. Raises PddlError where its copy of the domain cannot be read."""
         return read_domain(self.record["domain_pddl"], f"{self.folder / RECORD}, domain_pddl")
 
     @property

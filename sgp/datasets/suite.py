@@ -80,21 +80,33 @@ class Suite:
         raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; it has {', '.join(splits)}")
 
     def chosen_splits(self, domain: str, splits: Sequence[str]) -> tuple[str, ...]:
-        """The full names of splits, each once; every split but `train` where none are named."""
+        """The full names of splits, each once; every split but `train` where none are named.
+
+        Raises SuiteError with those there are.
+        """
         names = list(self.domain(domain).splits)
         chosen = splits or [name for name in names if name != "train"] or names
         return tuple(dict.fromkeys(self.split(domain, split) for split in chosen))
 
     def domain_pddl(self, domain: str) -> str:
-        """The text of a domain's file."""
+        """The text of a domain's file.
+
+        Raises SuiteError for a file that was changed, PddlError for one that is no text.
+        """
         return self._checked(self.folder / domain / "domain.pddl", self.domain(domain).sha256)
 
     def domain_text(self, domain: str) -> DomainText:
-        """What a domain's file declares."""
+        """What a domain's file declares.
+
+        Raises SuiteError for a file that was changed, PddlError for one that cannot be read.
+        """
         return read_domain(self.domain_pddl(domain), str(self.folder / domain / "domain.pddl"))
 
     def problems(self, domain: str, split: str) -> tuple[Problem, ...]:
-        """The problems of a split, in the order of the manifest. Raises SuiteError for a file that was changed."""
+        """The problems of a split, in the order of the manifest.
+
+        Raises SuiteError for a file that was changed, PddlError for one that is no text.
+        """
         found, split = self.domain(domain), self.split(domain, split)
         domain_file = self.folder / found.name / "domain.pddl"
         pddl = self._checked(domain_file, found.sha256)
@@ -106,13 +118,16 @@ class Suite:
         return tuple(problems)
 
     def house_domain(self, domain: str) -> Domain | None:
-        """The domain of the house that serves one of this suite, or None."""
+        """The domain of the house that serves one of this suite, or None.
+
+        Raises SuiteError with the suite's domains, and InputError where the manifest names one that the house lacks.
+        """
         house = self.domain(domain).house
         return get_domain(house) if house else None
 
     @cached_property
     def manifest_sha256(self) -> str:
-        """Hash of the manifest, which holds the hashes of all files."""
+        """Hash of the manifest, which holds the hashes of all files. Raises PddlError where it is no text."""
         return sha256_of(read_text(self.folder / MANIFEST))
 
     @cached_property
@@ -139,13 +154,17 @@ def sha256_of(text: str) -> str:
 
 
 def suite_names() -> list[str]:
-    """The bundled suites, then the imported ones."""
+    """The bundled suites, then the imported ones. Raises StoreError where the package's data are missing."""
     folders = [data_folder() / "benchmarks", home() / "suites"]
     return [path.parent.name for folder in folders for path in sorted(folder.glob(f"*/{MANIFEST}"))]
 
 
 def load_suite(name: str) -> Suite:
-    """A bundled or imported suite. Raises SuiteError for an unknown name or a manifest that cannot be read."""
+    """A bundled or imported suite.
+
+    Raises SuiteError for an unknown name or a manifest that cannot be read, StoreError where the package's data are
+    missing.
+    """
     bundled = data_folder() / "benchmarks" / name
     if (bundled / MANIFEST).is_file():
         return read_suite(bundled, data_folder())

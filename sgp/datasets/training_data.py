@@ -47,7 +47,8 @@ def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAG
 
     Problems for which no plan was found are left out. A domain with a single split is trained on that; without a
     split `validation`, every fifth training problem (at least the last) is held out as one. Raises SuiteError where
-    nothing is left.
+    nothing is left, ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used,
+    StoreError for damaged expert plans.
     """
     name, splits = suite.domain(domain).name, list(suite.domain(domain).splits)
     train = trajectories(suite, name, splits[0] if len(splits) == 1 else "train", stages, jobs)
@@ -80,7 +81,11 @@ def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAG
 def trajectories(
     suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> list[Trajectory]:
-    """The expert trajectories of a split, replayed; problems without a plan are left out."""
+    """The expert trajectories of a split, replayed; problems without a plan are left out.
+
+    Raises ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used, StoreError for
+    damaged expert plans.
+    """
     plans = expert_plans(suite, domain, split, stages, jobs)
     found = []
     for problem in suite.problems(domain, split):

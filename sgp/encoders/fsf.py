@@ -23,6 +23,7 @@ class FSFEncoder:
     """Vectors [N + 1] of slot values: slot 0 for the global variable, slot i for object i of at most N.
 
     Objects that carry no variable (rooms, locations) keep 0. The paper's text has N + 1 slots, its Table 3 counts N.
+    Raises ConfigurationError for a domain without slots.
     """
 
     def __init__(self, domain: Domain, objects: int):

@@ -33,7 +33,10 @@ Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]
 
 @dataclass(frozen=True)
 class WLConfig:
-    """How colours are refined and collected. Defaults: state-centric, appendix E.4."""
+    """How colours are refined and collected. Defaults: state-centric, appendix E.4.
+
+    Raises ConfigurationError for a setting out of range.
+    """
 
     iterations: int = 2  # k, rounds of colour refinement
     hash: Hash = "multiset"  # whether a neighbourhood counts how often a colour occurs
@@ -62,7 +65,10 @@ class WLEncoder:
 
     @classmethod
     def fit(cls, config: WLConfig, states: Iterable[tuple[Task, Sequence[State]]]) -> WLEncoder:
-        """Collects the vocabulary from states of training tasks, all of one domain, by wlplan."""
+        """Collects the vocabulary from states of training tasks, all of one domain, by wlplan.
+
+        Raises ConfigurationError without a task, and StoreError for a vocabulary of another wlplan.
+        """
         gathered = list(states)
         if not gathered:
             raise ConfigurationError("a WL vocabulary needs at least one training task; there is none")
@@ -124,12 +130,15 @@ class WLEncoder:
         return np.asarray(1.0 - seen / np.maximum(colours, 1))
 
     def save(self, path: Path) -> None:
-        """Writes the vocabulary as wlplan's JSON."""
+        """Writes the vocabulary as wlplan's JSON. Raises StoreError where it cannot be written."""
         write_text(path, self.vocabulary.text)
 
     @classmethod
     def load(cls, path: Path, domain_text: pddl.DomainText) -> WLEncoder:
-        """Reads a vocabulary that `save` wrote for this domain."""
+        """Reads a vocabulary that `save` wrote for this domain.
+
+        Raises StoreError for one that is damaged or of another wlplan.
+        """
         return cls(Vocabulary(path.read_text(encoding="utf-8")), domain_text)
 
     def _graph(self, task: Task) -> InstanceGraph:

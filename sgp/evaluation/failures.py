@@ -104,7 +104,8 @@ def failure_of(recorded: Recorded) -> Failure | None:
     """What went wrong, or None where the problem was solved. Needs no planning library.
 
     The head's `expert`, where there is one, is the expert's plan as a list of action texts. A living rollout is
-    classified through its records (`sgp.planning.recording.records`). Raises StoreError for a damaged record.
+    classified through its records (`sgp.planning.recording.records`). Raises StoreError for a damaged record, and
+    PddlError where its problem cannot be read.
     """
     try:
         ended = kind_of_outcome(recorded.head["outcome"])

@@ -195,7 +195,10 @@ def _size_ticks(figure: go.Figure, sizes: Sequence[int], panel: int) -> None:
 
 
 def recording_command(row: AttemptRow) -> str:
-    """The command line that records a rollout of an attempt, for a planner that was trained on the same suite."""
+    """The command line that records a rollout of an attempt, for a planner that was trained on the same suite.
+
+    Raises StoreError where the package's data are missing.
+    """
     run = home() / row.method / row.variant / row.suite / row.domain / f"seed{row.seed}"
     problems = data_folder() / "benchmarks" / row.suite / row.domain
     if not problems.is_dir():

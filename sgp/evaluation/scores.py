@@ -72,7 +72,7 @@ def to_csv(scores: Iterable[Score]) -> str:
 
 
 def write_scores(path: Path | str, scores: Iterable[Score]) -> None:
-    """Writes scores by the ending of the name, `.csv` or JSON."""
+    """Writes scores by the ending of the name, `.csv` or JSON. Raises StoreError where it cannot be written."""
     write_text(path, to_csv(scores) if str(path).endswith(".csv") else to_json(scores))
 
 

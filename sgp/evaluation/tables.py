@@ -24,17 +24,17 @@ READING = (
 
 
 def published(paper: str) -> list[Score]:
-    """Every number of a paper's tables, as printed."""
+    """Every number of a paper's tables, as printed. Raises StoreError naming a line that is no score."""
     return read_scores(data_folder() / "published" / f"{paper}.csv")
 
 
 def measured() -> list[Score]:
-    """The scores that were measured and committed, from all files."""
+    """The scores that were measured and committed, from all files. Raises StoreError naming a line that is no score."""
     return [score for path in sorted((data_folder() / "measured").glob("scores-*.csv")) for score in read_scores(path)]
 
 
 def measured_attempts() -> list[AttemptRow]:
-    """The attempts behind the committed scores."""
+    """The attempts behind the committed scores. Raises StoreError naming a line that is no attempt."""
     return [row for path in sorted((data_folder() / "measured").glob("attempts-*.csv")) for row in read_attempts(path)]
 
 
@@ -139,6 +139,7 @@ def coverage_sheet(
 
     A section for each domain and a column for each split (of its own where the domains' splits differ); for a single
     split one section with a column for each domain. `all_published` adds the published planners that have no twin here.
+    Raises InputError for a split without scores, naming those there are.
     """
     places = {
         domain: [split for split in found if not splits or split in splits]

@@ -398,7 +398,10 @@ def read_text(path: Path | str) -> str:
 
 
 def parse_plan(text: str, source: str = "plan") -> tuple[Action, ...]:
-    """The actions of a plan, one `(name object ...)` a line; comments and time stamps are passed over."""
+    """The actions of a plan, one `(name object ...)` a line; comments and time stamps are passed over.
+
+    Raises PlanError naming the line that is no action.
+    """
     plan = []
     for number, raw in enumerate(text.splitlines(), start=1):
         line = raw.split(";")[0].strip().lower()

@@ -29,7 +29,10 @@ def horizon(size: int) -> int:
 
 @dataclass(frozen=True)
 class Limit:
-    """When to give up: on actions (None: `horizon`), seconds per problem, bytes of this process's memory."""
+    """When to give up: on actions (None: `horizon`), seconds per problem, bytes of this process's memory.
+
+    Raises ConfigurationError for one that is not positive.
+    """
 
     actions: int | None = None
     seconds: float | None = None
@@ -55,6 +58,7 @@ class Planner:
     or first among tied, stays. Costs within `tie_margin` are tied and go to the first: nodes in the beam's order,
     candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
     search.
+    Raises ConfigurationError for a width, margin or batch out of range.
     """
 
     policy: Policy

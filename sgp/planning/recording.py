@@ -25,7 +25,10 @@ from sgp.planning.task import State, Successor, Task
 
 
 def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping[str, Any] | None = None) -> None:
-    """Writes rollouts to one JSONL file, whole; `about` says which model made them (`About`)."""
+    """Writes rollouts to one JSONL file, whole; `about` says which model made them (`About`).
+
+    Raises StoreError where it cannot be written.
+    """
     write_records(path, (record for rollout in rollouts for record in records(rollout, about)))
 
 
@@ -92,7 +95,7 @@ def read_rollouts(path: Path | str) -> list[Rollout]:
     """The rollouts of a file, replayed.
 
     Raises StoreError for a file that was cut, is no record of rollouts, or whose atoms differ from those that its
-    actions lead to.
+    actions lead to, PddlError and PlanError for texts that cannot be used.
     """
     return [replayed(recorded) for recorded in read_recorded(path)]
 

@@ -110,4 +110,9 @@ export function mountComparison(host, data, options = {}) {
   return walk.start(host, root, STYLE + COMPARE_STYLE);
 }
 
+/** The exported page. */
+export function openPage() {
+  return inPage(mountComparison, 0);
+}
+
 export default hosts("comparison", mountComparison, 0);

@@ -18,7 +18,7 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
     """The expert's plan of the same problem as a rollout of its own; None where the record has no expert's plan.
 
     Each step has the expert's action as its only candidate, without a cost. Raises StoreError where the plan does not
-    fit the domain.
+    fit the domain, PddlError and PlanError where its texts cannot be read.
     """
     lines = recorded.head.get("expert")
     if not lines:

@@ -41,6 +41,7 @@ def plan_text(recorded: Recorded) -> str:
     """The actions in PDDL, one a line, with their number as the last line; comments say how it ended and who made it.
 
     The plan of an unsolved problem is the best path at its end, and the first line says so.
+    Raises PlanError for an action that cannot be read.
     """
     lines = "\n".join(action for step in recorded.steps for action in step["candidates"][step["chosen"]]["actions"])
     plan = parse_plan(lines, recorded.place)
@@ -88,13 +89,19 @@ def steps_table(recorded: Recorded) -> pd.DataFrame:
 
 
 def steps_csv(recorded: Recorded) -> bytes:
-    """The table of steps as CSV."""
+    """The table of steps as CSV.
+
+    Raises StoreError for a damaged record, PddlError and PlanError for texts in it that cannot be read.
+    """
     text: str = steps_table(recorded).to_csv(index=False)
     return text.encode()
 
 
 def steps_parquet(recorded: Recorded) -> bytes:
-    """The table of steps as Parquet."""
+    """The table of steps as Parquet.
+
+    Raises StoreError for a damaged record, PddlError and PlanError for texts in it that cannot be read.
+    """
     found: bytes = steps_table(recorded).to_parquet(index=False)
     return found
 
@@ -119,6 +126,7 @@ def gif(
     """The drawings of a rollout's states as an animated GIF on white, 480 pixels wide.
 
     `advance` hears of the share that is done, from 0 to 1. Long rollouts are shown by `most` evenly chosen states.
+    Raises InputError for a `most` outside of 2 to 200, and PddlError where the domain cannot be read.
     """
     from PIL.Image import new
 

@@ -1,4 +1,4 @@
-// Where a player stands: Streamlit's components v2 and anywidget, both by the default export of a script.
+// Where a player stands: Streamlit's components v2 and anywidget, both by the default export of a script, and a page.
 
 const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
 
@@ -61,4 +61,16 @@ function inNotebook({ model, el }, mount, first) {
     model.off("change:step", follow);
     player.destroy();
   };
+}
+
+/** A page of its own: data in a script element, the place in the address. Framed, it tells the page around its height. */
+function inPage(mount, first) {
+  const rollout = JSON.parse(document.getElementById("rollout").textContent);
+  const named = Number.parseInt(new URLSearchParams(location.hash.slice(1)).get("step"), 10);
+  const step = (Number.isNaN(named) ? first : named) - first;
+  const onStep = (place) => history.replaceState(null, "", `#step=${place + first}`);
+  const link = (place) => Object.assign(new URL(location.href), { hash: `step=${place}` }).href;
+  const host = document.getElementById("player");
+  if (parent !== window) new ResizeObserver(() => parent.postMessage({ height: host.offsetHeight + 2 }, "*")).observe(host);
+  return mount(host, rollout, { step, onStep, link });
 }

@@ -36,7 +36,10 @@ class Library:
 
 
 def recorded_folder() -> Path:
-    """Where the recorded rollouts lie; 'sgp record' makes them."""
+    """Where the recorded rollouts lie; 'sgp record' makes them.
+
+    Raises StoreError where the package's data are missing.
+    """
     return data_folder() / "recorded"
 
 
@@ -58,6 +61,7 @@ def recorded_rollouts(*folders: Path | str) -> Library:
     """All rollouts in the JSONL files of the folders, the package's own where none is given.
 
     A rollout that stands in two files counts once; a folder that is missing holds none.
+    Raises StoreError where the package's data are missing.
     """
     rollouts: dict[tuple[Any, ...], Recorded] = {}
     damaged = []

@@ -27,10 +27,13 @@ def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any
         return {"missing": str(data["missing"])}
     of_line = {entry["line"]: entry for entry in data["rollouts"]}
     entry = of_line.get(recorded.line, {})
-    if entry.get("chosen") != recorded.chosen:
+    paired = list(zip(entry.get("steps", ()), orders, strict=False))
+    # An expert's plan can take the same actions as the rollout of its line, without the other candidates.
+    known = all(int(place) < len(order) for step, order in paired for place in step["candidates"])
+    if entry.get("chosen") != recorded.chosen or not known:
         return {"missing": "the map is of another rollout; make it again with 'sgp map'"}
     steps = []
-    for step, order in zip(entry["steps"], orders, strict=True):
+    for step, order in paired:
         rank_of = {place: rank for rank, place in enumerate(order)}
         candidates = {rank_of[int(place)]: point for place, point in step["candidates"].items()}
         steps.append({**step, "candidates": [[rank, *point] for rank, point in sorted(candidates.items())]})

@@ -22,6 +22,8 @@ from sgp.viewer.playback import playback
 if TYPE_CHECKING:
     from sgp.planning.rollout import Rollout
 
+DASHBOARD = f"http://localhost:{PORT}"
+
 
 class Player(anywidget.AnyWidget):
     """A rollout in a cell.
@@ -71,7 +73,7 @@ def show(
     beside: Rollout | Recorded | Path | str | None = None,
     step: int | None = None,
     about: Mapping[str, Any] | None = None,
-    dashboard: str = f"http://localhost:{PORT}",
+    dashboard: str = DASHBOARD,
 ) -> Player:
     """The player of a rollout (of a recorded file: its first one) for the last line of a notebook's cell.
 
@@ -98,10 +100,11 @@ class Link:
         return f"[{self.words}]({self.address}) (`sgp dashboard` serves it)"
 
 
-def link(rollout: Recorded | Path | str, step: int = 1, dashboard: str = f"http://localhost:{PORT}") -> Link:
+def link(rollout: Recorded | Path | str, step: int = 1, dashboard: str = DASHBOARD) -> Link:
     """The address of a recorded rollout's step, counted from 1, in the dashboard.
 
-    Raises InputError for a rollout that the dashboard does not have and for a step that is not there.
+    Raises InputError for a rollout that the dashboard does not have and for a step that is not there, StoreError for a
+    damaged record.
     """
     found = recorded(rollout)
     address = _link(dashboard, found)

@@ -64,11 +64,13 @@ def _script(*names: str) -> str:
 
 
 def html_page(data: dict[str, Any]) -> str:
-    """The page that plays a rollout's data."""
+    """The page that plays a rollout's data (`playback`), or that of two beside each other (`comparison`)."""
     # A name may hold "</script>" or "<!--": inside JSON every "<" can be written so that no parser of HTML sees it.
     embedded = json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
-    title = escape(f"{data['problem']}: {data['model']}")
-    return _PAGE.format(title=title, data=embedded, script=player_script())
+    compared = "sides" in data
+    models = " and ".join(side["model"] for side in data["sides"]) if compared else data["model"]
+    title = escape(f"{data['problem']}: {models}")
+    return _PAGE.format(title=title, data=embedded, script=compare_script() if compared else player_script())
 
 
 def export_html(

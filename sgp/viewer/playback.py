@@ -27,7 +27,7 @@ def playback(recorded: Recorded) -> dict[str, Any]:
 
     Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions and the elements of the
     drawings stand once, in lists, and are named by their places there: most of a drawing is that of the step before.
-    Raises StoreError for a record that is damaged, and PddlError for PDDL that cannot be read.
+    Raises StoreError for a record that is damaged, PddlError for PDDL and PlanError for an action that cannot be read.
     """
     try:
         return _playback(recorded)

@@ -344,13 +344,9 @@ function beside({ length, divergences }) {
   return `expert: ${plural(length, "action")}; the rollout ${left}`;
 }
 
-/** The exported page: data in a script element, the step in the address. */
+/** The exported page. */
 export function openPage() {
-  const rollout = JSON.parse(document.getElementById("rollout").textContent);
-  const step = (Number.parseInt(new URLSearchParams(location.hash.slice(1)).get("step"), 10) || 1) - 1;
-  const onStep = (place) => history.replaceState(null, "", `#step=${place + 1}`);
-  const link = (place) => Object.assign(new URL(location.href), { hash: `step=${place}` }).href;
-  return mount(document.getElementById("player"), rollout, { step, onStep, link });
+  return inPage(mount, 1);
 }
 
 export default hosts("rollout", mount, 1);

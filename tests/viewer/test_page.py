@@ -115,3 +115,12 @@ def test_the_dashboards_command():
     words = command(8602, browser=False)
     assert words[1:4] == ["-m", "streamlit", "run"]
     assert {"--server.port=8602", "--server.headless=true"} <= set(words)
+
+
+def test_a_comparison_has_a_page_of_its_own_without_markup_of_names(hostile):
+    data = sgp.comparison(hostile, sgp.expert_rollout(hostile))
+    page = sgp.html_page(data)
+    assert sgp.compare_script() in page
+    assert Tags(page).found.count("script") == 2
+    assert "img" not in Tags(page).found
+    assert json.loads(re.search(r'id="rollout">(.*?)</script>', page, re.DOTALL).group(1)) == data

@@ -1,0 +1,211 @@
+"""The notebooks' pairs agree, hold no outputs and no method, and use the facade alone; nbmake has pytest run them."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from pathlib import Path
+
+import pytest
+
+import sgp
+
+jupytext = pytest.importorskip("jupytext", reason="jupytext is missing; install the extra 'notebooks'")
+
+ROOT = Path(sgp.__file__).resolve().parents[1]
+FOLDER = ROOT / "notebooks"
+EXPECTED = [
+    "00_start",
+    "01_the_method",
+    "02_data",
+    "03_table_1",
+    "04_representations",
+    "05_state_or_delta",
+    "06_memory",
+    "07_logistics_failures",
+    "08_scaling",
+    "09_your_domain",
+]
+HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
+LEARNING = {"backward", "zero_grad", "partial_fit"}  # what a loop calls that trains
+DOMAINS = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
+
+
+def differences(script, notebook):
+    """Where a pair does not agree: cells' kinds, text and tags."""
+
+    def cells(each):
+        return [(cell.cell_type, cell.source.strip(), cell.metadata.get("tags", [])) for cell in each.cells]
+
+    one, two = cells(script), cells(notebook)
+    if len(one) != len(two):
+        yield f"the script has {len(one)} cells, the notebook {len(two)}"
+    for number, (left, right) in enumerate(zip(one, two, strict=False), start=1):
+        if left != right:
+            yield f"cell {number} differs between script and notebook"
+
+
+def faults(notebook):
+    """What a notebook of the repository must not have, a sentence each."""
+    if notebook.metadata.get("kernelspec", {}).get("name") != "python3":
+        yield "the kernel is not python3"
+    if "widgets" in notebook.metadata:
+        yield "the state of widgets is kept"
+    code = [(number, cell) for number, cell in enumerate(notebook.cells, start=1) if cell.cell_type == "code"]
+    if not notebook.cells[0].source.startswith("# "):
+        yield "the first cell is no title"
+    tagged = [cell for _, cell in code if "parameters" in cell.metadata.get("tags", [])]
+    if tagged != [code[0][1]]:
+        yield "the first code cell, and no other, is to be tagged 'parameters'"
+    elif "FAST = True" not in {line.partition("#")[0].strip() for line in tagged[0].source.splitlines()}:
+        yield "the cell 'parameters' does not say FAST = True"
+    for number, cell in code:
+        if cell.outputs or cell.execution_count is not None:
+            yield f"cell {number} has outputs or a count"
+        try:
+            tree = ast.parse(cell.source)
+        except SyntaxError:
+            yield f"cell {number} is not plain Python"
+        else:
+            yield from (f"cell {number} {fault}" for fault in misplaced(tree))
+
+
+def misplaced(tree):
+    """What belongs into the package, or passes the facade by."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (f"imports {alias.name}" for alias in names if outside_the_facade(alias.name))
+            case ast.ImportFrom(module="sgp", names=names):
+                yield from (f"imports sgp.{alias.name}" for alias in names if alias.name not in sgp.__all__)
+            case ast.ImportFrom(module=module) if module is None or outside_the_facade(module):
+                yield f"imports from {module}"
+            case ast.Attribute(value=ast.Name(id="sgp"), attr=name) if name not in sgp.__all__:
+                yield f"uses sgp.{name}, which the facade does not have"
+            case ast.ClassDef(name=name):
+                yield f"defines the class {name}"
+            case ast.For() | ast.While() if trains(node):
+                yield "trains in a loop"
+            case ast.If(test=test) | ast.IfExp(test=test) if asks_for_a_domain(test):
+                yield "branches on a domain's name"
+
+
+def outside_the_facade(module):
+    top, _, rest = module.partition(".")
+    return top in HERE or (top == "sgp" and rest != "")
+
+
+def trains(loop):
+    """Whether a loop runs over epochs, or calls what updates a model."""
+    head = [loop.target, loop.iter] if isinstance(loop, ast.For) else [loop.test]
+    names = [node.id for part in head for node in ast.walk(part) if isinstance(node, ast.Name)]
+    called = {node.func.attr for node in ast.walk(loop) if isinstance(node, ast.Call) and hasattr(node.func, "attr")}
+    return any("epoch" in name.lower() for name in names) or bool(called & LEARNING)
+
+
+def asks_for_a_domain(test):
+    compared = [part for node in ast.walk(test) if isinstance(node, ast.Compare) for part in ast.walk(node)]
+    return bool(DOMAINS & {part.value for part in compared if isinstance(part, ast.Constant)})
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_the_notebook_and_its_script_agree_and_keep_the_rules(name):
+    script, notebook = (jupytext.read(FOLDER / f"{name}.{ending}") for ending in ("py", "ipynb"))
+    assert not [*differences(script, notebook)], f"run 'jupytext --to ipynb --update notebooks/{name}.py'"
+    assert not [*faults(notebook)]
+
+
+def test_every_notebook_is_one_of_the_ten_and_has_its_script():
+    assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == EXPECTED
+    assert sorted(path.stem for path in FOLDER.glob("*.py")) == EXPECTED
+
+
+STAND_IN = """\
+# ---
+# jupyter:
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # A title
+
+# %% tags=["parameters"]
+FAST = True  # two cores
+
+# %%
+import numpy as np
+import sgp
+from sgp import Task
+
+rows = [row for row in sgp.measured() if row.domain == "gripper"]
+for row in rows:
+    print(row.value)
+"""
+
+
+@pytest.fixture
+def stand_in():
+    return jupytext.reads(STAND_IN, fmt="py:percent")
+
+
+def test_a_notebook_that_keeps_the_rules_has_no_fault(stand_in, tmp_path):
+    jupytext.write(stand_in, tmp_path / "stand_in.ipynb")
+    notebook = jupytext.read(tmp_path / "stand_in.ipynb")
+    assert not [*faults(notebook)]
+    assert not [*differences(stand_in, notebook)]
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("import sgp.planning", "cell 3 imports sgp.planning"),
+        ("from sgp.planning.task import Task", "cell 3 imports from sgp.planning.task"),
+        ("from sgp import planning", "cell 3 imports sgp.planning"),
+        ("from . import other", "cell 3 imports from None"),
+        ("import tests.conftest", "cell 3 imports tests.conftest"),
+        ("sgp.planning.task", "cell 3 uses sgp.planning, which the facade does not have"),
+        ("class Planner: pass", "cell 3 defines the class Planner"),
+        ("def made():\n    class Inner: pass", "cell 3 defines the class Inner"),
+        ("for epoch in range(3): pass", "cell 3 trains in a loop"),
+        ("while epochs: epochs -= 1", "cell 3 trains in a loop"),
+        ("for batch in data: model(batch).backward()", "cell 3 trains in a loop"),
+        ('if domain == "gripper": width = 2', "cell 3 branches on a domain's name"),
+        ('width = 2 if row.domain in ("blocks", "logistics") else 1', "cell 3 branches on a domain's name"),
+        ("%matplotlib inline", "cell 3 is not plain Python"),
+    ],
+)
+def test_what_belongs_elsewhere_is_found(stand_in, text, fault):
+    stand_in.cells[2].source = text
+    assert [*faults(stand_in)] == [fault]
+
+
+def test_outputs_counts_and_parameters_are_looked_at(stand_in):
+    def after(change):
+        changed = copy.deepcopy(stand_in)
+        change(changed)
+        return [*faults(changed)]
+
+    assert after(lambda n: n.cells[2].update(execution_count=1)) == ["cell 3 has outputs or a count"]
+    assert after(lambda n: n.cells[2].update(outputs=["x"])) == ["cell 3 has outputs or a count"]
+    assert "tagged" in after(lambda n: n.cells[1].metadata.pop("tags"))[0]
+    assert "tagged" in after(lambda n: n.cells[2].metadata.update(tags=["parameters"]))[0]
+    assert "FAST = True" in after(lambda n: n.cells[1].update(source="FAST = False"))[0]
+    assert "title" in after(lambda n: n.cells[0].update(source="Words"))[0]
+    assert "kernel" in after(lambda n: n.metadata.pop("kernelspec"))[0]
+    assert "widgets" in after(lambda n: n.metadata.update(widgets={}))[0]
+
+
+def test_pairs_that_differ_are_found(stand_in):
+    def after(change):
+        changed = copy.deepcopy(stand_in)
+        change(changed)
+        return [*differences(stand_in, changed)]
+
+    different = ["cell 3 differs between script and notebook"]
+    assert after(lambda n: n.cells[2].update(source="1")) == different
+    assert after(lambda n: n.cells[2].update(cell_type="markdown")) == different
+    assert after(lambda n: n.cells[2].metadata.update(tags=["hide"])) == different
+    assert after(lambda n: n.cells.pop()) == ["the script has 3 cells, the notebook 2"]
