@@ -56,7 +56,7 @@ _HOMES = {
     "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts"),
     "sgp.viewer.notebook": ("Link", "link", "show"),
     "sgp.viewer.page": ("compare_script", "export_html", "html_page", "player_script"),
-    "sgp.viewer.pictures": ("Picture", "goal_picture", "picture"),
+    "sgp.viewer.pictures": ("Picture", "goal_picture", "graph_picture", "picture", "side_by_side"),
     "sgp.viewer.playback": ("playback",),
     "sgp.viewer.tour": ("Tour", "read_tour", "tour_script", "tour_titles"),
     "sgp.worker.client": ("Report", "Worker"),
