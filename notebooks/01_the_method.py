@@ -152,7 +152,7 @@ sgp.graph_picture(graph, 1)
 # After the second round, a colour also tells what stands on the block below or above.
 
 # %%
-sgp.graph_picture(graph, 2 if ROUNDS > 1 else ROUNDS)
+sgp.graph_picture(graph, ROUNDS)
 
 # %% [markdown]
 # ## 5 · From colours to a vector: wlplan
@@ -278,7 +278,7 @@ figure.add_vline(rounds, line_dash="dash", annotation_text=f"{rounds} rounds are
 figure.update_layout(
     title="Error while boosting",
     xaxis_title="round",
-    yaxis_title="root mean squared error (nodes an entry)",
+    yaxis_title="error (RMSE, nodes)",
     template="plotly_white",
     height=360,
 )
@@ -455,11 +455,11 @@ pd.DataFrame({"here": [features.get_n_features()], "paper, Table 3": [int(colour
 #
 # For a reading group: think first, then open the answer, then run the cell below it, which checks it.
 #
-# **1.** With `k = 0` colours know nothing of their neighbours. Has a state then as many different vectors as it has
-# successors? What can a model not know, and why not take a large `k`?
+# **1.** With `k = 0` colours know nothing of their neighbours. Do the successors of a state have different vectors
+# then? What can a model not know, and why not take a large `k`?
 #
 # <details><summary>Answer</summary>
-# Often fewer. At k = 0 the vector only counts facts: how many blocks are clear, how many stand on the table, how many
+# Often not. At k = 0 the vector only counts facts: how many blocks are clear, how many stand on the table, how many
 # goals hold. It cannot know <em>which</em> block is held or lies on top of an open goal, since that takes at least one
 # look at the neighbours. So different successors get one and the same vector, and no prediction can choose between
 # them. More rounds tell more states apart, and have more colours that a larger problem shows for the first time.

@@ -50,6 +50,7 @@ _HOMES = {
     "sgp.planning.task": ("Task",),
     "sgp.planning.trajectory": ("Trajectory",),
     "sgp.planning.validation": ("validate",),
+    "sgp.selection": ("select", "trials_sheet"),
     "sgp.viewer.branches": ("Branch", "Compared", "branch_script", "compared", "draw_branches", "forcing_words"),
     "sgp.viewer.comparison": ("comparison", "expert_rollout"),
     "sgp.viewer.export": ("file_stem", "gif", "plan_text", "steps_csv", "steps_parquet"),
