@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
+from sgp.encoders.node_colours import ColouredGraph
+from sgp.errors import InputError
 from sgp.planning.domain import Scene
 from sgp.planning.task import State, Task
+from sgp.viewer.graph import draw_graph
+
+# Cells of dark themes are dark; the drawings are not made for it.
+_ON_PAPER = "max-width:100%;height:auto;background:#ffffff;color:#000000;fill:currentColor"
+_CAPTION, _GAP = 26.0, 20.0
 
 
 @dataclass(frozen=True)
@@ -27,6 +37,41 @@ def picture(task: Task, state: State | None = None) -> Picture:
 def goal_picture(task: Task) -> Picture:
     """The goal of a task, drawn like a state that leaves everything else open."""
     return Picture(draw_goal(task.domain_text, _scene(task)))
+
+
+def graph_picture(graph: ColouredGraph, level: int | None = None) -> Picture:
+    """A state's graph: bare, or with its nodes filled and numbered by the colours that they have after `level` rounds.
+
+    Raises InputError for a round that the graph does not have.
+    """
+    rounds = len(graph.colours) - 1
+    if level is not None and not 0 <= level <= rounds:
+        raise InputError(f"there are no colours of round {level}; choose one from 0 to {rounds}")
+    colours = None if level is None else graph.colours[level]
+    return Picture(draw_graph(graph.nodes, graph.kinds, graph.edges, colours, graph.names, _ON_PAPER))
+
+
+def side_by_side(pictures: Sequence[tuple[str, Picture]], columns: int = 4) -> Picture:
+    """Pictures in rows of `columns` at most, each below its caption; every column is as wide as the widest picture."""
+    sizes = [_size(each) for _, each in pictures]
+    width = max([width for width, _ in sizes] + [7.0 * len(caption) for caption, _ in pictures], default=0) + _GAP
+    parts, top = [], 0.0
+    for start in range(0, len(pictures), columns):
+        row = range(start, min(start + columns, len(pictures)))
+        for column, place in enumerate(row):
+            caption, each = pictures[place]
+            left = column * width
+            parts.append(drawing.text(caption, left, top + _CAPTION - 8, font_size=13, font_weight=700))
+            parts.append(each.svg.replace("<svg ", f'<svg x="{left:g}" y="{top + _CAPTION:g}" ', 1))
+        top += _CAPTION + max(sizes[place][1] for place in row) + _GAP
+    across = width * min(columns, len(pictures))
+    return Picture(drawing.picture(across, top, parts, f"{len(pictures)} pictures", style=_ON_PAPER))
+
+
+def _size(shown: Picture) -> tuple[float, float]:
+    """Width and height of a picture."""
+    root = ElementTree.fromstring(shown.svg)
+    return float(root.attrib["width"]), float(root.attrib["height"])
 
 
 def _scene(task: Task, state: State | None = None) -> Scene:

@@ -16,14 +16,14 @@ from sgp.files import read_json
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, parse_plan, read_domain, read_problem
 from sgp.planning.recorded import About
+from sgp.viewer.graph import FILLS, WIDTH, colour_called, draw_graph
 from sgp.viewer.playback import rank_order
 
 _TITLES = ("State", "Graph", "Colours", "Embedding", "Prediction", "Nearest successor")
 _FORMAT = 1
-_WIDTH, _ROW = 1000, 34
+_ROW = 34
+_STYLE = "width:100%;height:auto;fill:currentColor"
 _LARGEST_CHANGES = 12
-# Okabe and Ito, readable with black on them; a number stands beside every one.
-_FILLS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d3d3d3", "#7fb6ff", "#ffb38a")
 _UP, _DOWN = "#0072b2", "#d55e00"
 
 
@@ -134,57 +134,14 @@ class Tour:
         return [("", (self._histogram, self._changes, self._ranking)[stop - 3]())]
 
     def _graph(self, level: int | None) -> str:
-        """Objects left, atoms right; nodes filled and numbered by their colour where a level is given."""
         graph = self.data["graph"]
-        kinds, names = graph["kinds"], graph["nodes"]
-        objects = kinds.count("object")
-        height = 30 + 35 * max(objects, len(names) - objects)
-        spot = {}
-        for node in range(len(names)):
-            first, count, x = (0, objects, 150) if node < objects else (objects, len(names) - objects, 640)
-            spot[node] = (x, 30 + (node - first + 0.5) * (height - 30) / count)
-        parts = []
-        for atom, thing, position in graph["edges"]:
-            (x1, y1), (x2, y2) = spot[thing], spot[atom]
-            dash = {} if position == 1 else {"stroke_dasharray": "7 4"}
-            parts.append(drawing.line(x1 + 30, y1, x2 - 40, y2, stroke="currentColor", stroke_opacity=0.55, **dash))
-        for node, name in enumerate(names):
-            x, y = spot[node]
-            colour = None if level is None else graph["colours"][level][node]
-            fill = "none" if colour is None else "#ffffff" if colour < 0 else _FILLS[colour % len(_FILLS)]
-            ink = "currentColor" if colour is None else "#000000"
-            shown = (
-                name
-                if colour is None and node < objects
-                else ""
-                if colour is None
-                else "?"
-                if colour < 0
-                else str(colour)
-            )
-            shape = {"fill": fill, "stroke": "currentColor", "stroke_width": 1.5}
-            if kinds[node].endswith("open"):
-                shape["stroke_dasharray"] = "4 3"
-            inside = [drawing.rect(x - 38, y - 15, 76, 30, rx=15 if node < objects else 4, **shape)]
-            inside.append(drawing.text(shown, x, y + 6, text_anchor="middle", fill=ink, font_size=17, font_weight=700))
-            if colour is not None and node < objects:
-                inside.append(drawing.text(name, x - 48, y + 6, text_anchor="end", font_size=17))
-            if node >= objects:
-                inside.append(drawing.text(f"{name}  {kinds[node]}", x + 50, y + 6, font_size=17))
-            title = f"{name}: {kinds[node]}" + ("" if colour is None else f", {self._called(colour)}")
-            parts.append(drawing.group(title, inside))
-        heads = [drawing.text("objects", 112, 18, font_size=15, fill_opacity=0.75)]
-        heads.append(
-            drawing.text("atoms; first argument solid, second dashed", 602, 18, font_size=15, fill_opacity=0.75)
-        )
-        return _picture(height, [*heads, *parts], f"Graph of {len(names)} nodes and {len(graph['edges'])} edges")
+        colours = None if level is None else graph["colours"][level]
+        return draw_graph(graph["nodes"], graph["kinds"], graph["edges"], colours, self._names, _STYLE)
 
-    def _called(self, colour: int) -> str:
-        return (
-            "a colour that training never met"
-            if colour < 0
-            else f"colour {colour}: {self.data['graph']['names'][str(colour)]}"
-        )
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        """What each colour stands for."""
+        return {int(colour): name for colour, name in self.data["graph"]["names"].items()}
 
     def _histogram(self) -> str:
         """The colours that occur, by how often."""
@@ -195,7 +152,7 @@ class Tour:
         for place, colour in enumerate(present):
             y = _ROW * place + 8
             bar = drawing.rect(
-                70, y, 240 * values[colour] / most, _ROW - 10, fill=_FILLS[colour % len(_FILLS)], stroke="currentColor"
+                70, y, 240 * values[colour] / most, _ROW - 10, fill=FILLS[colour % len(FILLS)], stroke="currentColor"
             )
             inside = [
                 bar,
@@ -203,11 +160,11 @@ class Tour:
                 drawing.text(f"{values[colour]:g}", 80 + 240 * values[colour] / most, y + 18, font_size=16),
                 drawing.text(_cut(self._name(colour), 78), 350, y + 18, font_size=14),
             ]
-            parts.append(drawing.group(f"{self._called(colour)}, {values[colour]:g} times", inside))
+            parts.append(drawing.group(f"{colour_called(self._names, colour)}, {values[colour]:g} times", inside))
         return _picture(_ROW * len(present) + 10, parts, f"{len(present)} colours of {len(values)} occur")
 
     def _name(self, colour: int) -> str:
-        return str(self.data["graph"]["names"].get(str(colour), "a colour that neither this state has nor the next"))
+        return str(self._names.get(colour, "a colour that neither this state has nor the next"))
 
     def _changes(self) -> str:
         """The largest predicted changes, each above the true one."""
@@ -279,7 +236,7 @@ def read_tour(path: Path | str) -> Tour:
 
 
 def _picture(height: float, parts: Sequence[str], title: str) -> str:
-    return drawing.picture(_WIDTH, height, parts, title, style="width:100%;height:auto;fill:currentColor")
+    return drawing.picture(WIDTH, height, parts, title, style=_STYLE)
 
 
 def _cut(words: str, most: int) -> str:
