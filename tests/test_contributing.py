@@ -31,7 +31,7 @@ def house(tmp_path):
     (tmp_path / "sgp" / "domains").mkdir()
     for path in (ROOT / "sgp" / "domains").iterdir():
         (tmp_path / "sgp" / "domains" / path.name).symlink_to(path)
-    (tmp_path / "sgp" / "domains" / "ferry.py").write_text(EXAMPLE)
+    (tmp_path / "sgp" / "domains" / "barge.py").write_text(EXAMPLE)
     return tmp_path
 
 
@@ -41,28 +41,28 @@ def run(house, *command):
 
 
 def test_the_worked_domain_passes_the_contract_by_standing_in_its_folder(house):
-    done = run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/domains", "-k", "ferry")
+    done = run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/domains", "-k", "barge")
     assert done.returncode == 0, done.stdout
     assert int(re.search(r"(\d+) passed", done.stdout).group(1)) >= 5
 
 
 def test_the_worked_domain_is_clean_and_becomes_a_planner(house):
-    done = run(house, "-m", "ruff", "check", "sgp/domains/ferry.py")
+    done = run(house, "-m", "ruff", "check", "sgp/domains/barge.py")
     assert done.returncode == 0, done.stdout
     for words in (
-        "generate --domain ferry --size 6 --count 5 --out ferry",
-        "import ferry --suite ferry",
-        "train --suite ferry --domain ferry --method contrastive_jumps --set labels.states=20 --set labels.space=1000",
+        "generate --domain barge --size 6 --count 5 --out barge",
+        "import barge --suite barge",
+        "train --suite barge --domain barge --method contrastive_jumps --set labels.states=20 --set labels.space=1000",
     ):
         done = run(house, "-m", "sgp.cli", *words.split())
         assert done.returncode == 0, done.stderr
-    problem = next((house / "ferry").rglob("*6*.pddl"))
+    problem = next((house / "barge").rglob("*6*.pddl"))
     done = run(
         house,
         "-m",
         "sgp.cli",
         "solve",
-        str(house / "ferry" / "domain.pddl"),
+        str(house / "barge" / "domain.pddl"),
         str(problem),
         "--run",
         done.stdout.split()[-1],
@@ -71,7 +71,7 @@ def test_the_worked_domain_is_clean_and_becomes_a_planner(house):
 
 
 def test_files_that_are_named_exist():
-    named = set(re.findall(r"`((?:sgp|tests|docs)/[\w/.]+)`", TEXT)) - {"sgp/domains/ferry.py"}
+    named = set(re.findall(r"`((?:sgp|tests|docs)/[\w/.]+)`", TEXT)) - {"sgp/domains/barge.py"}
     assert len(named) > 5
     assert not [name for name in named if not (ROOT / name).exists()]
 
