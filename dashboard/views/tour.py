@@ -12,7 +12,7 @@ show = st.components.v2.component(
     html='<div class="row"></div>',
     css=".row { display: flex; gap: 3rem; color: var(--st-text-color); font: 1.3rem var(--st-font); }"
     " figure { flex: 1 1 0; min-width: 0; margin: 0; text-align: center; }"
-    " svg { font: 15px var(--st-font); width: 100%; height: 60vh; }",
+    " svg { font: 15px var(--st-font); width: 100%; height: 60vh; max-height: 72vh; }",
     js=sgp.tour_script(),
 )
 
