@@ -27,6 +27,7 @@ nb_ipywidgets_js: dict[str, dict[str, str]] = {}  # would come from another mach
 nb_merge_streams = True
 nb_render_markdown_format = "myst"  # tables, too
 myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath"]  # so that formulas are seen, and refused
 
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True

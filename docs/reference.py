@@ -30,7 +30,12 @@ class Chapter:
 
 
 CHAPTERS = (
-    Chapter("train", "Train, plan, evaluate", "The verbs, and grids of them.", ("sgp.api", "sgp.grid", "sgp.methods")),
+    Chapter(
+        "train",
+        "Train, plan, evaluate",
+        "The verbs, and grids of them.",
+        ("sgp.api", "sgp.grid", "sgp.selection", "sgp.methods"),
+    ),
     Chapter(
         "plan",
         "Problems, planners, rollouts",

@@ -70,7 +70,8 @@ def select(
 
     Runs are trained on `suite` and tried on all problems of `validation`. The value of the highest coverage is chosen,
     of several the one of the highest quality, of several within `EQUAL_QUALITY` the one that plans fastest. Trials that
-    were made are kept, so that an interrupted selection goes on.
+    were made are kept, so that an interrupted selection goes on. Raises InputError for a method or setting that is not
+    there, and what `run_grid` raises: InputError in all its kinds, ToolError, StoreError, ValidationDisagreement.
     """
     learner = get_method(method)
     variant = next(iter(learner.variants))

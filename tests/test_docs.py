@@ -204,6 +204,15 @@ def test_a_widget_that_needs_a_kernel_is_refused(built, tmp_path):
     assert "00_slider, cell 3 shows a widget that is no player of 'sgp.show'" in done.stderr
 
 
+def test_a_formula_whose_script_would_be_asked_for_is_refused(tmp_path):
+    write_notebook(tmp_path / "notebooks", "00_formula")
+    file = tmp_path / "notebooks" / "00_formula.ipynb"
+    file.write_text(file.read_text().replace("It answers", "$s_0$ answers"))
+    done = build(tmp_path / "notebooks", tmp_path / "site", tmp_path / "home", "--no-execute")
+    assert done.returncode == 1
+    assert "a formula in TeX needs a network; write 's_0' in plain text" in done.stderr
+
+
 def test_without_a_notebook_there_is_no_site(tmp_path):
     done = build(tmp_path, tmp_path / "site", tmp_path / "home", "--only", "07")
     assert done.returncode == 1

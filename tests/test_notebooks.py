@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,7 @@ EXPECTED = [
 ]
 HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
 LEARNING = {"backward", "zero_grad", "partial_fit"}  # what a loop calls that trains
+FORMULA = re.compile(r"\$[^\s$](?:[^$\n]*[^\s$])?\$|\\\(|\\\[")
 DOMAINS = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
 
 
@@ -59,6 +61,9 @@ def faults(notebook):
         yield "the first code cell, and no other, is to be tagged 'parameters'"
     elif "FAST = True" not in {line.partition("#")[0].strip() for line in tagged[0].source.splitlines()}:
         yield "the cell 'parameters' does not say FAST = True"
+    for number, cell in enumerate(notebook.cells, start=1):
+        if cell.cell_type == "markdown" and FORMULA.search(cell.source):
+            yield f"cell {number} has a formula in TeX, which the site cannot draw without a network: use plain text"
     for number, cell in code:
         if cell.outputs or cell.execution_count is not None:
             yield f"cell {number} has outputs or a count"
@@ -194,6 +199,8 @@ def test_outputs_counts_and_parameters_are_looked_at(stand_in):
     assert "tagged" in after(lambda n: n.cells[2].metadata.update(tags=["parameters"]))[0]
     assert "FAST = True" in after(lambda n: n.cells[1].update(source="FAST = False"))[0]
     assert "title" in after(lambda n: n.cells[0].update(source="Words"))[0]
+    assert "formula" in after(lambda n: n.cells[0].update(source="# A title\n\nT is $s_0, \\dots$ long."))[0]
+    assert after(lambda n: n.cells[0].update(source="# A title\n\nIt costs 3 $ or 4 $ a run.")) == []
     assert "kernel" in after(lambda n: n.metadata.pop("kernelspec"))[0]
     assert "widgets" in after(lambda n: n.metadata.update(widgets={}))[0]
 

@@ -43,7 +43,10 @@ _SCALARS = len(SCALARS_IN_WORDS)
 
 @dataclass(frozen=True)
 class MarkedConfig:
-    """Which features are computed. Chosen on generated problems, never on a test split."""
+    """Which features are computed. Chosen on generated problems, never on a test split.
+
+    Raises ConfigurationError for a setting out of range.
+    """
 
     iterations: int = 2  # rounds of colour refinement
     open_atoms: int = 1  # most atoms of an open walk; 0: none
@@ -102,7 +105,10 @@ class MarkedTransitionEncoder:
     def fit(
         cls, config: MarkedConfig, transitions: Sequence[tuple[Task, State, Sequence[Successor]]]
     ) -> tuple[MarkedTransitionEncoder, list[Embedded]]:
-        """Collects the features of the transitions from training states to their candidates, and embeds them."""
+        """Collects the features of the transitions from training states to their candidates, and embeds them.
+
+        Raises ConfigurationError where there are none.
+        """
         if not transitions:
             raise ConfigurationError("a transition embedding needs at least one training transition; there is none")
         tasks = list(dict.fromkeys(task for task, _, _ in transitions))
@@ -153,7 +159,7 @@ class MarkedTransitionEncoder:
         return float(1 - np.isin(found, self.hashes).mean()) if len(found) else 0.0
 
     def save(self, path: Path) -> None:
-        """Writes the features as safetensors."""
+        """Writes the features as safetensors. Raises StoreError where they cannot be written."""
         with whole_file(path) as temporary:
             save_file({"hashes": self.hashes}, temporary)
 
