@@ -44,6 +44,7 @@ class ScalingConfig:
 
     With confidence 1 - `kappa` a coverage is within `epsilon`. The evaluation ends after `fails` sizes in a row below
     `threshold`, or after size `largest`. `seconds` bounds the time for one problem. The last two are not the paper's.
+    Raises ConfigurationError for values that cannot be.
     """
 
     epsilon: float = 0.05
