@@ -179,7 +179,8 @@ print(f"{facts['decisions']} decisions, {facts['dimension']} features, {facts['s
 # %% [markdown]
 # ## 5 · Larger problems
 #
-# Every plan is checked by VAL, an independent program; only plans that VAL accepts count. The rollouts are kept where
+# Every plan is checked by VAL, an independent program; only plans that VAL accepts count, and only those of at most
+# `ACTIONS` actions (for the other planner below, too). The rollouts are kept where
 # the dashboard looks for them.
 
 # %%
@@ -281,7 +282,19 @@ sgp.link(worst, step)
 
 # %%
 scores = [each for each in sgp.diagnose([other.folder], middle_suite.name) if each.size is None]
-pd.DataFrame([(each.metric, round(each.value, 2), each.count) for each in scores], columns=["metric", "mean", "n"])
+rates = {"expert_top1", "expert_top3", "perfect_coverage"}
+pd.DataFrame(
+    [
+        (
+            each.metric,
+            round(each.value, 2),
+            each.count,
+            "[{:.2f}, {:.2f}]".format(*sgp.wilson(each.value, each.count)) if each.metric in rates else "",
+        )
+        for each in scores
+    ],
+    columns=["metric", "mean", "n", "95 % interval"],
+)
 
 # %% [markdown]
 # And if it is contrastive jumps that fails in your domain: its settings were chosen on four other domains. `sgp.select`
@@ -310,15 +323,15 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 # ## 8 · The same from the command line
 #
 # ```sh
-# sgp import FOLDER --suite courier                                         # FOLDER/courier holds domain.pddl and train
-# sgp train --method contrastive_jumps --domain courier --suite courier     # makes expert plans, prints the folder
-# sgp evaluate RUN --suite courier --splits larger --record                 # VAL's verdicts, coverage with intervals
-# sgp solve domain.pddl problem.pddl --run RUN --plan plan.txt              # any problem of the domain
-# sgp solve domain.pddl problem.pddl --run RUN --html plan.html             # the player as one file
-# sgp diagnose RUN --suite courier-middle                                   # how the model ranks the expert's choices
-# sgp select --suite courier --validation courier-middle                    # settings by validation
+# sgp import FOLDER --suite courier                                       # FOLDER/courier/domain.pddl
+# sgp train --method contrastive_jumps --domain courier --suite courier   # prints the run's folder
+# sgp evaluate RUN --suite courier --splits larger --record               # coverage, judged by VAL
+# sgp solve domain.pddl problem.pddl --run RUN --plan plan.txt            # any problem of the domain
+# sgp solve domain.pddl problem.pddl --run RUN --html plan.html           # the player as one file
+# sgp diagnose RUN --suite courier-middle                                 # ranks of the expert's choices
+# sgp select --suite courier --validation courier-middle                  # settings by validation
 # sgp train --method contrastive_jumps --domain courier --suite courier --set candidates=one-step
-# sgp dashboard                                                             # Failures, What if, Your own problem
+# sgp dashboard                                                           # Failures, What if, Your own problem
 # ```
 #
 # There are no published numbers for this domain to stand beside ours: it is new.
