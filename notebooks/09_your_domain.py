@@ -22,6 +22,7 @@
 # %% tags=["parameters"]
 FAST = True  # 12 larger problems and one setting chosen; False: 60 and all settings, about half an hour more
 SMALL = 20  # problems to learn from
+ACTIONS = 150  # a plan may have at most so many
 SUITE = "courier"  # the name under which the problems are kept
 
 # %%
@@ -178,11 +179,13 @@ print(f"{facts['decisions']} decisions, {facts['dimension']} features, {facts['s
 # %% [markdown]
 # ## 5 · Larger problems
 #
-# Every plan is checked by VAL, an independent program; only plans that VAL accepts count. The rollouts are kept where
+# Every plan is checked by VAL, an independent program; only plans that VAL accepts count, and only those of at most
+# `ACTIONS` actions (for the other planner below, too). The rollouts are kept where
 # the dashboard looks for them.
 
 # %%
-evaluation = sgp.evaluate([run.folder], SUITE, ["larger"], rollouts=sgp.own_rollouts_folder())
+limit = sgp.Limit(actions=ACTIONS)
+evaluation = sgp.evaluate([run.folder], SUITE, ["larger"], limit=limit, rollouts=sgp.own_rollouts_folder())
 (attempts,) = evaluation.attempts.values()
 pd.DataFrame(
     [(each.problem, each.size, str(each.outcome), len(each.plan), round(each.seconds, 2)) for each in attempts],
@@ -206,13 +209,9 @@ print(coverage(attempts))
 # %%
 problems = {each.name: each for each in suite.problems("courier", "larger")}
 longest = max((each for each in attempts if each.solved), key=lambda each: len(each.plan))
-rollout = sgp.solve(problems[longest.problem], run.folder)
-report = sgp.validate(rollout.task.problem, rollout.plan).report
-print(
-    longest.problem,
-    *(line for line in report.splitlines() if line.startswith(("Plan executed", "Plan valid", "Final"))),
-    sep="\n",
-)
+rollout = sgp.solve(problems[longest.problem], run.folder, limit)
+report = sgp.validate(rollout.task.problem, rollout.plan).report.splitlines()
+print(longest.problem, *(line for line in report if line.startswith(("Plan executed", "Plan valid"))), sep="\n")
 
 # %% [markdown]
 # ## 6 · Looking at a plan
@@ -222,7 +221,7 @@ print(
 
 # %%
 shortest = min((each for each in attempts if each.solved), key=lambda each: len(each.plan))
-rollout = sgp.solve(problems[shortest.problem], run.folder)
+rollout = sgp.solve(problems[shortest.problem], run.folder, limit)
 sgp.show(sgp.as_recorded(rollout, run.folder))
 
 # %% [markdown]
@@ -246,7 +245,7 @@ sgp.link(recorded["contrastive_jumps", shortest.problem], step=1)
 
 # %%
 other = sgp.train("state-centric", "courier", SUITE, "wl-xgboost-delta")
-evaluation = sgp.evaluate([other.folder], SUITE, ["larger"], rollouts=sgp.own_rollouts_folder())
+evaluation = sgp.evaluate([other.folder], SUITE, ["larger"], limit=limit, rollouts=sgp.own_rollouts_folder())
 (others,) = evaluation.attempts.values()
 print(f"contrastive jumps: {coverage(attempts)}")
 print(f"state-centric, WL, XGBoost, delta: {coverage(others)}")
@@ -283,7 +282,19 @@ sgp.link(worst, step)
 
 # %%
 scores = [each for each in sgp.diagnose([other.folder], middle_suite.name) if each.size is None]
-pd.DataFrame([(each.metric, round(each.value, 2), each.count) for each in scores], columns=["metric", "mean", "n"])
+rates = {"expert_top1", "expert_top3", "perfect_coverage"}
+pd.DataFrame(
+    [
+        (
+            each.metric,
+            round(each.value, 2),
+            each.count,
+            "[{:.2f}, {:.2f}]".format(*sgp.wilson(each.value, each.count)) if each.metric in rates else "",
+        )
+        for each in scores
+    ],
+    columns=["metric", "mean", "n", "95 % interval"],
+)
 
 # %% [markdown]
 # And if it is contrastive jumps that fails in your domain: its settings were chosen on four other domains. `sgp.select`
@@ -301,7 +312,7 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 #
 # - The problems: a situation that no training problem has cannot be learned. Where the whole state space of a training
 #   problem has at most 20,000 states, the labels are exact, so many small problems are better than a few large ones.
-# - `candidates`: `aiw` and `iw` look some actions ahead, `one-step` does not; a lookahead can also pass by what matters.
+# - `candidates`: `aiw` and `iw` look some actions ahead, `one-step` does not; a lookahead can pass by what matters.
 # - `labels.source`: `experts` or `visited` learn from plans, where state spaces are too large.
 # - `embedding.iterations`, `embedding.open_atoms`, `embedding.closed_atoms`: how far from a change the features look.
 #
@@ -312,15 +323,15 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 # ## 8 · The same from the command line
 #
 # ```sh
-# sgp import FOLDER --suite courier                                         # FOLDER/courier holds domain.pddl and train
-# sgp train --method contrastive_jumps --domain courier --suite courier     # makes expert plans, prints the run's folder
-# sgp evaluate RUN --suite courier --splits larger --record                 # VAL's verdicts, coverage with intervals
-# sgp solve domain.pddl problem.pddl --run RUN --plan plan.txt              # any problem of the domain
-# sgp solve domain.pddl problem.pddl --run RUN --html plan.html             # the player as one file
-# sgp diagnose RUN --suite courier-middle                                   # how the model ranks the expert's choices
-# sgp select --suite courier --validation courier-middle                    # settings by validation
+# sgp import FOLDER --suite courier                                       # FOLDER/courier/domain.pddl
+# sgp train --method contrastive_jumps --domain courier --suite courier   # prints the run's folder
+# sgp evaluate RUN --suite courier --splits larger --record               # coverage, judged by VAL
+# sgp solve domain.pddl problem.pddl --run RUN --plan plan.txt            # any problem of the domain
+# sgp solve domain.pddl problem.pddl --run RUN --html plan.html           # the player as one file
+# sgp diagnose RUN --suite courier-middle                                 # ranks of the expert's choices
+# sgp select --suite courier --validation courier-middle                  # settings by validation
 # sgp train --method contrastive_jumps --domain courier --suite courier --set candidates=one-step
-# sgp dashboard                                                             # Failures, What if, Your own problem
+# sgp dashboard                                                           # Failures, What if, Your own problem
 # ```
 #
 # There are no published numbers for this domain to stand beside ours: it is new.
