@@ -20,9 +20,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "sgp.api": ("Evaluation", "as_recorded", "diagnose", "evaluate", "load_planner", "map_run", "solve", "train"),
-    "sgp.datasets.experts": ("expert_plans",),
+    "sgp.datasets.experts": ("expert_plans", "plan_of"),
     "sgp.datasets.generation": ("generate_problems", "generate_suite"),
     "sgp.datasets.importing": ("import_folder",),
+    "sgp.datasets.renaming": ("canonical_form",),
     "sgp.datasets.runs": ("Run", "list_runs", "open_run", "run_folders"),
     "sgp.datasets.suite": ("Suite", "load_suite", "suite_names"),
     "sgp.datasets.training_data": ("TrainingData", "load_training_data", "trajectories"),
@@ -36,6 +37,7 @@ _HOMES = {
     "sgp.evaluation.explanations": ("Explanation", "explain"),
     "sgp.evaluation.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
     "sgp.evaluation.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
+    "sgp.evaluation.paper_tables": ("paper_sheet",),
     "sgp.evaluation.plots": ("coverage_over_size", "plan_lengths", "solved_over_time"),
     "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
     "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),
