@@ -104,9 +104,15 @@ def select(scores: Iterable[Score], planner: Planner, domain: str, split: str) -
     ]
 
 
-def coverage_of(scores: Iterable[Score], method: str, variant: str, domain: str, suite: str, split: str) -> Cell | None:
-    """Our coverage of one variant on a whole split of a suite, over its seeds; None where it was not measured."""
-    return cell(select((each for each in scores if each.suite == suite), Planner("", method, variant), domain, split))
+def coverage_of(
+    scores: Iterable[Score], method: str, variant: str, domain: str, suite: str, split: str, paper: str = ""
+) -> Cell | None:
+    """Coverage of one variant on a whole split of a suite, over its seeds; None where it is not among the scores.
+
+    Ours, or what a `paper` printed (its suite is "published").
+    """
+    of_suite = (each for each in scores if each.suite == suite)
+    return cell(select(of_suite, Planner(paper, method, variant), domain, split))
 
 
 def planners_of(scores: Iterable[Score]) -> list[Planner]:

@@ -14,7 +14,7 @@ from sgp.evaluation.figures import coverage_figure
 from sgp.evaluation.paper_tables import notes_sheet, paper_sheet
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
-from sgp.evaluation.tables import OTHER_INSTANCES, cell, coverage_sheet
+from sgp.evaluation.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
@@ -226,6 +226,18 @@ def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked():
     assert coverage_sheet([mine], [theirs], "t").rows[-1].words[-1].endswith(" *")
     near = replace(theirs, value=0.9)
     assert not coverage_sheet([mine], [near], "t").rows[-1].words[-1].endswith("*")
+
+
+def test_coverage_is_ours_unless_a_paper_is_named():
+    scores = [published("m", "v", 0.67), ours("m", "v", 1.0)]
+    assert coverage_of(scores, "m", "v", "blocksworld", "s", "validation").value == 1.0
+    assert coverage_of(scores, "m", "v", "blocksworld", "published", "validation") is None
+    assert coverage_of(scores, "m", "v", "blocksworld", "published", "validation", "paper").value == 0.67
+
+
+def test_a_notebook_shows_a_sheet_as_a_table_of_escaped_words():
+    shown = coverage_sheet([ours("m<script>", "v", 1.0)], [], "title")._repr_html_()
+    assert "<td>m&lt;script&gt; v x1</td><td>1.00 [.44, 1.00]</td>" in shown
 
 
 def test_seeds_are_averaged_with_their_spread():

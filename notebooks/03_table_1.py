@@ -1,0 +1,349 @@
+# ---
+# jupyter:
+#   jupytext:
+#     formats: ipynb,py:percent
+#     text_representation:
+#       extension: .py
+#       format_name: percent
+#       format_version: '1.3'
+#   kernelspec:
+#     display_name: Python 3
+#     language: python
+#     name: python3
+# ---
+
+# %% [markdown]
+# # Table 1, and what explains each difference
+#
+# Table 1 of the state-centric paper has the coverage of all planners on three splits of four domains. Does it come out
+# again, and where it does not, why? Much of the answer is in the loop that turns predictions into plans, of which the
+# paper prints ten lines: the published implementation makes five mistakes around it, and here they are switched on one
+# at a time.
+
+# %% tags=["parameters"]
+FAST = True  # a few cells of the table and a few problems; False: the whole grid, many hours on 2 cores (resumable)
+DOMAINS = ["blocksworld", "gripper"] if FAST else ["blocksworld", "gripper", "logistics", "visitall"]
+METHODS = {"contrastive_jumps": ["aiw"], "state-centric": ["wl-xgboost-delta"]} if FAST else None  # None: all
+SPLITS = ["validation", "interpolation"] if FAST else ["validation", "interpolation", "extrapolation"]
+PROBLEMS = 3 if FAST else None  # how many of a split the loop with mistakes is tried on; None: all
+
+# %%
+from dataclasses import replace
+
+import pandas as pd
+from IPython.display import HTML
+from plotly.subplots import make_subplots
+
+import sgp
+
+SUITE = "state-centric"
+suite = sgp.load_suite(SUITE)
+committed = [score for score in sgp.measured() if score.suite == SUITE]
+printed = [score for score in sgp.published("state-centric") if score.table == "1"]
+dates = sorted({score.note.split(",")[0] for score in committed if score.note.startswith("2")})
+print(f"committed measurements of {', '.join(dates)}; {len(printed)} published numbers")
+
+
+def rate(solved, count):
+    """A rate with its n and its 95 % Wilson interval."""
+    value, low, high = (
+        f"{each:.2f}".removeprefix("0") for each in (solved / count, *sgp.wilson(solved / count, count))
+    )
+    return f"{value} [{low}, {high}], n = {count}"
+
+
+# %% [markdown]
+# ## A part of the table, made here
+#
+# `sgp.grid_cells` names the cells of a grid, `sgp.run_grid` trains and tries what the store does not have yet; VAL
+# judges every plan. What comes out must be what was committed, problem by problem solved or not.
+
+# %%
+cells = sgp.grid_cells(SUITE, DOMAINS, METHODS, splits=SPLITS, seeds=(13,) if FAST else (13, 14, 15))
+results = sgp.run_grid(cells)
+known = {
+    (row.method, row.variant, row.domain, row.split, row.seed, row.problem): row.solved
+    for row in sgp.measured_attempts()
+    if row.suite == SUITE
+}
+made = pd.DataFrame(
+    [
+        (f"{row.method} {row.variant}", row.domain, row.split, row.solved, known[key])
+        for row in results.attempts
+        for key in [(row.method, row.variant, row.domain, row.split, row.seed, row.problem)]
+    ],
+    columns=["planner", "domain", "split", "here", "committed"],
+)
+table = made.groupby(["domain", "planner", "split"], sort=False)[["here", "committed"]].agg(list)
+table = table.map(lambda solved: rate(sum(solved), len(solved)))
+different = int((made.here != made.committed).sum())
+print(f"{different} of {len(made)} attempts ended otherwise than the committed ones")
+assert not (FAST and different)  # recurrent networks, of the full grid, may round otherwise on another machine
+table
+
+# %% [markdown]
+# ## The whole table
+#
+# From the committed measurements, which `sgp grid --baselines --diagnostics` made, the published numbers below ours: on
+# the extrapolation split first.
+
+# %%
+sgp.paper_sheet(1, committed, printed, suite, ["extrapolation"])
+
+# %%
+HTML(f"<details><summary>all three splits</summary>{sgp.paper_sheet(1, committed, printed, suite).html()}</details>")
+
+# %% [markdown]
+# The eight variants of the paper, ours (filled) beside the published (open), with their intervals: where the bars of a
+# line do not meet, there is something to explain.
+
+
+# %%
+def ours(method, variant, domain, split):
+    """Our committed coverage."""
+    return sgp.coverage_of(committed, method, variant, domain, SUITE, split)
+
+
+def theirs(method, variant, domain, split):
+    """The coverage that the paper prints."""
+    return sgp.coverage_of(printed, method, variant, domain, "published", split, paper="state-centric")
+
+
+VARIANTS = [
+    f"{encoder}-{model}-{mode}"
+    for encoder in ("fsf", "wl")
+    for model in ("lstm", "xgboost")
+    for mode in ("state", "delta")
+]
+figure = make_subplots(2, 2, subplot_titles=list(suite.domains), shared_yaxes=True, vertical_spacing=0.16)
+for place, domain in enumerate(suite.domains):
+    for name, coverage, colour, symbol, shift in (
+        ("ours", ours, "#0072b2", "circle", 0.15),
+        ("published", theirs, "#d55e00", "diamond-open", -0.15),
+    ):
+        found = [coverage("state-centric", variant, domain, "extrapolation") for variant in VARIANTS]
+        figure.add_scatter(
+            x=[each.value for each in found],
+            y=[number + shift for number in range(len(VARIANTS))],
+            error_x={
+                "array": [each.interval[1] - each.value for each in found],
+                "arrayminus": [each.value - each.interval[0] for each in found],
+                "symmetric": False,
+            },
+            text=[f"{variant}: {each}, n = {each.count}" for variant, each in zip(VARIANTS, found, strict=True)],
+            hoverinfo="text",
+            mode="markers",
+            marker={"color": colour, "symbol": symbol, "size": 9},
+            name=name,
+            legendgroup=name,
+            showlegend=place == 0,
+            row=place // 2 + 1,
+            col=place % 2 + 1,
+        )
+counts = {score.domain: score.count for score in printed if score.split == "extrapolation"}
+figure.for_each_annotation(lambda title: title.update(text=f"{title.text}, n = {counts[title.text]}"))
+figure.update_xaxes(title="coverage", range=[-0.03, 1.03])
+figure.update_yaxes(tickvals=list(range(len(VARIANTS))), ticktext=VARIANTS)
+figure.update_layout(title="Extrapolation, with 95 % Wilson intervals", template="plotly_white", height=760, width=950)
+figure
+
+# %% [markdown]
+# Which cells of the table those are, over all three splits:
+
+# %%
+rows = []
+for score in printed:
+    place = (score.method, score.variant, score.domain, score.split)
+    if ours(*place) is not None and not ours(*place).overlaps(theirs(*place)):
+        planner = f"{score.method} {score.variant}"
+        rows.append((score.domain, score.split, planner, score.count, str(ours(*place)), str(theirs(*place))))
+pd.DataFrame(rows, columns=["domain", "split", "planner", "n", "ours", "published"]).style.hide(axis="index")
+
+# %% [markdown]
+# ## The decoding loop, and its mistakes
+#
+# The loop of the package (`sgp.Planner`) once more, in thirty lines, with switches. It keeps a beam of paths. At each
+# step it asks the policy for the cost of every successor, takes the goal where it is among them, and else keeps the
+# cheapest unvisited successors, the first of equal ones. The mistakes that can be switched on:
+#
+# - **1** static facts are in the training states and missing when plans are decoded, so that no state looks as it did;
+# - **2** the search ends as soon as the *first* path of the beam has no unvisited successor;
+# - **3a** every path has visited states of its own, so that paths run into each other's;
+# - **3b** successors that the model cannot tell apart are all kept, so that the beam fills with twins;
+# - **5a** ties are broken by the text of the plan;
+# - **5b** a state reached at the last step is not tested for the goal;
+# - **5c** the initial state does not count as visited (published for the LSTM alone).
+#
+# Mistake 4 is one of training and stands below; one more, a missing validator that counts as *not solved*, needs no
+# measurement.
+
+
+# %%
+def decode(planner, task, mistakes=()):
+    """The plan that the published loop finds with some of its mistakes; None where it finds none."""
+    policy, most = planner.policy, max(100, 10 * task.size)
+    if "1" in mistakes:
+        policy = replace(policy, encoder=policy.encoder.without_static())
+    start = set() if "5c" in mistakes else {task.init}
+    beam, visited = [(sgp.Node(task, task.init), (), start)], set(start)
+    while beam:
+        choices = [planner.successors(task, node.state) for node, _, _ in beam]
+        closed = [own if "3a" in mistakes else visited for _, _, own in beam]
+        if "2" in mistakes and all(each.state in closed[0] for each in choices[0]):
+            return None
+        pool = []
+        rankings = policy.rank([node for node, _, _ in beam], choices)
+        for (node, plan, own), choice, ranking, taken in zip(beam, choices, rankings, closed, strict=True):
+            for place, each in enumerate(choice):
+                if each.state not in taken:
+                    if task.is_goal(each.state) and not ("5b" in mistakes and node.length + 1 == most):
+                        return plan + each.actions
+                    pool.append((node.cost + ranking.costs[place], ranking, place, each, node, plan, own))
+        beam = []
+        while pool and len(beam) < planner.width:
+            tied = min(cost for cost, *_ in pool) * (1 + 1e-6)
+            equal = [other for other in pool if other[0] <= tied]
+            best = min(equal, key=lambda it: [*map(str, it[5] + it[3].actions)]) if "5a" in mistakes else equal[0]
+            cost, ranking, place, each, node, plan, own = best
+            twin = [other is best or ("3b" not in mistakes and alike(other, best)) for other in pool]
+            pool = [other for other, dropped in zip(pool, twin, strict=True) if not dropped]
+            after = sgp.Node(task, each.state, ranking.memories[place], float(cost), each, node, node.length + 1)
+            beam.append((after, plan + each.actions, own | {each.state}))
+        visited.update(node.state for node, _, _ in beam)
+        beam = [path for path in beam if path[0].length < most]
+    return None
+
+
+def alike(one, other):
+    """Whether two candidates of the pool have one vector or one state."""
+    return one[1].keys[one[2]] == other[1].keys[other[2]] or one[3].state == other[3].state
+
+
+# %% [markdown]
+# With no switch on it is the loop of the package: on every problem tried below the same plan, or none.
+
+# %%
+SETTINGS = {
+    "none": (),
+    "1 no static facts": ("1",),
+    "2 ends with the first path": ("2",),
+    "3a visited states a path": ("3a",),
+    "3b twins kept": ("3b",),
+    "3a and 3b": ("3a", "3b"),
+    "5a ties by text": ("5a",),
+    "5b goal missed at the end": ("5b",),
+    "5c initial state open": ("5c",),
+    "all": ("1", "2", "3a", "3b", "5a", "5b"),
+    "all but 1": ("2", "3a", "3b", "5a", "5b"),
+    "all but 2": ("1", "3a", "3b", "5a", "5b"),
+    "all but 3": ("1", "2", "5a", "5b"),
+}
+
+
+def with_mistakes(domain, split, variant="wl-xgboost-delta"):
+    """For each setting and problem of a split whether it is solved; with no mistake as by the package."""
+    planner = sgp.load_planner(str(sgp.train("state-centric", domain, SUITE, variant).folder))
+    planner.policy.predictor.model.use_threads(1)  # for a few rows at a time more threads only wait for each other
+    tasks = [sgp.Task(problem) for problem in suite.problems(domain, split)[:PROBLEMS]]
+    for task, rollout in zip(tasks, planner.solve_many(tasks), strict=True):
+        assert decode(planner, task) == (rollout.plan if rollout.solved else None), task
+    return {
+        name: [decode(planner, task, mistakes) is not None for task in tasks] for name, mistakes in SETTINGS.items()
+    }
+
+
+places = [("gripper", "interpolation"), ("logistics", "interpolation")]
+if not FAST:
+    places += [
+        ("gripper", "validation"),
+        ("gripper", "extrapolation"),
+        ("logistics", "validation"),
+        ("blocksworld", "extrapolation"),
+    ]
+solved = {place: with_mistakes(*place) for place in places}
+
+# %%
+lines = {
+    f"{domain}, {split}": {
+        **{name: rate(sum(each), len(each)) for name, each in solved[domain, split].items()},
+        "published": f"{theirs('state-centric', 'wl-xgboost-delta', domain, split)}, n = {suite_count}",
+        "ours, committed": f"{ours('state-centric', 'wl-xgboost-delta', domain, split)}, n = {suite_count}",
+    }
+    for domain, split in places
+    for suite_count in [len(suite.problems(domain, split))]
+}
+print("WL-XGBoost delta, coverage with mistakes switched on" + f", on the first {PROBLEMS} problems of a split" * FAST)
+pd.DataFrame(lines)
+
+# %% [markdown]
+# With all of them on, the loop comes near the published numbers; with none, it is ours. In Gripper the second mistake
+# is enough to lose what is otherwise solved, and mending it alone (*all but 2*) wins it back: once the neighbours of
+# the first path's state are all visited, the other two paths, which could go on, are dropped with it. In Logistics the
+# missing static facts weigh most: alone they lose the most, mended alone they win back the most, since without
+# `in-city` no truck and no place looks as in training. Paths that share no visited states and twins in the beam cost a
+# problem here and there. The counts are small: read the intervals. A mistake can also help: with `FAST = False`,
+# Gripper's extrapolation is solved far more often *without* static facts than with them.
+#
+# ### Mistake 4: stopping by the split that is reported
+#
+# Boosting stops when the error on the validation trajectories has not fallen for ten rounds, of at most 1000. In three
+# of the domains they are two to four problems, larger than those of training, and the same problems are then reported
+# as *validation*. It stops early. Every round adds a tenth of what is still missing, so that after r rounds at most
+# 1 - .9^r of a change can have been learned: what is predicted is too short, and near to where nothing changes. Table 7
+# has it so, and so have we; these are the rounds that the runs of this notebook kept:
+
+# %%
+runs = {
+    domain: sgp.train("state-centric", domain, SUITE, "wl-xgboost-delta")
+    for domain in dict(places) | dict.fromkeys(DOMAINS)
+}
+pd.DataFrame(
+    {
+        domain: {
+            "rounds kept": run.record["facts"]["rounds"],
+            "at most learned": round(
+                1 - (1 - run.config["boosting"]["learning_rate"]) ** run.record["facts"]["rounds"], 2
+            ),
+            "validation trajectories": run.record["data"]["validation"],
+            "training transitions": run.record["data"]["transitions"],
+        }
+        for domain, run in runs.items()
+    }
+).T.astype(object)
+
+# %% [markdown]
+# ### Mistake 1 in VisitAll
+#
+# One difference in the plot above goes the other way: WL-LSTM state in VisitAll, where ours is *below* the published.
+# There the first mistake helps: decoded without static atoms the same network solves far more. It takes minutes, so
+# that the fast path leaves it out; `strip_static` is the switch of the package for it.
+
+# %%
+if not FAST:
+    lstm = {"state-centric": ["wl-lstm-state"]}
+    for settings in ({}, {"strip_static": "true"}):
+        cells = sgp.grid_cells(SUITE, ["visitall"], lstm, (13,), ["extrapolation"], settings)
+        tried = [row.solved for row in sgp.run_grid(cells).attempts]
+        print(settings or "as it is", rate(sum(tried), len(tried)))
+
+# %% [markdown]
+# What remains is explained elsewhere: what the FSF slots cannot hold in notebook 04, Gripper's LSTM in 06, Logistics in
+# 07; A* with LM-cut had other limits on time and memory, and the problems are not the paper's.
+#
+# ## In the dashboard
+#
+# The step of a recorded Gripper rollout at which most of the successors are visited: where the published loop, had this
+# been its first path, would be about to end.
+
+# %%
+recorded = next(
+    each
+    for each in sgp.recorded_rollouts().rollouts
+    if (each.about.domain, each.about.variant) == ("gripper", "wl-xgboost-delta")
+)
+visited = [
+    sum("visited" in each["marks"] for each in step["candidates"]) / len(step["candidates"]) for step in recorded.steps
+]
+step = 1 + visited.index(max(visited))
+print(f"{recorded.head['name']}, step {step} of {len(visited)}: {max(visited):.0%} of the successors are visited")
+sgp.link(recorded, step=step)
