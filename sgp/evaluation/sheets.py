@@ -68,3 +68,5 @@ class Sheet:
             f"<h3>{escape(self.title)}</h3>\n<table>\n<thead><tr>{cells(self.headings, 'th')}</tr></thead>\n"
             f"<tbody>\n{rows}</tbody>\n</table>\n{caption}"
         )
+
+    _repr_html_ = html  # what a notebook's cell shows
