@@ -43,6 +43,7 @@ _HOMES = {
     "sgp.datasets.training_data": ("TrainingData", "load_training_data", "trajectories"),
     "sgp.domains": ("all_domains", "get_domain"),
     "sgp.encoders.fsf": ("FSFEncoder",),
+    "sgp.encoders.marked_transition": ("MarkedConfig", "MarkedTransitionEncoder"),
     "sgp.encoders.node_colours": ("ColouredGraph", "coloured_graph"),
     "sgp.encoders.wl": ("WLConfig", "WLEncoder"),
     "sgp.errors": ("SgpError",),
@@ -57,6 +58,14 @@ _HOMES = {
         "plan_lengths",
         "scaling_curves",
         "solved_over_time",
+    ),
+    "sgp.evaluation.predictions": (
+        "Prediction",
+        "predictions",
+    ),
+    "sgp.evaluation.rates": (
+        "Rate",
+        "rates",
     ),
     "sgp.evaluation.scaling": (
         "Curve",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from itertools import groupby
 from typing import Any, Protocol, cast
@@ -73,20 +73,34 @@ def decisions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Deci
     States that the path visited are no candidates, and the policy's memory is carried along. Problems that the policy
     refuses are left out. Trajectories advance in lockstep, so that the policy is called on batches.
     """
+    return [_decision(met.node, met.choice, met.ranking, met.expert) for met in followed(planner, trajectories)]
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """A decision on an expert's path: the node, its candidates, how they are ranked, and which one the expert takes."""
+
+    trajectory: Trajectory
+    node: Node
+    choice: Sequence[Successor]
+    ranking: Ranking
+    expert: int
+
+
+def followed(planner: Planner, trajectories: Sequence[Trajectory]) -> Iterator[Met]:
+    """Every decision that a planner meets on the paths of experts, as `decisions` says."""
     waiting = [each for each in trajectories if len(each) and planner.policy.refuses(each.task) is None]
-    found: list[Decision] = []
     for start in range(0, len(waiting), planner.batch):
-        followed = [_Followed(each) for each in waiting[start : start + planner.batch]]
-        while followed:
-            choices = [each.choices(planner) for each in followed]
-            rankings = planner.policy.rank([each.node for each in followed], choices)
-            for each, choice, ranking in zip(followed, choices, rankings, strict=True):
-                found.append(each.decide(choice, ranking))
-            followed = [each for each in followed if each.node.length < len(each.trajectory)]
-    return found
+        paths = [_Path(each) for each in waiting[start : start + planner.batch]]
+        while paths:
+            choices = [each.choices(planner) for each in paths]
+            rankings = planner.policy.rank([each.node for each in paths], choices)
+            for each, choice, ranking in zip(paths, choices, rankings, strict=True):
+                yield each.follow(choice, ranking)
+            paths = [each for each in paths if each.node.length < len(each.trajectory)]
 
 
-class _Followed:
+class _Path:
     """An expert's trajectory and how far it was followed."""
 
     def __init__(self, trajectory: Trajectory):
@@ -98,7 +112,7 @@ class _Followed:
         visited = set(self.trajectory.states[: self.node.length + 1]) - {self.trajectory.states[self.node.length + 1]}
         return [each for each in planner.successors(self.node.task, self.node.state) if each.state not in visited]
 
-    def decide(self, choice: Sequence[Successor], ranking: Ranking) -> Decision:
+    def follow(self, choice: Sequence[Successor], ranking: Ranking) -> Met:
         """The decision, and a step along the expert's path."""
         node, after = self.node, self.trajectory.states[self.node.length + 1]
         place = [each.state for each in choice].index(after)
@@ -111,7 +125,7 @@ class _Followed:
             before=node,
             length=node.length + 1,
         )
-        return _decision(node, choice, ranking, place)
+        return Met(self.trajectory, node, choice, ranking, place)
 
 
 def _decision(node: Node, choice: Sequence[Successor], ranking: Ranking, expert: int) -> Decision:
