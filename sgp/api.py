@@ -264,7 +264,8 @@ def scaling(
     A plan for a problem of n objects may have `bound` + n actions; without one, three times the mean length of the
     expert plans for the largest training problems. After so many `hours` no more problems are tried, and the curve says
     so. `watch` sees every size as it is done. What is done is kept and not done again. Source: dynamic validation,
-    algorithm 3. Raises InputError for a run whose domain the house cannot generate problems of.
+    algorithm 3. Raises InputError for a run whose domain the house cannot generate problems of, StoreError for a
+    damaged run, and ValidationDisagreement or ToolError from judging plans.
     """
     opened = open_run(run)
     domain = serving(opened.domain_text)
