@@ -25,7 +25,7 @@
 # possible next state looks most like it.
 
 # %% tags=["parameters"]
-FAST = True  # compare on problems of up to 8 blocks; False: also on those of 9 to 17, some minutes more
+FAST = True  # compare on problems of up to 8 blocks; False: also on those of 9 to 17, some ten minutes more
 DOMAIN = "blocksworld"  # the pictures and texts below are about this one
 ROUNDS = 2  # rounds of colour refinement, the paper's k
 

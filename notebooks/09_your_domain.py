@@ -20,7 +20,7 @@
 # what to do when one fails. To use it for your own domain, change the cells that write PDDL.
 
 # %% tags=["parameters"]
-FAST = True  # 12 larger problems and one setting chosen; False: 60 and all settings, about half an hour more
+FAST = True  # 12 larger problems and one setting chosen; False: 60 and all settings, some three minutes more
 SMALL = 20  # problems to learn from
 ACTIONS = 150  # a plan may have at most so many
 SUITE = "courier"  # the name under which the problems are kept
