@@ -338,7 +338,7 @@ pd.DataFrame(
 ).round(2)
 
 # %% [markdown]
-# Features that see the cycle are needed: without walks, problems are lost, and where a plan is still found it is longer.
+# Features that see the cycle are needed: without walks problems are lost, and plans that are still found are longer.
 # Lookahead is not what mends Logistics. The other thing needed is the loss, which the full run tries: it asks for the
 # right candidate to be nearest rather than for a small error. With squared error on the very same features the expert's
 # choice among packages and trucks that are alike averages out (README, "What each ingredient does").
