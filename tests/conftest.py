@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,9 @@ import sgp
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from tests.browsing import ARGUMENTS, CHROMIUM, serving
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # processes share the cores, and their threads would wait for each other
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
 
