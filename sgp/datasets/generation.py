@@ -39,7 +39,7 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
 
 
 def _generate_domain(suite: str, domain: Domain, folder: Path, seed: int) -> SuiteDomain:
-    pddl = domain.models["untyped"]
+    pddl = domain.pddl
     write_text(folder / "domain.pddl", pddl)
     seen: dict[str, str] = {}  # canonical forms and the splits that they stand in
     splits = {}
@@ -93,7 +93,7 @@ def _number(word: str) -> int:
 def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path) -> list[Path]:
     """Writes the domain and `count` problems of exactly `size` objects; the same seed gives the same files."""
     domain.solutions(size)  # before anything is written
-    write_text(folder / "domain.pddl", next(iter(domain.models.values())))
+    write_text(folder / "domain.pddl", domain.pddl)
     written = []
     for index in track(range(1, count + 1), f"{domain.name}, {size} objects"):
         rng = np.random.default_rng([seed, _number(domain.name), size, index])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sgp.errors import ConfigurationError
@@ -24,8 +25,9 @@ def _always(**arguments: int) -> bool:
 class Sizes:
     """The arguments of a generator and the size equation.
 
-    `bounds` gives each argument's least and greatest value (None: unbounded), `count` the number of objects
-    (constants included), growing with every argument, and `allowed` what else the arguments must satisfy together.
+    `bounds` gives each argument's least and greatest value (None: unbounded), `count` the number of objects that a
+    problem declares (those of the domain, its constants, not among them), growing with every argument, and `allowed`
+    what else the arguments must satisfy together.
     `free` are arguments that may be left out, and that an enumeration of all sizes leaves out (how many packages have
     a goal, say).
     """
@@ -54,22 +56,33 @@ class Sizes:
 
     def solutions(self, size: int) -> list[dict[str, int]]:
         """All arguments (free ones left out) with exactly `size` objects, by plain enumeration."""
+        return self._kept(size)
+
+    @cached_property
+    def _kept(self) -> Callable[[int], list[dict[str, int]]]:
+        """The solutions of the last sizes asked for: problems are drawn many of a size, and solutions can be many."""
+        return lru_cache(maxsize=2)(self._solve)
+
+    def _solve(self, size: int) -> list[dict[str, int]]:
         names = [name for name in self.bounds if name not in self.free]
         least = {name: self.bounds[name][0] for name in names}
         return [found for found in self._enumerate(names, least, size) if self.allowed(**found)]
 
     def _enumerate(self, names: Sequence[str], chosen: dict[str, int], size: int) -> Iterator[dict[str, int]]:
-        """Raises each argument in turn while the least that the others can add still fits."""
-        if not names:
-            if self.count(**chosen) == size:
-                yield dict(chosen)
-            return
+        """Raises each argument but the last in turn while the least that the others can add still fits."""
         name, rest = names[0], names[1:]
         least, most = self.bounds[name]
-        value = least
-        while (most is None or value <= most) and self.count(**{**chosen, name: value}) <= size:
-            yield from self._enumerate(rest, {**chosen, name: value}, size)
-            value += 1
+        last = size + least if most is None else most  # every argument adds an object at least
+        if not rest:
+            value = bisect_left(range(last + 1), size, lo=least, key=lambda at: self.count(**{**chosen, name: at}))
+            if value <= last and self.count(**{**chosen, name: value}) == size:
+                yield {**chosen, name: value}
+            return
+        for value in range(least, last + 1):
+            raised = {**chosen, name: value}
+            if self.count(**raised) > size:
+                return
+            yield from self._enumerate(rest, raised, size)
 
 
 @dataclass(frozen=True)
@@ -142,6 +155,14 @@ class Scene:
                 found.setdefault(literal.atom.objects[0], []).append(literal)
         return found
 
+    def typed(self, kind: str) -> list[str]:
+        """The objects declared with a type."""
+        return [each.name for each in self.objects if kind in each.types]
+
+    def tuples(self, predicate: str, arity: int) -> list[tuple[str, ...]]:
+        """The tuples of objects of which a predicate is true."""
+        return [atom.objects for atom in self._sorted(self._by_predicate.get((predicate, arity), ()))]
+
     def unary(self, predicate: str) -> list[str]:
         """The objects of which a predicate is true."""
         return [name for _, (name,) in self._sorted(self._by_predicate.get((predicate, 1), ()))]
@@ -159,8 +180,8 @@ class Scene:
 class Domain:
     """One planning domain. A domain without extras still plans.
 
-    `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL from a
-    random generator and checked arguments; `splits` maps a bundled suite's name to its splits and, for each split, to
+    `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
+    first of them, from a random generator and checked arguments; `splits` maps a bundled suite's name to its splits and, for each split, to
     the generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding; `draw` makes
     an SVG of a scene, a goal's (partial) one included.
     """
@@ -174,6 +195,11 @@ class Domain:
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     slots: Slots | None = None
     draw: Callable[[Scene], str] | None = None
+
+    @property
+    def pddl(self) -> str:
+        """The model that generated problems, and so the bundled suites, are of."""
+        return next(iter(self.models.values()))
 
     @cached_property
     def texts(self) -> dict[str, DomainText]:
@@ -202,6 +228,11 @@ class Domain:
     def serves(self, text: DomainText) -> bool:
         """Whether a domain's text has the predicates and actions of one of this domain's models."""
         return any(text.signature == own.signature for own in self.texts.values())
+
+
+def typed(objects: Mapping[str, Sequence[str]]) -> list[str]:
+    """Objects by their types as words of a problem's list of objects."""
+    return [word for kind, names in objects.items() if names for word in (*names, "-", kind)]
 
 
 def problem_pddl(name: str, domain: str, objects: Sequence[str], init: Sequence[str], goal: Sequence[str]) -> str:

@@ -25,6 +25,7 @@ class Colour:
 THING = Colour("#e69f00", "#000000")
 ROBOT = Colour("#0072b2", "#ffffff")
 FLYING = Colour("#cc79a7", "#000000")
+PLAIN = Colour("none", "currentColor")
 DONE = "#009e73"
 WIDEST = 1160  # pixels after which drawings begin another row
 
