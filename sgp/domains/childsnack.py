@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sgp import drawing
@@ -148,9 +149,14 @@ def draw(scene: Scene) -> str:
     }
     tables = [place for place in places if place != _KITCHEN]
     titles = {place: words(place, 12, font_weight="bold") for place in tables}
-    frames = equal_frames(titles, there, _ROOM + 16, hints={place: f"table {place}" for place in tables})
+    frames = equal_frames(titles, there, _ROOM + 16, hints={place: f"table {place}" for place in tables}, kind="table")
+    full = column([_shelf("all", [boxes[name] for name in kind]) for kind in (breads, contents, snacks, ())])
     kitchen = framed(
-        words(_KITCHEN, 12, font_weight="bold"), there.get(_KITCHEN, column(shelves)), _ROOM + 16, hint="the kitchen"
+        words(_KITCHEN, 12, font_weight="bold"),
+        there.get(_KITCHEN, column(shelves)),
+        _ROOM + 16,
+        0 if scene.partial else full.height + 100,  # as if nothing were used up, so that steps do not move the tables
+        hint="the kitchen",
     )
     content = flow([kitchen, column(list(frames.values()), gap=10)], 4 * _ROOM, gap=14)
     somewhere = ("at", "at_kitchen_bread", "at_kitchen_content", "at_kitchen_sandwich", "notexist", "ontray", "waiting")
@@ -181,11 +187,11 @@ def _child(scene: Scene, name: str, facts: Facts) -> Box:
     return token(scene, name, name, colour, said, height=24, round_=name in scene.unary("allergic_gluten"))
 
 
-def _shelf(title: str, boxes: list[Box]) -> Box:
+def _shelf(title: str, boxes: Sequence[Box]) -> Box:
     return column([words(title, 10), flow(boxes, _ROOM, 4)], gap=2)
 
 
-def _tray(scene: Scene, name: str, sandwiches: list[Box]) -> Box:
+def _tray(scene: Scene, name: str, sandwiches: Sequence[Box]) -> Box:
     """A tray: its name, and the sandwiches on it."""
     label = token(scene, name, name, ROBOT, hint(scene, name, "at"), height=20)
     content = flow([label, *sandwiches], _ROOM - 16, gap=4)

@@ -69,7 +69,7 @@ def draw(scene: Scene) -> str:
     }
     titles = {place: words(place, 11) for place in places}
     hints = {place: f"location {place}" for place in places}
-    frames = equal_frames(titles, there, _PLACE, hints=hints, class_="location")
+    frames = equal_frames(titles, there, _PLACE, hints=hints, kind="location")
     content = tiled(list(frames.values()), 80 + 24 * len(cars) / max(1, 3 * len(places)))
     placed = {*aboard, *(car for car, _ in facts["at"])}
     adrift = [ferry] if not moored and (aboard or empty or not scene.partial) else []

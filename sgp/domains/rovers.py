@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, paragraph, tiled, words
+from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, paragraph, words
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.network import Link, network
-from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, aside, hint, token, whole
+from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, aside, hint, listed, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
 from sgp.planning.pddl import Atom
 
@@ -212,18 +212,29 @@ def draw(scene: Scene) -> str:
         for place in places
     }
     hints = {place: f"waypoint {place}" for place in places}
-    frames = equal_frames(titles, there, 116, hints=hints, class_="waypoint")
-    ground = network(frames, _links(scene))
-    fleet = tiled([_rover(scene, craft, facts) for craft in crafts], 110)
-    seen = {objects[1] for objects in scene.tuples("have_image", 3)}
-    sights = tiled([_objective(scene, aim, facts) for aim in aims], 60)
-    told = {mode for _, mode in [*facts["communicated_image_data"], *scene.pairs("supports")]}
+    frames = equal_frames(titles, there, 116, hints=hints, kind="waypoint")
+    ground = network(frames, _links(scene), 80 + 22 * len(crafts) / max(1, len(places)))
+    width = max(ground.width, 680)
+    fleet = equal_frames(
+        {craft: token(scene, craft, craft, ROBOT, hint(scene, craft, "at")) for craft in crafts},
+        {craft: _rover(scene, craft, facts) for craft in crafts},
+        216,
+        hints={craft: f"rover {craft}" for craft in crafts},
+        kind="rover",
+    )
+    sights = equal_frames(
+        {aim: token(scene, aim, aim, THING, hint(scene, aim, "communicated_image_data")) for aim in aims},
+        {aim: _objective(scene, aim, facts) for aim in aims},
+        216,
+        hints={aim: f"objective {aim}" for aim in aims},
+        kind="objective",
+    )
     boarded = {device for device, craft in scene.pairs("on_board") if craft in crafts}
     kept = {store for store, craft in scene.pairs("store_of") if craft in crafts}
     landed = {lander for lander, place in scene.pairs("at_lander") if place in places}
     loose = [
         token(scene, name, name, PLAIN, hint(scene, name, "calibrated", "empty", "full"))
-        for group, placed in ((devices, boarded), (stores, kept), (modes, told | seen), (landers, landed))
+        for group, placed in ((devices, boarded), (stores, kept), (landers, landed))
         for name in group
         if name not in placed
     ]
@@ -234,7 +245,8 @@ def draw(scene: Scene) -> str:
         f"Rovers with {len(crafts)} rovers, {len(places)} waypoints and {len(aims)} objectives, "
         f"{sent} findings {'to be ' if scene.partial else ''}communicated"
     )
-    content = column([ground, fleet, sights, aside(scene, loose, max(ground.width, 300))], gap=14)
+    rows = [ground, *(flow(list(group.values()), width) for group in (fleet, sights)), aside(scene, loose, width)]
+    content = column([*rows, listed("modes", modes, width)], gap=14)
     return whole(scene, sentence, content, also)
 
 
@@ -266,8 +278,7 @@ def _waypoint(scene: Scene, place: str, facts: Facts) -> Box:
 
 
 def _rover(scene: Scene, craft: str, facts: Facts) -> Box:
-    """A rover: where it is, what it can do, its stores and cameras, and its findings."""
-    name = token(scene, craft, craft, ROBOT, hint(scene, craft, "at"))
+    """What a rover can do, its stores and cameras, and its findings."""
     abilities = [kind for kind in ("soil", "rock") if craft in scene.unary(f"equipped_for_{kind}_analysis")]
     abilities += ["images"] if craft in scene.unary("equipped_for_imaging") else []
     lines = [f"for {', '.join(abilities)}"] if abilities else []
@@ -287,17 +298,16 @@ def _rover(scene: Scene, craft: str, facts: Facts) -> Box:
     found += [f"image of {aim} {mode}" for who, aim, mode in facts["have_image"] if who == craft]
     said = [paragraph([line], 200, 10) for line in lines]
     findings = [paragraph([f"has {line}"], 200, 10) for line in found]
-    return framed(name, column([*said, *findings], gap=1), 216, hint=f"rover {craft}", class_="rover")
+    return column([*said, *findings], gap=1)
 
 
 def _objective(scene: Scene, aim: str, facts: Facts) -> Box:
-    """An objective, the images of it that were sent, and from where it is seen."""
-    name = token(scene, aim, aim, THING, hint(scene, aim, "communicated_image_data"))
+    """The images of an objective that were sent, and from where it is seen."""
     views: Sequence[str] = [place for one, place in scene.pairs("visible_from") if one == aim]
     sent = [mode for one, mode in facts["communicated_image_data"] if one == aim]
     lines = [words(f"{mode} image sent", 10) for mode in sent]
     seen = [paragraph(["seen from", *views], 200, 10)] if views else []
-    return framed(name, column([*lines, *seen], gap=1), 216, hint=f"objective {aim}", class_="objective")
+    return column([*lines, *seen], gap=1)
 
 
 DOMAIN = Domain(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, paragraph, tiled, words
 from sgp.domains.drawing.facts import Facts, sorted_out
-from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, Colour, aside, hint, token, whole
+from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, Colour, aside, hint, listed, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -108,12 +108,14 @@ def draw(scene: Scene) -> str:
     there = {sky: _sights(scene, sky, facts) for sky in skies}
     titles = {sky: token(scene, sky, sky, PLAIN, hint(scene, sky, "have_image")) for sky in skies}
     hints = {sky: f"direction {sky}" for sky in skies}
-    frames = equal_frames(titles, there, 112, hints=hints, class_="direction")
-    seen = {mode for _, mode in [*facts["have_image"], *scene.pairs("supports")]}
-    loose = [token(scene, mode, mode, PLAIN, mode) for mode in kinds if mode not in seen]
-    loose += [boxes[device] for device in devices if device not in carried]
+    frames = equal_frames(titles, there, 112, hints=hints, kind="direction")
     sky = tiled(list(frames.values()), 90)
-    content = column([flow(fleet, max(sky.width, 500), 10), sky, aside(scene, loose, max(sky.width, 260))], gap=14)
+    width = max(sky.width, 500)
+    lost = [boxes[device] for device in devices if device not in carried]
+    content = column(
+        [flow(fleet, width, 10), sky, aside(scene, lost, width), listed("modes", kinds, width)],
+        gap=14,
+    )
     sentence = (
         f"Satellite with {len(crafts)} satellites, {len(devices)} instruments, {len(skies)} directions and "
         f"{len(facts['have_image'])} images {'wanted' if scene.partial else 'taken'}"
@@ -124,12 +126,14 @@ def draw(scene: Scene) -> str:
 def _instrument(scene: Scene, device: str, facts: Facts) -> Box:
     """An instrument, the modes it supports and its calibration target."""
     on, sharp = (device,) in facts["power_on"], (device,) in facts["calibrated"]
-    name = token(scene, device, device, ROBOT if on else PLAIN, hint(scene, device, "power_on", "calibrated"))
-    state = words(", ".join(["on"] * on + ["calibrated"] * sharp) or "off", 10, font_weight="bold")
+    colour = ROBOT if on else PLAIN
+    name = token(scene, device, device, colour, hint(scene, device, "power_on", "calibrated"), width=110)
+    left_open = scene.partial and not (on or sharp)
+    state = words("" if left_open else ", ".join(["on"] * on + ["calibrated"] * sharp) or "off", 10, font_weight="bold")
     modes = [mode for one, mode in scene.pairs("supports") if one == device]
     targets = [sky for one, sky in scene.pairs("calibration_target") if one == device]
     said = paragraph([*modes, *(f"target {sky}" for sky in targets)], 110, 10)
-    return column([flow([name, *([] if scene.partial and not (on or sharp) else [state])], 180, 4), said], gap=2)
+    return column([name, state, said], gap=2)
 
 
 def _sights(scene: Scene, sky: str, facts: Facts) -> Box:

@@ -10,7 +10,7 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import both_ways, network
-from sgp.domains.drawing.tokens import PLAIN, ROBOT, THING, aside, hint, natural, token, whole
+from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -92,17 +92,18 @@ def draw(scene: Scene) -> str:
     }
     titles = {place: words(place, 11) for place in places}
     hints = {place: f"location {place}" for place in places}
-    frames = equal_frames(titles, there, _PLACE, hints=hints, class_="location")
-    content = network(frames, both_ways(scene.pairs("road"), "road"))
+    frames = equal_frames(titles, there, _PLACE, hints=hints, kind="location")
+    deep = 60 + (30 * len(cars) + 10 * len(boxes)) / max(1, len(places))
+    content = network(frames, both_ways(scene.pairs("road"), "road"), deep)
     placed = {name for name, _ in facts["at"]} | {box for box, _ in facts["in"]}
     lost = [shape for name, shape in shapes.items() if name not in placed]
-    said = {size for _, size in facts["capacity"]}
-    lost += [token(scene, size, size, PLAIN, size, height=18) for size in sizes if size not in said]
     sentence = (
         f"Transport with {len(places)} locations, {len(cars)} vehicles and {len(boxes)} packages, "
         f"{len(facts['in'])} of them in vehicles"
     )
-    return whole(scene, sentence, column([content, aside(scene, lost, max(content.width, 260))], gap=12), also)
+    width = max(content.width, 260)
+    below = [aside(scene, lost, width), listed("sizes", sizes, width)]
+    return whole(scene, sentence, column([content, *below], gap=12), also)
 
 
 _PLACE = 128  # pixels: the width of a location

@@ -181,9 +181,9 @@ class Domain:
     """One planning domain. A domain without extras still plans.
 
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
-    first of them, from a random generator and checked arguments; `splits` maps a bundled suite's name to its splits and, for each split, to
-    the generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding; `draw` makes
-    an SVG of a scene, a goal's (partial) one included.
+    first of them, from a random generator and checked arguments: one that has a plan; `splits` maps a bundled suite's
+    name to its splits and, for each split, to the generator's arguments, one entry per problem; `slots` are the
+    variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial) one included.
     """
 
     name: str

@@ -145,12 +145,12 @@ def framed(
 
 
 def equal_frames(
-    titles: Mapping[str, Box], contents: Mapping[str, Box], width: float, *, hints: Mapping[str, str], **extra: object
+    titles: Mapping[str, Box], contents: Mapping[str, Box], width: float, *, hints: Mapping[str, str], kind: str
 ) -> dict[str, Box]:
-    """A frame for each title, all equally high; the height grows by steps, so that pictures seldom change size."""
+    """A frame of one kind for each title, all equally high; the height grows by steps, so that frames seldom move."""
     tallest = max((titles[name].height + contents[name].height for name in titles), default=0)
     high = ceil((tallest + 24) / 26) * 26
     wide = max([width, *(contents[name].width + 16 for name in titles)])
     return {
-        name: framed(title, contents[name], wide, high, hint=hints[name], **extra) for name, title in titles.items()
+        name: framed(title, contents[name], wide, high, hint=hints[name], class_=kind) for name, title in titles.items()
     }

@@ -36,12 +36,15 @@ def both_ways(pairs: Sequence[tuple[str, str]], word: str) -> list[Link]:
     ]
 
 
-def network(places: Mapping[str, Box], links: Sequence[Link]) -> Box:
-    """Boxes of one size, by name, on a grid of about four to three, with links between them."""
+def network(places: Mapping[str, Box], links: Sequence[Link], deep: float) -> Box:
+    """Boxes of one size, by name, with links between them, on a grid that suits a frame of four to three.
+
+    As if they were `deep` high: of all states alike, so that no step moves them.
+    """
     if not places:
         return NOTHING
     width, height = (max(getattr(box, side) for box in places.values()) + _GAP for side in ("width", "height"))
-    across = fitting(len(places), width, height)
+    across = fitting(len(places), width, deep + _GAP)
     known = [link for link in links if link.first in places and link.second in places and link.first != link.second]
     spots = _spots(tuple(places), tuple((link.first, link.second) for link in known), across)
     middle = {name: (column * width + width / 2, row * height + height / 2) for name, (column, row) in spots.items()}
@@ -81,6 +84,12 @@ def _edge(
     return x1 + part * (x2 - x1), y1 + part * (y2 - y1)
 
 
+def _length(here: tuple[int, int], there: tuple[int, int]) -> float:
+    """A link's length; one that runs behind the places between its ends counts twice."""
+    far = dist(here, there)
+    return far * 2 if far > 1 and (here[0] == there[0] or here[1] == there[1]) else far
+
+
 @lru_cache(maxsize=64)
 def _spots(names: tuple[str, ...], links: tuple[tuple[str, str], ...], across: int) -> Mapping[str, tuple[int, int]]:
     """Column and row of each place: two of them change places as long as that makes the links shorter in all."""
@@ -91,7 +100,8 @@ def _spots(names: tuple[str, ...], links: tuple[tuple[str, str], ...], across: i
         near[second].append(first)
 
     def length(name: str) -> float:
-        return sum(dist(spots[name], spots[other]) for other in near[name])
+        here = spots[name]
+        return sum(_length(here, spots[other]) for other in near[name])
 
     pairs = list(combinations(names, 2))
     for _ in range(_COMPARED // max(len(pairs), 1)):

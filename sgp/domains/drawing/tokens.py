@@ -110,6 +110,11 @@ def token(
     return Box(wide, height, at)
 
 
+def listed(title: str, names: Sequence[str], width: float) -> Box:
+    """Objects that have no place of their own: sizes, modes."""
+    return paragraph([f"{title}:", *names], width, 10)
+
+
 def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:
     """Objects of which the atoms do not say where they are."""
     if not boxes:
