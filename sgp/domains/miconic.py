@@ -6,7 +6,7 @@ from itertools import combinations
 from typing import TYPE_CHECKING
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, words
+from sgp.domains.drawing.boxes import NOTHING, Box, column, flow, framed, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, Colour, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
@@ -73,10 +73,12 @@ def draw(scene: Scene) -> str:
     waiting = set(facts["origin"])
     cabin = _cabin(flow([riders[person] for person in riders if person in aboard], _CABIN - 16, 4))
     here = {level for (level,) in facts["lift-at"]}
-    # Wide enough for everybody, so that no step changes the floors' width.
-    room = max(160.0, min(560.0, sum(box.width + 4 for box in riders.values())))
-    there = {}
-    for level in levels:
+    room = min(560, 90 * max(2, len(people)))  # for everybody, so that no step changes the floors' width
+    below = dict.fromkeys(levels, 0)
+    for _, upper in scene.pairs("above"):
+        below[upper] = below.get(upper, 0) + 1
+    frames = []
+    for level in sorted(levels, key=lambda level: -below[level]):
         standing = [
             riders[person]
             for person in riders
@@ -84,14 +86,9 @@ def draw(scene: Scene) -> str:
         ]
         shaft = cabin if level in here else Box(_CABIN, 0, lambda x, y: "")
         hall = flow(standing, room, 4)
-        there[level] = _side_by_side(shaft, Box(room, hall.height, hall.at))
-    titles = {level: words(level, 11) for level in levels}
-    hints = {level: f"floor {level}" for level in levels}
-    frames = equal_frames(titles, there, 0, hints=hints, kind="floor")
-    below = dict.fromkeys(levels, 0)
-    for _, upper in scene.pairs("above"):
-        below[upper] = below.get(upper, 0) + 1
-    shown = column([frames[level] for level in sorted(levels, key=lambda level: -below[level])], gap=2)
+        inside = _side_by_side(words(level, 11), shaft, Box(room, hall.height, hall.at))
+        frames.append(framed(NOTHING, inside, height=52, hint=f"floor {level}", class_="floor"))
+    shown = column(frames, gap=2)
     placed = {person for person, _ in waiting} | aboard | {person for person in served if target.get(person) in levels}
     lost = [box for person, box in riders.items() if person not in placed]
     adrift = [cabin] if not here and (aboard or not scene.partial) else []
@@ -103,7 +100,8 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([shown, aside(scene, [*adrift, *lost], max(shown.width, 260))], gap=12), also)
 
 
-_CABIN = 110  # pixels: the width of the lift
+_CABIN = 180  # pixels: the width of the lift
+_NAME = 48  # pixels: the width of a floor's name
 _SERVED = Colour(DONE, "#000000")
 
 
@@ -127,13 +125,14 @@ def _cabin(load: Box) -> Box:
     return Box(_CABIN, height, at)
 
 
-def _side_by_side(first: Box, second: Box) -> Box:
-    """Two boxes in a row, their upper edges on one line."""
-    return Box(
-        first.width + 10 + second.width,
-        max(first.height, second.height, 4),
-        lambda x, y: first.at(x, y) + second.at(x + first.width + 10, y),
-    )
+def _side_by_side(name: Box, shaft: Box, hall: Box) -> Box:
+    """A floor's name, the lift's shaft and the hall, their upper edges on one line."""
+
+    def at(x: float, y: float) -> str:
+        left = x + _NAME + 8
+        return name.at(x, y) + shaft.at(left, y) + hall.at(left + shaft.width + 10, y)
+
+    return Box(_NAME + shaft.width + hall.width + 18, max(name.height, shaft.height, hall.height), at)
 
 
 DOMAIN = Domain(

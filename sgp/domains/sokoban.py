@@ -169,6 +169,8 @@ def _cell(scene: Scene, cell: str, spot: tuple[int, int], side: int, clear: bool
     if wanted:
         ring = {"fill": "none", "stroke": "currentColor", "stroke_dasharray": "3 3"}
         parts.append(drawing.circle(x + side / 2, y + side / 2, side / 2 - 3, **ring))
+        name = {"text_anchor": "middle", "font_size": 9, "fill_opacity": 0.75}
+        parts.append(drawing.text(wanted[0], x + side / 2, y + side / 2 + 3, **name))
     if clear and scene.partial:
         parts.append(drawing.text("clear", x + 3, y + 10, font_size=9))
     said = [*(f"wanted for {crate}" for crate in wanted), *(["clear"] if clear else [])]

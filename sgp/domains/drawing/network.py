@@ -92,8 +92,16 @@ def _length(here: tuple[int, int], there: tuple[int, int]) -> float:
 
 @lru_cache(maxsize=64)
 def _spots(names: tuple[str, ...], links: tuple[tuple[str, str], ...], across: int) -> Mapping[str, tuple[int, int]]:
-    """Column and row of each place: two of them change places as long as that makes the links shorter in all."""
-    spots = {name: (place % across, place // across) for place, name in enumerate(names)}
+    """Column and row of each place: two of them change places as long as that makes the links shorter in all.
+
+    They begin row by row, one to the right, the next to the left, so that a path is as short as can be.
+    """
+    rows = [names[first : first + across] for first in range(0, len(names), across)]
+    spots = {
+        name: (column if row % 2 == 0 else across - 1 - column, row)
+        for row, line in enumerate(rows)
+        for column, name in enumerate(line)
+    }
     near: dict[str, list[str]] = {name: [] for name in names}
     for first, second in links:
         near[first].append(second)
