@@ -92,7 +92,7 @@ def _number(word: str) -> int:
 
 def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path) -> list[Path]:
     """Writes the domain and `count` problems of exactly `size` objects; the same seed gives the same files."""
-    domain.solutions(size)  # before anything is written
+    domain.check_size(size)  # before anything is written
     write_text(folder / "domain.pddl", domain.pddl)
     written = []
     for index in track(range(1, count + 1), f"{domain.name}, {size} objects"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from sgp.errors import ConfigurationError
@@ -54,35 +54,51 @@ class Sizes:
             listed = ", ".join(f"{name} {value}" for name, value in arguments.items())
             raise ConfigurationError(f"the arguments conflict ({listed}); see the domain's size constraints")
 
-    def solutions(self, size: int) -> list[dict[str, int]]:
+    def solutions(self, size: int) -> Iterator[dict[str, int]]:
         """All arguments (free ones left out) with exactly `size` objects, by plain enumeration."""
-        return self._kept(size)
+        least = {name: self.bounds[name][0] for name in self._named}
+        return (found for found in self._enumerate(self._named, least, size) if self.allowed(**found))
 
-    @cached_property
-    def _kept(self) -> Callable[[int], list[dict[str, int]]]:
-        """The solutions of the last sizes asked for: problems are drawn many of a size, and solutions can be many."""
-        return lru_cache(maxsize=2)(self._solve)
+    def has(self, size: int) -> bool:
+        """Whether there is a problem of exactly `size` objects."""
+        return next(self.solutions(size), None) is not None
 
-    def _solve(self, size: int) -> list[dict[str, int]]:
-        names = [name for name in self.bounds if name not in self.free]
-        least = {name: self.bounds[name][0] for name in names}
-        return [found for found in self._enumerate(names, least, size) if self.allowed(**found)]
+    def draw(self, rng: Generator, size: int) -> dict[str, int]:
+        """One of the solutions for a size that has some, all equally probable.
+
+        Solutions can be hundreds of thousands: all arguments but the last are drawn, each from all values that it can
+        have alone, and drawn again until the last one, of which at most one value fits, completes them.
+        """
+        *names, last = self._named
+        least = {name: self.bounds[name][0] for name in self._named}
+        ends = {name: self._first(least, name, size + 1) for name in names}
+        while True:
+            drawn = {name: int(rng.integers(least[name], ends[name])) for name in names}
+            for found in self._enumerate([last], {**least, **drawn}, size):
+                if self.allowed(**found):
+                    return found
+
+    @property
+    def _named(self) -> list[str]:
+        return [name for name in self.bounds if name not in self.free]
+
+    def _first(self, chosen: Mapping[str, int], name: str, size: int) -> int:
+        """The least value of an argument that gives `size` objects or more, or one more than it can have."""
+        least, most = self.bounds[name]
+        last = size + least if most is None else most  # every argument adds an object at least
+        return bisect_left(range(last + 1), size, lo=least, key=lambda value: self.count(**{**chosen, name: value}))
 
     def _enumerate(self, names: Sequence[str], chosen: dict[str, int], size: int) -> Iterator[dict[str, int]]:
         """Raises each argument but the last in turn while the least that the others can add still fits."""
         name, rest = names[0], names[1:]
-        least, most = self.bounds[name]
-        last = size + least if most is None else most  # every argument adds an object at least
-        if not rest:
-            value = bisect_left(range(last + 1), size, lo=least, key=lambda at: self.count(**{**chosen, name: at}))
-            if value <= last and self.count(**{**chosen, name: value}) == size:
-                yield {**chosen, name: value}
+        if rest:
+            for value in range(self.bounds[name][0], self._first(chosen, name, size + 1)):
+                yield from self._enumerate(rest, {**chosen, name: value}, size)
             return
-        for value in range(least, last + 1):
-            raised = {**chosen, name: value}
-            if self.count(**raised) > size:
-                return
-            yield from self._enumerate(rest, raised, size)
+        found = {**chosen, name: self._first(chosen, name, size)}
+        most = self.bounds[name][1]
+        if self.count(**found) == size and (most is None or found[name] <= most):
+            yield found
 
 
 @dataclass(frozen=True)
@@ -214,16 +230,23 @@ class Domain:
         return self.generator(rng, **arguments)
 
     def generate_size(self, rng: Generator, size: int) -> str:
-        """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation."""
-        solutions = self.solutions(size)
-        return self.generate(rng, **solutions[int(rng.integers(len(solutions)))])
+        """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation.
 
-    def solutions(self, size: int) -> list[dict[str, int]]:
-        """The generator's arguments for exactly `size` objects. Raises ConfigurationError where there are none."""
-        solutions = self.sizes.solutions(size)
-        if not solutions:
-            raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try another size")
-        return solutions
+        Raises ConfigurationError where there are none.
+        """
+        self.check_size(size)
+        return self.generate(rng, **self.sizes.draw(rng, size))
+
+    def check_size(self, size: int) -> None:
+        """Raises ConfigurationError, with the nearest sizes, where no problem has exactly `size` objects."""
+        if self.sizes.has(size):
+            return
+        nearest = (
+            next(filter(self.sizes.has, tried), None)
+            for tried in (range(size - 1, 0, -1), range(size + 1, 2 * size + 99))
+        )
+        near = " or ".join(str(other) for other in nearest if other) or "another size"
+        raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try {near}")
 
     def serves(self, text: DomainText) -> bool:
         """Whether a domain's text has the predicates and actions of one of this domain's models."""

@@ -19,7 +19,7 @@ every_domain = pytest.mark.parametrize("domain", all_domains(), ids=lambda domai
 
 
 def sizes_of(domain, most):
-    return [size for size in range(1, most) if domain.sizes.solutions(size)]
+    return [size for size in range(1, most) if domain.sizes.has(size)]
 
 
 def problem_of(domain, text):
@@ -38,7 +38,7 @@ def test_a_problem_of_size_n_has_exactly_n_objects(domain):
 @every_domain
 def test_every_solution_of_the_size_equation_counts_right(domain):
     for size in sizes_of(domain, 30):
-        solutions = domain.sizes.solutions(size)
+        solutions = list(domain.sizes.solutions(size))
         assert all(domain.sizes.count(**solution) == size for solution in solutions)
         assert len({tuple(solution.items()) for solution in solutions}) == len(solutions)
 
@@ -63,7 +63,7 @@ def test_the_same_seed_gives_the_same_problem_and_others_differ(domain):
 
 @every_domain
 def test_a_size_without_solution_says_so(domain):
-    with pytest.raises(ConfigurationError, match="no problem of exactly 0 objects; try another size"):
+    with pytest.raises(ConfigurationError, match=r"no problem of exactly 0 objects; try \d+"):
         domain.generate_size(np.random.default_rng(0), 0)
 
 
@@ -108,13 +108,15 @@ def test_blocksworld_draws_arrangements_uniformly():
 def test_the_sizes_of_the_four_domains():
     assert get_domain("gripper").sizes.count(balls=8) == 12
     assert get_domain("logistics").sizes.count(cities=5, locations=2, airplanes=2, packages=15) == 37
-    assert get_domain("visitall").sizes.solutions(6) == [
+    assert list(get_domain("visitall").sizes.solutions(6)) == [
         {"width": 1, "height": 6},
         {"width": 2, "height": 3},
         {"width": 3, "height": 2},
         {"width": 6, "height": 1},
     ]
-    assert get_domain("logistics").sizes.solutions(6) == [{"cities": 1, "locations": 2, "airplanes": 1, "packages": 1}]
+    assert list(get_domain("logistics").sizes.solutions(6)) == [
+        {"cities": 1, "locations": 2, "airplanes": 1, "packages": 1}
+    ]
 
 
 def test_logistics_packages_with_a_goal_start_elsewhere():
