@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -197,9 +198,10 @@ class Domain:
     """One planning domain. A domain without extras still plans.
 
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
-    first of them, from a random generator and checked arguments: one that has a plan; `splits` maps a bundled suite's
-    name to its splits and, for each split, to the generator's arguments, one entry per problem; `slots` are the
-    variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial) one included.
+    first of them, from a random generator and checked arguments: one that has a plan; `renamed` tells what further
+    models call predicates of the first; `splits` maps a bundled suite's name to its splits and, for each split, to the
+    generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding; `draw` makes an
+    SVG of a scene, a goal's (partial) one included.
     """
 
     name: str
@@ -208,6 +210,7 @@ class Domain:
     sizes: Sizes
     generator: Callable[..., str]
     aliases: tuple[str, ...] = ()
+    renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     slots: Slots | None = None
     draw: Callable[[Scene], str] | None = None
@@ -247,6 +250,13 @@ class Domain:
         )
         near = " or ".join(str(other) for other in nearest if other) or "another size"
         raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try {near}")
+
+    def translated(self, problem: str, model: str) -> str:
+        """A generated problem in the words of another model. Raises ConfigurationError with the models there are."""
+        if model not in self.models:
+            raise ConfigurationError(f"{self.name} has no model '{model}'; expected one of {', '.join(self.models)}")
+        names = self.renamed.get(model, {})
+        return re.sub(r"(?<=\()[^\s()]+", lambda word: names.get(word[0], word[0]), problem)
 
     def serves(self, text: DomainText) -> bool:
         """Whether a domain's text has the predicates and actions of one of this domain's models."""
