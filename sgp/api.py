@@ -36,7 +36,7 @@ from sgp.files import write_text
 from sgp.methods import configure, get_method
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem, read_domain
+from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
 from sgp.planning.recorded import About, Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
@@ -269,16 +269,17 @@ def scaling(
     """
     opened = open_run(run)
     domain = serving(opened.domain_text)
-    pddl = "" if domain is None else next(iter(domain.models.values()))
-    if domain is None or read_domain(pddl, domain.name).signature != opened.domain_text.signature:
+    if domain is None:
         raise InputError(
-            f"{opened.folder} was trained on {opened.key.domain}, in a model that the house has no generator for; "
+            f"{opened.folder} was trained on {opened.key.domain}, which the house has no generator for; "
             f"choose a run of one of {', '.join(each.name for each in all_domains())}"
         )
+    signature = opened.domain_text.signature
+    model = next(name for name, text in domain.texts.items() if text.signature == signature)
     planner = Evaluated(str(opened.folder), opened.sha256, load_planner)
     until = time.monotonic() + 3600 * hours
     found = _plan_bound(opened) if bound is None else bound
-    return scaling_of(planner, Source(domain, pddl, seed), found, config, jobs, until, watch)
+    return scaling_of(planner, Source(domain, model, seed), found, config, jobs, until, watch)
 
 
 def _plan_bound(run: Run) -> int:

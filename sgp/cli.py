@@ -161,6 +161,7 @@ def generate(
     domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
     size: Annotated[int | None, typer.Option(min=1, help="Number of objects.")] = None,
     count: Annotated[int, typer.Option(min=1, help="Number of problems.")] = 1,
+    model: Annotated[str, typer.Option(help="Model of the domain, where it has several ('sgp list domains').")] = "",
     suite: Annotated[str, typer.Option(help="Generate this bundled suite anew instead.")] = "",
     seed: Annotated[int | None, typer.Option(help="Random seed; the same seed gives the same files.")] = None,
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("problems"),
@@ -176,7 +177,7 @@ def generate(
         return
     if not domain or not size:
         raise ConfigurationError("nothing to generate; give --domain and --size, or --suite")
-    for path in generate_problems(get_domain(domain), size, count, seed or 0, out):
+    for path in generate_problems(get_domain(domain), size, count, seed or 0, out, model):
         typer.echo(path)
 
 

@@ -26,9 +26,10 @@ def suites() -> Table:
 
 def domains() -> Table:
     """Domains of the house with their generators' arguments."""
-    table = Table("domain", "also called", "generator's arguments", title="domains")
+    table = Table("domain", "also called", "models", "generator's arguments", title="domains")
     for domain in all_domains():
-        table.add_row(domain.name, ", ".join(domain.aliases), ", ".join(domain.sizes.bounds))
+        words = (domain.aliases, domain.models, domain.sizes.bounds)
+        table.add_row(domain.name, *map(", ".join, words))
     return table
 
 

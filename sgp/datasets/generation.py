@@ -40,7 +40,7 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
 
 
 def _generate_domain(suite: str, domain: Domain, folder: Path, seed: int) -> SuiteDomain:
-    pddl = domain.models["untyped"]
+    pddl = domain.pddl
     write_text(folder / "domain.pddl", pddl)
     seen: dict[str, str] = {}  # canonical forms and the splits that they stand in
     splits = {}
@@ -91,17 +91,20 @@ def _number(word: str) -> int:
     return zlib.crc32(word.encode())
 
 
-def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path) -> list[Path]:
-    """Writes the domain and `count` problems of exactly `size` objects; the same seed gives the same files.
+def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path, model: str = "") -> list[Path]:
+    """Writes the domain, in the words of a model (of its first one where none is named), and `count` problems.
 
-    Raises ConfigurationError where the domain has none of this size, StoreError where the folder cannot be written.
+    They have exactly `size` objects; the same seed gives the same files. Raises ConfigurationError where the domain
+    has none of this size or no such model, StoreError where the folder cannot be written.
     """
-    domain.solutions(size)  # before anything is written
-    write_text(folder / "domain.pddl", next(iter(domain.models.values())))
+    model = model or next(iter(domain.models))
+    domain.check_size(size)  # before anything is written
+    domain.translated("", model)
+    write_text(folder / "domain.pddl", domain.models[model])
     written = []
     for index in track(range(1, count + 1), f"{domain.name}, {size} objects"):
         rng = np.random.default_rng([seed, _number(domain.name), size, index])
         path = folder / f"{domain.name}-{size}-{seed}-{index}.pddl"
-        write_text(path, domain.generate_size(rng, size))
+        write_text(path, domain.translated(domain.generate_size(rng, size), model))
         written.append(path)
     return written

@@ -39,6 +39,30 @@ UNTYPED = """\
     :effect (and (holding ?x) (clear ?y) (not (on ?x ?y)) (not (clear ?x)) (not (handempty)))))
 """
 
+# The same domain in the words of the IPC 2023 learning track.
+IPC_2023 = """\
+(define (domain blocksworld)
+  (:requirements :strips)
+  (:predicates (on ?x ?y) (on-table ?x) (clear ?x) (arm-empty) (holding ?x))
+  (:action pickup
+    :parameters (?ob)
+    :precondition (and (clear ?ob) (on-table ?ob) (arm-empty))
+    :effect (and (holding ?ob) (not (on-table ?ob)) (not (clear ?ob)) (not (arm-empty))))
+  (:action putdown
+    :parameters (?ob)
+    :precondition (holding ?ob)
+    :effect (and (on-table ?ob) (clear ?ob) (arm-empty) (not (holding ?ob))))
+  (:action stack
+    :parameters (?ob ?underob)
+    :precondition (and (holding ?ob) (clear ?underob))
+    :effect (and (on ?ob ?underob) (clear ?ob) (arm-empty) (not (holding ?ob)) (not (clear ?underob))))
+  (:action unstack
+    :parameters (?ob ?underob)
+    :precondition (and (on ?ob ?underob) (clear ?ob) (arm-empty))
+    :effect (and (holding ?ob) (clear ?underob) (not (on ?ob ?underob)) (not (clear ?ob)) (not (arm-empty)))))
+"""
+_TABLE, _EMPTY = ("ontable", "on-table"), ("handempty", "arm-empty")  # as the models call them
+
 
 def generate(rng: Generator, blocks: int) -> str:
     """Towers drawn uniformly over all arrangements, to be rebuilt as one tower in another order."""
@@ -93,8 +117,8 @@ def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, i
     for predicate, names in atoms:
         if predicate == "on":
             found[number[names[0]]] = number[names[1]]
-        elif predicate in ("ontable", "holding"):
-            found[number[names[0]]] = 0 if predicate == "ontable" else -1
+        elif predicate in (*_TABLE, "holding"):
+            found[number[names[0]]] = 0 if predicate in _TABLE else -1
     return found
 
 
@@ -104,7 +128,7 @@ def draw(scene: Scene) -> str:
     A clear block has a knob. A tower of which the atoms do not say where it stands, as in most goals, has a dashed
     line below it.
     """
-    on, held, onto = scene.pairs("on"), scene.unary("holding"), set(scene.unary("ontable"))
+    on, held, onto = scene.pairs("on"), scene.unary("holding"), _on_table(scene)
     known = {block for pair in on for block in pair} | {*held, *onto, *scene.unary("clear")}
     size = len(scene.names)
     row = 26 if size <= 24 else 21 if size <= 60 else 16
@@ -120,9 +144,7 @@ def draw(scene: Scene) -> str:
     columns = min(fitting, ceil(max(len(tops), 1) / step) * step)
     tables = [_table(shelf, blocks, onto, columns, width, row, step) for shelf in shelves]
     loose = [blocks[name] for name in scene.names if name not in known] if scene.partial else []
-    hand = (
-        [] if scene.partial and not held and Atom("handempty", ()) not in scene.atoms else [_hand(scene, blocks, row)]
-    )
+    hand = [] if scene.partial and not held and not _is_empty(scene) else [_hand(scene, blocks, row)]
     supports = Counter([block for block, _ in on] + held + list(onto))
     loads = Counter(below for _, below in on)
     also = [Atom("on", pair) for pair in on if supports[pair[0]] > 1 or loads[pair[1]] > 1]
@@ -132,12 +154,21 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, content, also)
 
 
+def _on_table(scene: Scene) -> set[str]:
+    return {block for word in _TABLE for block in scene.unary(word)}
+
+
+def _is_empty(scene: Scene) -> bool:
+    """Whether the hand is said to be empty."""
+    return any(Atom(word, ()) in scene.atoms for word in _EMPTY)
+
+
 def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
     """Towers, lowest block first; of blocks that stand in a circle the first in the PDDL counts as the lowest."""
     above: dict[str, list[str]] = {}
     for upper, lower in scene.pairs("on"):
         above.setdefault(lower, []).append(upper)
-    upper_ones = {upper for upper, _ in scene.pairs("on")} - set(scene.unary("ontable"))
+    upper_ones = {upper for upper, _ in scene.pairs("on")} - _on_table(scene)
     towers, seen = [], set[str]()
     for lowest in sorted(blocks, key=upper_ones.__contains__):  # what stands on no block first
         if lowest in seen and lowest in upper_ones:
@@ -155,7 +186,7 @@ def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
 
 def _block(scene: Scene, name: str, width: float, row: float) -> Box:
     """A block; a knob on its top where it is clear."""
-    said = hint(scene, name, "on", "ontable", "holding", "clear")
+    said = hint(scene, name, "on", *_TABLE, "holding", "clear")
     box = token(scene, name, name, THING, said, height=row - 1, width=width)
     clear = name in scene.unary("clear")
 
@@ -203,7 +234,7 @@ def _table(
 def _hand(scene: Scene, blocks: Mapping[str, Box], row: float) -> Box:
     """The hand: fingers spread and the word "empty" where it is, else closed, around what it holds."""
     held = [blocks[name] for name in scene.unary("holding") if name in blocks]
-    empty = Atom("handempty", ()) in scene.atoms
+    empty = _is_empty(scene)
     widest = max((block.width for block in blocks.values()), default=30)
     width = max(widest, sum(block.width + 4 for block in held) - 4) + 16
 
@@ -229,7 +260,8 @@ DOMAIN = Domain(
     name="blocksworld",
     title="Blocksworld",
     aliases=("blocks",),
-    models={"untyped": UNTYPED},
+    models={"untyped": UNTYPED, "ipc-2023": IPC_2023},
+    renamed={"ipc-2023": dict([_TABLE, _EMPTY])},
     sizes=Sizes(bounds={"blocks": (2, None)}, count=lambda blocks: blocks),
     generator=generate,
     slots=Slots(slot_values),

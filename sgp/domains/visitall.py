@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth
-from sgp.domains.drawing.cells import Spots, by_distance, from_names
+from sgp.domains.drawing.cells import NEIGHBOURS, by_distance, from_names, walls
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, hint, marks, whole
 from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
@@ -43,15 +43,12 @@ def generate(rng: Generator, width: int, height: int, start: int | None = None, 
     connected = [
         f"(connected c{x}-{y} c{x + dx}-{y + dy})"
         for x, y in product(range(width), range(height))
-        for dx, dy in _STEPS
+        for dx, dy in NEIGHBOURS
         if {(x, y), (x + dx, y + dy)} <= inside
     ]
     init = [*(f"(place {cell})" for cell in cells), *connected, f"(at-robot {first})", f"(visited {first})"]
     goal = [f"(visited {cell})" for cell in cells]
     return problem_pddl(f"visitall-{width}x{height}-{first}", "visitall", cells, init, goal)
-
-
-_STEPS = ((1, 0), (-1, 0), (0, 1), (0, -1))
 
 
 def _removable(rng: Generator, there: Sequence[tuple[int, int]]) -> tuple[int, int]:
@@ -63,7 +60,7 @@ def _removable(rng: Generator, there: Sequence[tuple[int, int]]) -> tuple[int, i
         border = list(reached)
         while border:
             x, y = border.pop()
-            new = {(x + dx, y + dy) for dx, dy in _STEPS} & rest - reached
+            new = {(x + dx, y + dy) for dx, dy in NEIGHBOURS} & rest - reached
             reached |= new
             border += new
         if reached == rest:
@@ -160,7 +157,7 @@ def _ground(scene: Scene) -> _Ground:
     pitch = side if named else max(side, 56)
     centres = {cell: ((x + 0.5) * pitch, (y + 0.5) * pitch) for cell, (x, y) in spots.items()}
     lettered = max((breadth(cell, 9) for cell in cells), default=0) <= side - 4
-    edge = _walls(spots, linked, side) if named else _links(centres, linked)
+    edge = walls(spots, linked, side) if named else _links(centres, linked)
     return _Ground(bool(named), side, centres, lettered, edge, columns * pitch, rows * pitch)
 
 
@@ -188,20 +185,6 @@ def _robot(x: float, y: float, side: int) -> str:
     half = side * 0.26
     head = drawing.rect(x - half, y - half, 2 * half, 2 * half, rx=half / 2, fill=ROBOT.fill, stroke="currentColor")
     return drawing.group("robot", [head, *eyes, mouth], class_="robot")
-
-
-def _walls(spots: Spots, linked: Sequence[tuple[str, str]], side: int) -> str:
-    """Lines between neighbouring cells that are not connected, and around the map."""
-    inside = {spot: cell for cell, spot in spots.items()}
-    open_ = {*linked, *((second, first) for first, second in linked)}
-    steps = []
-    for cell, (x, y) in spots.items():
-        for dx, dy in _STEPS:
-            other = inside.get((x + dx, y + dy))
-            if other is None or ((cell, other) not in open_ and (dx, dy) > (0, 0)):
-                left, top = (x + (dx > 0)) * side, (y + (dy > 0)) * side
-                steps.append(f"M{left} {top}{'v' if dx else 'h'}{side}")
-    return drawing.path("".join(steps), stroke="currentColor", stroke_width=2.5, stroke_linecap="square", fill="none")
 
 
 def _links(centres: Mapping[str, tuple[float, float]], linked: Sequence[tuple[str, str]]) -> str:

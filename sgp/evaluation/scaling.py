@@ -140,23 +140,23 @@ class Curve:
 class Source:
     """Where problems of a size come from: a domain's generator, one random stream for each problem.
 
-    `pddl` is the model that the problems are for; `seed` chooses the streams.
+    `model` is the one of the domain's models that the problems are for; `seed` chooses the streams.
     """
 
     domain: Domain
-    pddl: str
+    model: str
     seed: int
 
-    def solutions(self, size: int) -> list[dict[str, int]]:
-        """The generator's arguments for exactly this size that the scheme allows, perhaps none."""
-        return self.domain.sizes.solutions(size)
+    @property
+    def pddl(self) -> str:
+        """The domain's text."""
+        return self.domain.models[self.model]
 
     def problem(self, size: int, number: int) -> Problem:
         """Problem `number` (from 1) of a size, its arguments uniform over the solutions of the size equation."""
         rng = np.random.default_rng([self.seed, crc32(self.domain.name.encode()), size, number])
-        solutions = self.solutions(size)
-        arguments = solutions[int(rng.integers(len(solutions)))]
-        return Problem(f"{self.domain.name}-{size}-{number}", self.pddl, self.domain.generate(rng, **arguments))
+        text = self.domain.translated(self.domain.generate_size(rng, size), self.model)
+        return Problem(f"{self.domain.name}-{size}-{number}", self.pddl, text)
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ def scaling(
         size += 1
         if config.largest is not None and size > config.largest:
             return Curve(tuple(sizes), config.threshold, f"stopped after size {config.largest}, as asked")
-        if not source.solutions(size):
+        if not source.domain.sizes.has(size):
             empty += 1
             if empty == MOST_EMPTY:
                 return Curve(tuple(sizes), config.threshold, f"{source.domain.name} has no larger problems")

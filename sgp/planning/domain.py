@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -24,8 +26,9 @@ def _always(**arguments: int) -> bool:
 class Sizes:
     """The arguments of a generator and the size equation.
 
-    `bounds` gives each argument's least and greatest value (None: unbounded), `count` the number of objects
-    (constants included), growing with every argument, and `allowed` what else the arguments must satisfy together.
+    `bounds` gives each argument's least and greatest value (None: unbounded), `count` the number of objects that a
+    problem declares (those of the domain, its constants, not among them), growing with every argument, and `allowed`
+    what else the arguments must satisfy together.
     `free` are arguments that may be left out, and that an enumeration of all sizes leaves out (how many packages have
     a goal, say).
     """
@@ -52,24 +55,51 @@ class Sizes:
             listed = ", ".join(f"{name} {value}" for name, value in arguments.items())
             raise ConfigurationError(f"the arguments conflict ({listed}); see the domain's size constraints")
 
-    def solutions(self, size: int) -> list[dict[str, int]]:
+    def solutions(self, size: int) -> Iterator[dict[str, int]]:
         """All arguments (free ones left out) with exactly `size` objects, by plain enumeration."""
-        names = [name for name in self.bounds if name not in self.free]
-        least = {name: self.bounds[name][0] for name in names}
-        return [found for found in self._enumerate(names, least, size) if self.allowed(**found)]
+        least = {name: self.bounds[name][0] for name in self._named}
+        return (found for found in self._enumerate(self._named, least, size) if self.allowed(**found))
+
+    def has(self, size: int) -> bool:
+        """Whether there is a problem of exactly `size` objects."""
+        return next(self.solutions(size), None) is not None
+
+    def draw(self, rng: Generator, size: int) -> dict[str, int]:
+        """One of the solutions for a size that has some, all equally probable.
+
+        Solutions can be hundreds of thousands: all arguments but the last are drawn, each from all values that it can
+        have alone, and drawn again until the last one, of which at most one value fits, completes them.
+        """
+        *names, last = self._named
+        least = {name: self.bounds[name][0] for name in self._named}
+        ends = {name: self._first(least, name, size + 1) for name in names}
+        while True:
+            drawn = {name: int(rng.integers(least[name], ends[name])) for name in names}
+            for found in self._enumerate([last], {**least, **drawn}, size):
+                if self.allowed(**found):
+                    return found
+
+    @property
+    def _named(self) -> list[str]:
+        return [name for name in self.bounds if name not in self.free]
+
+    def _first(self, chosen: Mapping[str, int], name: str, size: int) -> int:
+        """The least value of an argument that gives `size` objects or more, or one more than it can have."""
+        least, most = self.bounds[name]
+        last = size + least if most is None else most  # every argument adds an object at least
+        return bisect_left(range(last + 1), size, lo=least, key=lambda value: self.count(**{**chosen, name: value}))
 
     def _enumerate(self, names: Sequence[str], chosen: dict[str, int], size: int) -> Iterator[dict[str, int]]:
-        """Raises each argument in turn while the least that the others can add still fits."""
-        if not names:
-            if self.count(**chosen) == size:
-                yield dict(chosen)
-            return
+        """Raises each argument but the last in turn while the least that the others can add still fits."""
         name, rest = names[0], names[1:]
-        least, most = self.bounds[name]
-        value = least
-        while (most is None or value <= most) and self.count(**{**chosen, name: value}) <= size:
-            yield from self._enumerate(rest, {**chosen, name: value}, size)
-            value += 1
+        if rest:
+            for value in range(self.bounds[name][0], self._first(chosen, name, size + 1)):
+                yield from self._enumerate(rest, {**chosen, name: value}, size)
+            return
+        found = {**chosen, name: self._first(chosen, name, size)}
+        most = self.bounds[name][1]
+        if self.count(**found) == size and (most is None or found[name] <= most):
+            yield found
 
 
 @dataclass(frozen=True)
@@ -142,6 +172,14 @@ class Scene:
                 found.setdefault(literal.atom.objects[0], []).append(literal)
         return found
 
+    def typed(self, kind: str) -> list[str]:
+        """The objects declared with a type."""
+        return [each.name for each in self.objects if kind in each.types]
+
+    def tuples(self, predicate: str, arity: int) -> list[tuple[str, ...]]:
+        """The tuples of objects of which a predicate is true."""
+        return [atom.objects for atom in self._sorted(self._by_predicate.get((predicate, arity), ()))]
+
     def unary(self, predicate: str) -> list[str]:
         """The objects of which a predicate is true."""
         return [name for _, (name,) in self._sorted(self._by_predicate.get((predicate, 1), ()))]
@@ -159,10 +197,11 @@ class Scene:
 class Domain:
     """One planning domain. A domain without extras still plans.
 
-    `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL from a
-    random generator and checked arguments; `splits` maps a bundled suite's name to its splits and, for each split, to
-    the generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding; `draw` makes
-    an SVG of a scene, a goal's (partial) one included.
+    `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
+    first of them, from a random generator and checked arguments: one that has a plan; `renamed` tells what further
+    models call predicates of the first; `splits` maps a bundled suite's name to its splits and, for each split, to the
+    generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding; `draw` makes an
+    SVG of a scene, a goal's (partial) one included.
     """
 
     name: str
@@ -171,9 +210,15 @@ class Domain:
     sizes: Sizes
     generator: Callable[..., str]
     aliases: tuple[str, ...] = ()
+    renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     slots: Slots | None = None
     draw: Callable[[Scene], str] | None = None
+
+    @property
+    def pddl(self) -> str:
+        """The model that generated problems, and so the bundled suites, are of."""
+        return next(iter(self.models.values()))
 
     @cached_property
     def texts(self) -> dict[str, DomainText]:
@@ -188,20 +233,39 @@ class Domain:
         return self.generator(rng, **arguments)
 
     def generate_size(self, rng: Generator, size: int) -> str:
-        """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation."""
-        solutions = self.solutions(size)
-        return self.generate(rng, **solutions[int(rng.integers(len(solutions)))])
+        """One problem of exactly `size` objects, its arguments uniform over the solutions of the size equation.
 
-    def solutions(self, size: int) -> list[dict[str, int]]:
-        """The generator's arguments for exactly `size` objects. Raises ConfigurationError where there are none."""
-        solutions = self.sizes.solutions(size)
-        if not solutions:
-            raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try another size")
-        return solutions
+        Raises ConfigurationError where there are none.
+        """
+        self.check_size(size)
+        return self.generate(rng, **self.sizes.draw(rng, size))
+
+    def check_size(self, size: int) -> None:
+        """Raises ConfigurationError, with the nearest sizes, where no problem has exactly `size` objects."""
+        if self.sizes.has(size):
+            return
+        nearest = (
+            next(filter(self.sizes.has, tried), None)
+            for tried in (range(size - 1, 0, -1), range(size + 1, 2 * size + 99))
+        )
+        near = " or ".join(str(other) for other in nearest if other) or "another size"
+        raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try {near}")
+
+    def translated(self, problem: str, model: str) -> str:
+        """A generated problem in the words of another model. Raises ConfigurationError with the models there are."""
+        if model not in self.models:
+            raise ConfigurationError(f"{self.name} has no model '{model}'; expected one of {', '.join(self.models)}")
+        names = self.renamed.get(model, {})
+        return re.sub(r"(?<=\()[^\s()]+", lambda word: names.get(word[0], word[0]), problem)
 
     def serves(self, text: DomainText) -> bool:
         """Whether a domain's text has the predicates and actions of one of this domain's models."""
         return any(text.signature == own.signature for own in self.texts.values())
+
+
+def typed(objects: Mapping[str, Sequence[str]]) -> list[str]:
+    """Objects by their types as words of a problem's list of objects."""
+    return [word for kind, names in objects.items() if names for word in (*names, "-", kind)]
 
 
 def problem_pddl(name: str, domain: str, objects: Sequence[str], init: Sequence[str], goal: Sequence[str]) -> str:

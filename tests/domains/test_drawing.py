@@ -32,7 +32,7 @@ HOSTILE = "<script>alert('1')</script>&\"\x00"
 
 def house(domain, size=None):
     text = next(iter(domain.texts.values()))
-    size = size or min(n for n in range(5, 20) if domain.sizes.solutions(n))
+    size = size or min(n for n in range(5, 20) if domain.sizes.has(n))
     problem = read_problem(domain.generate_size(np.random.default_rng(4), size))
     return text, Scene(problem.objects + text.constants, frozenset(problem.init), problem.goal)
 

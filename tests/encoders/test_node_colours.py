@@ -14,7 +14,7 @@ def two_steps(task):
     return [task.init, *(each.state for each in task.successors(task.init))]
 
 
-@pytest.mark.parametrize("domain", [domain.name for domain in sgp.all_domains()])
+@pytest.mark.parametrize("domain", sgp.load_suite("state-centric").domains)
 @pytest.mark.parametrize("hash_", ["multiset", "set"])
 def test_the_nodes_colours_counted_are_the_embedding(domain, hash_):
     suite = sgp.load_suite("state-centric")

@@ -7,13 +7,12 @@ from math import cos, pi, sin
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, paragraph, words
-from sgp.domains.drawing.tokens import WIDEST, Colour, hint, token, whole
+from sgp.domains.drawing.tokens import PLAIN, WIDEST, hint, token, whole
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import OBJECT, Atom, DomainText
 
 MOST_NODES = 60  # objects; above, lines between them cannot be told apart
 _MOST_STATIC = 12  # static atoms of one predicate that are listed; they never change
-_PLAIN = Colour("none", "currentColor")
 
 
 def draw_any(text: DomainText, scene: Scene) -> str:
@@ -98,7 +97,7 @@ def _node(text: DomainText, scene: Scene, name: str, spot: tuple[float, float]) 
 
 def _object(text: DomainText, scene: Scene, name: str) -> Box:
     """An object as a box with its name."""
-    return token(scene, name, name, _PLAIN, hint(scene, name, *sorted(text.fluent_predicates)), round_=True)
+    return token(scene, name, name, PLAIN, hint(scene, name, *sorted(text.fluent_predicates)), round_=True)
 
 
 def _tables(text: DomainText, scene: Scene) -> Box:

@@ -25,6 +25,7 @@ class Colour:
 THING = Colour("#e69f00", "#000000")
 ROBOT = Colour("#0072b2", "#ffffff")
 FLYING = Colour("#cc79a7", "#000000")
+PLAIN = Colour("none", "currentColor")
 DONE = "#009e73"
 WIDEST = 1160  # pixels after which drawings begin another row
 
@@ -107,6 +108,11 @@ def token(
         return drawing.group(said, [shape, line, marks(scene, name, x + wide - 1, y + 1, radius)])
 
     return Box(wide, height, at)
+
+
+def listed(title: str, names: Sequence[str], width: float) -> Box:
+    """Objects that have no place of their own: sizes, modes."""
+    return paragraph([f"{title}:", *names], width, 10)
 
 
 def aside(scene: Scene, boxes: Sequence[Box], width: float) -> Box:

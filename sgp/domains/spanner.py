@@ -1,0 +1,141 @@
+"""Spanner: a man walks one way from the shed to the gate and must pick up spanners for the nuts there."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, words
+from sgp.domains.drawing.facts import sorted_out
+from sgp.domains.drawing.network import both_ways, network
+from sgp.domains.drawing.tokens import DONE, PLAIN, ROBOT, THING, Colour, aside, hint, natural, token, whole
+from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+
+if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+    from numpy.random import Generator
+
+TYPED = """\
+(define (domain spanner)
+  (:requirements :strips :typing)
+  (:types location locatable - object
+          man nut spanner - locatable)
+  (:predicates (at ?m - locatable ?l - location) (carrying ?m - man ?s - spanner) (usable ?s - spanner)
+               (link ?l1 - location ?l2 - location) (tightened ?n - nut) (loose ?n - nut))
+  (:action walk
+    :parameters (?start - location ?end - location ?m - man)
+    :precondition (and (at ?m ?start) (link ?start ?end))
+    :effect (and (at ?m ?end) (not (at ?m ?start))))
+  (:action pickup_spanner
+    :parameters (?l - location ?s - spanner ?m - man)
+    :precondition (and (at ?m ?l) (at ?s ?l))
+    :effect (and (carrying ?m ?s) (not (at ?s ?l))))
+  (:action tighten_nut
+    :parameters (?l - location ?s - spanner ?m - man ?n - nut)
+    :precondition (and (at ?m ?l) (at ?n ?l) (carrying ?m ?s) (usable ?s) (loose ?n))
+    :effect (and (tightened ?n) (not (loose ?n)) (not (usable ?s)))))
+"""
+
+
+def generate(rng: Generator, spanners: int, nuts: int, locations: int) -> str:
+    """The man in the shed, spanners at random ones of `locations` places on the way, all nuts at the gate at its end.
+
+    A spanner tightens one nut, and nobody walks back: who leaves too many spanners behind is in a dead end.
+    """
+    tools, screws, places = (
+        [f"{word}{number}" for number in range(1, count + 1)]
+        for word, count in (("spanner", spanners), ("nut", nuts), ("location", locations))
+    )
+    way = ["shed", *places, "gate"]
+    init = ["(at bob shed)"]
+    for tool in tools:
+        init += [f"(at {tool} {places[int(rng.integers(locations))]})", f"(usable {tool})"]
+    for screw in screws:
+        init += [f"(loose {screw})", f"(at {screw} gate)"]
+    init += [f"(link {here} {there})" for here, there in pairwise(way)]
+    objects = typed({"man": ["bob"], "spanner": tools, "nut": screws, "location": way})
+    goal = [f"(tightened {screw})" for screw in screws]
+    return problem_pddl(f"spanner-{spanners}-{nuts}-{locations}", "spanner", objects, init, goal)
+
+
+def draw(scene: Scene) -> str:
+    """Locations with the ways between them, and what is there; a man's frame has the spanners that he carries.
+
+    A spanner that is no longer usable is struck out by brackets and loses its colour; a tightened nut is green.
+    """
+    men, tools, screws, places = (scene.typed(kind) for kind in ("man", "spanner", "nut", "location"))
+    facts, also = sorted_out(
+        scene,
+        {
+            "at": ([*men, *tools, *screws], places),
+            "carrying": (men, tools),
+            "loose": (screws,),
+            "tightened": (screws,),
+            "usable": (tools,),
+        },
+    )
+    shapes = {tool: _spanner(scene, tool, (tool,) in facts["usable"]) for tool in sorted(tools, key=natural)}
+    for screw in sorted(screws, key=natural):
+        shapes[screw] = _nut(scene, screw, (screw,) in facts["tightened"], (screw,) in facts["loose"])
+    for man in men:
+        carried = [shapes[tool] for tool in tools if (man, tool) in facts["carrying"]]
+        shapes[man] = _man(scene, man, carried)
+    at = set(facts["at"])
+    there = {
+        place: column(
+            [
+                flow([shapes[name] for name in kind if (name, place) in at], _PLACE - 16, 4)
+                for kind in (men, sorted(tools, key=natural), sorted(screws, key=natural))
+            ]
+        )
+        for place in places
+    }
+    titles = {place: words(place, 11) for place in places}
+    hints = {place: f"location {place}" for place in places}
+    frames = equal_frames(titles, there, _PLACE, hints=hints, kind="location")
+    content = network(frames, both_ways(scene.pairs("link"), "way"), 110)
+    placed = {name for name, _ in facts["at"]} | {tool for _, tool in facts["carrying"]}
+    lost = aside(scene, [box for name, box in shapes.items() if name not in placed], max(content.width, 260))
+    sentence = (
+        f"Spanner with {len(places)} locations, {len(tools)} spanners, {len(facts['carrying'])} of them carried, and "
+        f"{len(screws)} nuts, {len(facts['tightened'])} of them {'to be ' if scene.partial else ''}tightened"
+    )
+    return whole(scene, sentence, column([content, lost], gap=12), also)
+
+
+_PLACE = 170  # pixels: the width of a location
+_TIGHT = Colour(DONE, "#000000")
+
+
+def _spanner(scene: Scene, name: str, usable: bool) -> Box:
+    said = hint(scene, name, "at", "usable")
+    used_up = not usable and not scene.partial
+    return token(scene, name, f"({name})" if used_up else name, THING if usable else PLAIN, said, height=20)
+
+
+def _nut(scene: Scene, name: str, tight: bool, loose: bool) -> Box:
+    """A nut: a disc, green where it is tightened; what is said besides stands in its label."""
+    said = hint(scene, name, "at", "loose", "tightened")
+    label = f"{name} loose" if loose else name
+    return token(scene, name, label, _TIGHT if tight else PLAIN, said, height=20, round_=True)
+
+
+def _man(scene: Scene, name: str, carried: Sequence[Box]) -> Box:
+    """A man with the spanners that he carries."""
+    label = token(scene, name, name, ROBOT, hint(scene, name, "at", "carrying"), height=22)
+    return framed(label, flow(carried, _PLACE - 36, 4), hint=f"man {name}", class_="man")
+
+
+DOMAIN = Domain(
+    name="spanner",
+    title="Spanner",
+    models={"typed": TYPED},
+    sizes=Sizes(
+        bounds={"spanners": (1, None), "nuts": (1, None), "locations": (1, None)},
+        # A man, the shed and the gate are always there.
+        count=lambda spanners, nuts, locations: spanners + nuts + locations + 3,
+        allowed=lambda spanners, nuts, locations: spanners >= nuts,
+    ),
+    generator=generate,
+    draw=draw,
+)

@@ -1,0 +1,137 @@
+"""Transport: vehicles of limited capacity carry packages over a network of roads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sgp import drawing
+from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, words
+from sgp.domains.drawing.facts import sorted_out
+from sgp.domains.drawing.network import both_ways, network
+from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
+from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+
+if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
+    from numpy.random import Generator
+
+TYPED = """\
+(define (domain transport)
+  (:requirements :strips :typing)
+  (:types size location locatable - object
+          vehicle package - locatable)
+  (:predicates (road ?l1 ?l2 - location) (at ?x - locatable ?v - location) (in ?x - package ?v - vehicle)
+               (capacity ?v - vehicle ?s1 - size) (capacity-predecessor ?s1 ?s2 - size))
+  (:action drive
+    :parameters (?v - vehicle ?l1 ?l2 - location)
+    :precondition (and (at ?v ?l1) (road ?l1 ?l2))
+    :effect (and (at ?v ?l2) (not (at ?v ?l1))))
+  (:action pick-up
+    :parameters (?v - vehicle ?l - location ?p - package ?s1 ?s2 - size)
+    :precondition (and (at ?v ?l) (at ?p ?l) (capacity-predecessor ?s1 ?s2) (capacity ?v ?s2))
+    :effect (and (in ?p ?v) (capacity ?v ?s1) (not (at ?p ?l)) (not (capacity ?v ?s2))))
+  (:action drop
+    :parameters (?v - vehicle ?l - location ?p - package ?s1 ?s2 - size)
+    :precondition (and (at ?v ?l) (in ?p ?v) (capacity-predecessor ?s1 ?s2) (capacity ?v ?s1))
+    :effect (and (at ?p ?l) (capacity ?v ?s2) (not (in ?p ?v)) (not (capacity ?v ?s1)))))
+"""
+
+
+def generate(rng: Generator, vehicles: int, packages: int, locations: int, capacity: int) -> str:
+    """Vehicles and packages at random locations of a connected map; every package is wanted at another location.
+
+    A vehicle holds 1 to `capacity` packages. Each location but the first has a road to a random earlier one; half as
+    many further roads join random pairs.
+    """
+    cars, boxes, places = (
+        [f"{letter}{number}" for number in range(1, count + 1)]
+        for letter, count in (("v", vehicles), ("p", packages), ("l", locations))
+    )
+    sizes = [f"capacity-{number}" for number in range(capacity + 1)]
+    roads = {(int(rng.integers(place)), place) for place in range(1, locations)}
+    for _ in range(locations // 2):
+        first, second = sorted(rng.choice(locations, 2, replace=False).tolist())
+        roads.add((first, second))
+    init = [f"(capacity-predecessor {less} {more})" for less, more in pairwise(sizes)]
+    for first, second in sorted(roads):
+        init += [f"(road {places[first]} {places[second]})", f"(road {places[second]} {places[first]})"]
+    for car in cars:
+        init.append(f"(at {car} {places[int(rng.integers(locations))]})")
+        init.append(f"(capacity {car} {sizes[int(rng.integers(1, capacity + 1))]})")
+    goal = []
+    for box in boxes:
+        start, wanted = rng.choice(locations, 2, replace=False).tolist()
+        init.append(f"(at {box} {places[start]})")
+        goal.append(f"(at {box} {places[wanted]})")
+    objects = typed({"location": places, "size": sizes, "vehicle": cars, "package": boxes})
+    return problem_pddl(f"transport-{vehicles}-{packages}-{locations}", "transport", objects, init, goal)
+
+
+def draw(scene: Scene) -> str:
+    """Locations with roads between them, vehicles and packages where they are; a vehicle's frame has its cargo."""
+    cars, boxes, places, sizes = (scene.typed(kind) for kind in ("vehicle", "package", "location", "size"))
+    facts, also = sorted_out(scene, {"at": ([*cars, *boxes], places), "in": (boxes, cars), "capacity": (cars, sizes)})
+    shapes = {
+        box: token(scene, box, box, THING, hint(scene, box, "at", "in"), height=20, width=28)
+        for box in sorted(boxes, key=natural)
+    }
+    packed = dict(shapes)
+    for car in sorted(cars, key=natural):
+        cargo = [packed[box] for box, where in facts["in"] if where == car]
+        shapes[car] = _vehicle(scene, car, cargo, [size for one, size in facts["capacity"] if one == car])
+    at = set(facts["at"])
+    there = {
+        place: column(
+            [
+                flow([shapes[name] for name in group if (name, place) in at], _PLACE - 16, 4)
+                for group in (sorted(cars, key=natural), packed)
+            ]
+        )
+        for place in places
+    }
+    titles = {place: words(place, 11) for place in places}
+    hints = {place: f"location {place}" for place in places}
+    frames = equal_frames(titles, there, _PLACE, hints=hints, kind="location")
+    deep = 60 + (30 * len(cars) + 10 * len(boxes)) / max(1, len(places))
+    content = network(frames, both_ways(scene.pairs("road"), "road"), deep)
+    placed = {name for name, _ in facts["at"]} | {box for box, _ in facts["in"]}
+    lost = [shape for name, shape in shapes.items() if name not in placed]
+    sentence = (
+        f"Transport with {len(places)} locations, {len(cars)} vehicles and {len(boxes)} packages, "
+        f"{len(facts['in'])} of them in vehicles"
+    )
+    width = max(content.width, 260)
+    below = [aside(scene, lost, width), listed("sizes", sizes, width)]
+    return whole(scene, sentence, column([content, *below], gap=12), also)
+
+
+_PLACE = 128  # pixels: the width of a location
+
+
+def _vehicle(scene: Scene, name: str, cargo: Sequence[Box], sizes: Sequence[str]) -> Box:
+    """A vehicle on wheels: its name, what it can still take, and what is in it."""
+    label = token(scene, name, name, ROBOT, hint(scene, name, "at", "capacity"), height=20, width=34)
+    content = flow([label, *(words(size, 10) for size in sizes), *cargo], _PLACE - 30, gap=4)
+
+    def at(x: float, y: float) -> str:
+        wide, high = content.width + 8, content.height + 8
+        frame = drawing.rect(x, y, wide, high, rx=2, fill="none", stroke="currentColor")
+        wheels = [drawing.circle(x + dx, y + high + 1, 3.5, fill="currentColor") for dx in (9, wide - 9)]
+        return drawing.group(f"vehicle {name}", [frame, *wheels, content.at(x + 4, y + 4)], class_="vehicle")
+
+    return Box(content.width + 8, content.height + 14, at)
+
+
+DOMAIN = Domain(
+    name="transport",
+    title="Transport",
+    models={"typed": TYPED},
+    sizes=Sizes(
+        bounds={"vehicles": (1, None), "packages": (1, None), "locations": (2, None), "capacity": (1, None)},
+        # The capacities are 0 to the greatest (dynamic validation, section 2).
+        count=lambda vehicles, packages, locations, capacity: vehicles + packages + locations + capacity + 1,
+    ),
+    generator=generate,
+    draw=draw,
+)

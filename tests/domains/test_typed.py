@@ -1,0 +1,183 @@
+"""What is particular to the domains of the IPC 2023 learning track: sizes and plans worked out by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgp.domains import get_domain
+from sgp.errors import ConfigurationError
+from sgp.planning.experts import find_plan
+from sgp.planning.pddl import Atom, Problem
+from sgp.planning.task import Task
+
+
+def task_of(name, seed=0, **arguments):
+    domain = get_domain(name)
+    return Task(Problem("generated", domain.pddl, domain.generate(np.random.default_rng(seed), **arguments)))
+
+
+def plan_of(task):
+    return find_plan(task.problem).plan
+
+
+def place_of(task, name, predicate="at"):
+    (place,) = [atom.objects[1] for atom in task.text.init if atom.predicate == predicate and atom.objects[0] == name]
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "solutions"),
+    [
+        ("ferry", 5, [{"cars": 1, "locations": 4}, {"cars": 2, "locations": 3}, {"cars": 3, "locations": 2}]),
+        ("satellite", 5, [{"satellites": 1, "instruments": 1, "modes": 1, "directions": 2}]),
+        ("transport", 6, [{"vehicles": 1, "packages": 1, "locations": 2, "capacity": 1}]),
+        (
+            "childsnack",
+            9,
+            [{"children": 1, "trays": 1, "sandwiches": 2}, {"children": 1, "trays": 2, "sandwiches": 1}],
+        ),
+        ("rovers", 10, [{"rovers": 1, "waypoints": 2, "cameras": 1, "objectives": 1}]),
+        ("miconic", 4, [{"passengers": 1, "floors": 3}, {"passengers": 2, "floors": 2}]),
+        ("spanner", 6, [{"spanners": 1, "nuts": 1, "locations": 1}]),
+        (
+            "floortile",
+            7,
+            [{"robots": 1, "rows": 1, "columns": 2}, {"robots": 1, "rows": 3, "columns": 1}],
+        ),
+        ("sokoban", 6, [{"cells": 5, "boxes": 1}]),
+    ],
+)
+def test_the_size_equation_by_hand(name, size, solutions):
+    assert list(get_domain(name).sizes.solutions(size)) == solutions
+
+
+def test_two_satellites_need_two_instruments():
+    assert {each["satellites"] for each in get_domain("satellite").sizes.solutions(6)} == {1}
+    assert {each["satellites"] for each in get_domain("satellite").sizes.solutions(7)} == {1, 2}
+    with pytest.raises(ConfigurationError, match="the arguments conflict"):
+        task_of("satellite", satellites=2, instruments=1, modes=1, directions=2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_car_is_boarded_carried_and_debarked(seed):
+    task = task_of("ferry", seed, cars=1, locations=2)
+    (ferry,) = [atom.objects[0] for atom in task.text.init if atom.predicate == "at-ferry"]
+    assert len(plan_of(task)) == 3 + (ferry != place_of(task, "c1"))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_one_passenger_is_fetched_and_carried(seed):
+    task = task_of("miconic", seed, passengers=1, floors=3)
+    (lift,) = [atom.objects[0] for atom in task.text.init if atom.predicate == "lift-at"]
+    assert len(plan_of(task)) == 3 + (lift != place_of(task, "p1", "origin"))
+
+
+def test_a_vehicle_of_capacity_one_carries_packages_one_by_one():
+    """Both packages from one location to the other: two trips, and one back or there."""
+    for seed in range(30):
+        task = task_of("transport", seed, vehicles=1, packages=2, locations=2, capacity=1)
+        here = place_of(task, "p1")
+        if here == place_of(task, "p2"):
+            assert len(plan_of(task)) == 4 + 3 + (here != place_of(task, "v1"))
+            return
+    raise AssertionError("no seed put both packages into one location")
+
+
+def test_roads_of_transport_reach_every_location():
+    task = task_of("transport", 3, vehicles=1, packages=1, locations=30, capacity=2)
+    roads = {atom.objects for atom in task.static_atoms if atom.predicate == "road"}
+    assert all((second, first) in roads for first, second in roads)
+    reached, border = {"l1"}, ["l1"]
+    while border:
+        here = border.pop()
+        new = {there for first, there in roads if first == here} - reached
+        reached |= new
+        border += new
+    assert len(reached) == 30
+
+
+@pytest.mark.parametrize("allergic", [0, 1, 2])
+def test_childsnack_makes_trays_up_and_visits_every_table_where_a_child_waits(allergic):
+    task = task_of("childsnack", children=2, trays=1, sandwiches=3, allergic=allergic)
+    for kind in ("bread", "content"):
+        assert sum(atom.predicate == f"no_gluten_{kind}" for atom in task.text.init) == allergic
+    tables = {place_of(task, child, "waiting") for child in ("child1", "child2")}
+    assert len(plan_of(task)) == 3 * 2 + len(tables)
+
+
+def test_as_many_children_are_allergic_as_were_drawn():
+    drawn = set()
+    for seed in range(40):
+        task = task_of("childsnack", seed, children=2, trays=1, sandwiches=2)
+        drawn.add(sum(atom.predicate == "allergic_gluten" for atom in task.text.init))
+    assert drawn == {0, 1, 2}
+
+
+def test_rovers_reach_half_of_the_waypoints_and_one_that_the_lander_hears():
+    for seed in range(8):
+        task = task_of("rovers", seed, rovers=3, waypoints=9, cameras=2, objectives=2)
+        (lander,) = [atom.objects[1] for atom in task.text.init if atom.predicate == "at_lander"]
+        visible = {atom.objects for atom in task.static_atoms if atom.predicate == "visible"}
+        for rover in ("rover1", "rover2", "rover3"):
+            edges = [atom.objects[1:] for atom in task.static_atoms if atom[:1] == ("can_traverse",)
+                     and atom.objects[0] == rover]  # fmt: skip
+            reached = {place for edge in edges for place in edge}
+            assert len(reached) >= 5
+            assert len(edges) == 2 * (len(reached) - 1), "a tree, both ways"
+            assert set(edges) <= visible
+            assert place_of(task, rover) in reached
+            assert any((place, lander) in visible for place in reached)
+
+
+def test_a_soil_sample_is_fetched_and_communicated():
+    """One rover beside the lander: sample, perhaps go and come back, communicate."""
+    for seed in range(60):
+        task = task_of("rovers", seed, rovers=1, waypoints=2, cameras=1, objectives=1)
+        if task.goal_atoms[0].predicate == "communicated_soil_data" and len(task.goal) == 1:
+            (wanted,) = task.goal_atoms[0].objects
+            start = place_of(task, "rover1")
+            (lander,) = [atom.objects[1] for atom in task.text.init if atom.predicate == "at_lander"]
+            # The lander hears from the other waypoint alone.
+            assert len(plan_of(task)) == 2 + (start != wanted) + (wanted == lander)
+            return
+    raise AssertionError("no seed asked for soil alone")
+
+
+@pytest.mark.parametrize(("spanners", "nuts", "locations"), [(1, 1, 1), (3, 2, 2)])
+def test_spanners_plan_is_the_way_and_two_actions_a_nut(spanners, nuts, locations):
+    task = task_of("spanner", spanners=spanners, nuts=nuts, locations=locations)
+    assert len(plan_of(task)) == locations + 1 + 2 * nuts
+    with pytest.raises(ConfigurationError, match="the arguments conflict"):
+        task_of("spanner", spanners=1, nuts=2, locations=1)
+
+
+def test_a_chequerboard_is_wanted_above_the_lowest_row():
+    task = task_of("floortile", robots=2, rows=3, columns=4)
+    wanted = {atom.objects[0]: atom.objects[1] for atom in task.goal_atoms}
+    assert len(wanted) == 12
+    assert not any(tile.startswith("tile0-") for tile in wanted)
+    for word in ("up", "right"):
+        pairs = [atom.objects for atom in task.static_atoms if atom.predicate == word]
+        assert len(pairs) == {"up": 12, "right": 12}[word]
+        assert all(wanted[one] != wanted[other] for one, other in pairs if {one, other} <= set(wanted))
+    with pytest.raises(ConfigurationError, match="the arguments conflict"):
+        task_of("floortile", robots=3, rows=1, columns=2)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_tile_is_painted_from_below(seed):
+    task = task_of("floortile", seed, robots=1, rows=1, columns=1)
+    colour = place_of(task, "robot1", "robot-has")
+    below = place_of(task, "robot1", "robot-at") == "tile0-1"
+    assert len(plan_of(task)) == 1 + (not below) + (Atom("painted", ("tile1-1", colour)) not in task.goal_atoms)
+
+
+def test_sokobans_boxes_all_start_away_from_their_places():
+    for seed in range(10):
+        task = task_of("sokoban", seed, cells=20, boxes=3)
+        assert len(task.goal) == 3
+        assert not set(task.goal_atoms) & set(task.text.init)
+        clear = {atom.objects[0] for atom in task.text.init if atom.predicate == "clear"}
+        assert len(clear) == 17
+        assert not clear & {place_of(task, box) for box in ("box1", "box2", "box3")}
