@@ -34,7 +34,7 @@ import plotly.graph_objects as go
 
 import sgp
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # boosting on so few rows is faster on one core than on two
+os.environ["OMP_NUM_THREADS"] = "1"  # boosting on so few rows is faster on one core than on two
 
 # %% [markdown]
 # ## What the tables say

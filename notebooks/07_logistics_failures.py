@@ -34,7 +34,7 @@ import plotly.graph_objects as go
 
 import sgp
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")  # boosting on so few rows is faster on one core than on two
+os.environ["OMP_NUM_THREADS"] = "1"  # boosting on so few rows is faster on one core than on two
 
 # %% [markdown]
 # ## Where the expert's successor stands
@@ -101,15 +101,15 @@ print(known.note.iloc[0])
 known.pivot_table(index=["method", "variant"], columns="metric", values="value").round(2)
 
 # %% [markdown]
-# Two losses, then: most of it lies in the prediction, but even a perfect prediction does not solve everything. The
-# latter is the features' part.
+# Most is lost by the prediction, but even a perfect one does not solve everything: the rest is lost by the features and
+# by greedy decoding.
 #
 # ## What the features cannot see
 #
 # To know whether a package is in the right city one must see that its goal lies in the city of the place where it is:
 # package, goal, place, city, place, package. In the graph of a state this is a cycle, and colour refinement sees no
-# cycles, only trees. Here are two states of one problem. Packages `p` and `q` are to be at `l2` and `l3`. In the state
-# `right` each is at the airport of its goal's city; in `swapped`, of the other's.
+# cycles, only trees. Here are two states of one problem. Packages `p` and `q` are to be at `l2` and `l3` (the goal is the
+# first picture). In the state `right` each is at the airport of its goal's city; in `swapped`, of the other's.
 
 
 # %%
@@ -131,6 +131,9 @@ def small_task(name, where):
 
 right = small_task("right", "(at p a2) (at q a3)")
 swapped = small_task("swapped", "(at p a3) (at q a2)")
+sgp.goal_picture(right)
+
+# %%
 sgp.picture(right)
 
 # %%

@@ -33,8 +33,8 @@ import sgp
 # %% [markdown]
 # ## Coverage over size
 #
-# Every attempt of the committed measurement, all splits together: training has the smallest problems, extrapolation the
-# largest. The first four planners are shown; a click in the legend shows or hides one.
+# Every attempt of the committed measurement, splits validation, interpolation and extrapolation together; the latter has
+# the largest problems. The first four planners are shown; a click in the legend shows or hides one.
 
 # %%
 PLANNERS = (
@@ -53,7 +53,7 @@ sgp.coverage_over_size(chosen)
 
 # %% [markdown]
 # Sizes have few problems each, and bands are wide: a planner that solves 4 of 4 may fail on half of them. For each
-# planner, the largest size up to which it solved everything it was given says where it begins to fail:
+# planner, the largest size up to which it solved everything it was given says where it begins to fail (empty: at once):
 
 # %%
 rows = pd.DataFrame([vars(each) | {"solved": each.solved} for each in chosen])
@@ -83,6 +83,7 @@ committed["objects"] = [sizes[row] for row in committed.index]
 bounds = [sgp.wilson(rates[row].value, rates[row].count) for row in committed.index]
 committed["95 % interval"] = [f"[{low:.2f}, {high:.2f}]" for low, high in bounds]
 committed["n"] = [rates[row].count for row in committed.index]
+committed = committed.sort_values(["domain", "objects"])
 committed[["objects", "n", "coverage", "95 % interval", "plan_length", "decisions", "seconds"]].round(2)
 
 # %% [markdown]
@@ -191,7 +192,7 @@ theirs = [each for each in sgp.published("state-centric") if each.table == "1"]
 sgp.coverage_sheet(ours, theirs, "Coverage on the larger problems", splits=("extrapolation",))
 
 # %% [markdown]
-# And one of the largest problems of that split, solved, in the player and in the dashboard: a step in the middle, where
+# And a problem of that split, solved, in the player and in the dashboard: a step in the middle, where
 # what was reached and what is open can be seen side by side.
 
 # %%

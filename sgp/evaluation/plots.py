@@ -28,6 +28,7 @@ _COLOURS = (
     "#bcbd22",
 )
 _SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up", "triangle-down", "star", "hexagon", "pentagon")
+_DASHES = ("solid", "dash", "dot", "dashdot")
 
 
 _SHOWN = 4  # planners that a plot shows at first; a click in the legend shows the others
@@ -119,6 +120,7 @@ def _add_banded(
         go.Scatter(
             x=[*sizes, *reversed(sizes)],
             y=[high for _, high in bounds] + [low for low, _ in reversed(bounds)],
+            mode="lines",  # with few points plotly would draw these too
             fill="toself",
             fillcolor=_clear(colour),
             line={"width": 0},
@@ -134,7 +136,7 @@ def _add_banded(
             customdata=counts,
             hovertemplate="%{x} objects: %{y:.2f}, n = %{customdata}",
             mode="lines+markers",
-            line={"color": colour},
+            line={"color": colour, "dash": _DASHES[number % len(_DASHES)]},
             marker={"symbol": symbol},
             **_legend(number, name, panel),
         ),

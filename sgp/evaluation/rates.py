@@ -70,7 +70,7 @@ def rates(shown: Sequence[Rate], title: str, axis: str = "coverage") -> go.Figur
                     marker={"color": colour, "symbol": symbol, "size": 10, "line": {"width": 2}},
                     name=escape(name),
                     legendgroup=name,
-                    showlegend=column == 1,
+                    showlegend=column == 1 and len(series) > 1,
                 ),
                 row=1,
                 col=column,

@@ -122,7 +122,7 @@ def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
 
     scores = [coverage("one", 6, 0.5, 277), coverage("one", 5, 1.0, 34), coverage("two", 5, 0.0, 34)]
     figure = sgp.scaling_curves([*scores, coverage("one", None, 1.0, 9)])
-    lines = [each for each in figure.data if each.mode]
+    lines = [each for each in figure.data if each.fill is None]
     assert [(each.name, list(each.x), list(each.y)) for each in lines] == [
         ("m one", [5, 6], [1.0, 0.5]),
         ("m two", [5], [0.0]),
