@@ -108,8 +108,8 @@ known.pivot_table(index=["method", "variant"], columns="metric", values="value")
 #
 # To know whether a package is in the right city one must see that its goal lies in the city of the place where it is:
 # package, goal, place, city, place, package. In the graph of a state this is a cycle, and colour refinement sees no
-# cycles, only trees. Here are two states of one problem. Packages `p` and `q` are to be at `l2` and `l3` (the goal is the
-# first picture). In the state `right` each is at the airport of its goal's city; in `swapped`, of the other's.
+# cycles, only trees. Here are two states of one problem. Packages `p` and `q` are to be at `l2` and `l3` (first
+# picture). In the state `right` each is at the airport of its goal's city; in `swapped`, of the other's.
 
 
 # %%

@@ -33,8 +33,8 @@ import sgp
 # %% [markdown]
 # ## Coverage over size
 #
-# Every attempt of the committed measurement, splits validation, interpolation and extrapolation together; the latter has
-# the largest problems. The first four planners are shown; a click in the legend shows or hides one.
+# Every attempt of the committed measurement, splits validation, interpolation and extrapolation together; the latter
+# has the largest problems. The first four planners are shown; a click in the legend shows or hides one.
 
 # %%
 PLANNERS = (
