@@ -100,7 +100,11 @@ def expert_plans(
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
-    """A plan from the cache or made now. Failures to find one are cached too, under these very stages."""
+    """A plan from the cache or made now. Failures to find one are cached too, under these very stages.
+
+    Raises UnsolvableProblem where there is none, ToolError where Fast Downward fails, PlanError for a plan that cannot
+    be read, StoreError where the cache is damaged or cannot be written.
+    """
     settings = sha256(json.dumps([asdict(stage) for stage in stages]).encode()).hexdigest()[:16]
     file = cache_folder() / "experts" / problem.sha256[:2] / f"{problem.sha256}-{settings}.json"
     if file.is_file():

@@ -129,7 +129,10 @@ def notes_sheet(paper: str) -> Sheet:
 def paper_sheet(
     number: int, ours: Sequence[Score], theirs: Sequence[Score], suite: Suite, splits: Collection[str] = ()
 ) -> Sheet:
-    """A table of the state-centric paper by its number. Raises InputError for one that has no counterpart here."""
+    """A table of the state-centric paper by its number.
+
+    Raises InputError for one that has no counterpart here, and StoreError and PlanError for damaged expert plans.
+    """
     printed = [score for score in theirs if score.table == str(number)]
     sheets: Mapping[int, Callable[[], Sheet]] = {
         1: lambda: coverage_sheet(ours, printed, "Table 1: coverage", splits, all_published=True),
