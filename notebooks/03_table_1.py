@@ -301,11 +301,12 @@ pd.DataFrame(
     {
         domain: {
             "rounds kept": run.record["facts"]["rounds"],
-            "at most learned": f"{1 - (1 - run.config['boosting']['learning_rate']) ** run.record['facts']['rounds']:.2f}",
+            "at most learned": f"{1 - (1 - rate_of_learning) ** run.record['facts']['rounds']:.2f}",
             "validation trajectories": run.record["data"]["validation"],
             "training transitions": run.record["data"]["transitions"],
         }
         for domain, run in runs.items()
+        for rate_of_learning in [run.config["boosting"]["learning_rate"]]
     }
 ).T
 
