@@ -102,9 +102,9 @@ made
 # %% [markdown]
 # ## Trajectories
 #
-# A method never sees the plan's actions. It is given the states along it: a plan of T actions is a trajectory of
-# T + 1 states, s_0 to s_T, and T transitions, and the transitions are the rows of the regression. Early stopping
-# watches the validation trajectories.
+# A method never sees the plan's actions. It is given the states along it: a plan of T actions is a trajectory of T + 1
+# states and T transitions, and the transitions are the rows of the regression. Early stopping watches the validation
+# trajectories.
 
 # %%
 data = {domain: sgp.load_training_data(suite, domain) for domain in suite.domains}

@@ -301,15 +301,14 @@ pd.DataFrame(
     {
         domain: {
             "rounds kept": run.record["facts"]["rounds"],
-            "at most learned": round(
-                1 - (1 - run.config["boosting"]["learning_rate"]) ** run.record["facts"]["rounds"], 2
-            ),
+            "at most learned": f"{1 - (1 - rate_of_learning) ** run.record['facts']['rounds']:.2f}",
             "validation trajectories": run.record["data"]["validation"],
             "training transitions": run.record["data"]["transitions"],
         }
         for domain, run in runs.items()
+        for rate_of_learning in [run.config["boosting"]["learning_rate"]]
     }
-).T.astype(object)
+).T
 
 # %% [markdown]
 # ### Mistake 1 in VisitAll
