@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from math import ceil
 from typing import TYPE_CHECKING
@@ -89,10 +90,11 @@ def _towers(rng: Generator, blocks: int) -> list[list[int]]:
     """
     floating = [[int(block)] for block in rng.permutation(blocks)]
     grounded: list[list[int]] = []
+    arrangements = _arrangements(blocks)
     while floating:
         tower = floating.pop()
         places = len(floating) + len(grounded)
-        on_table = _arrangements(len(floating), len(grounded) + 1) / _arrangements(len(floating) + 1, len(grounded))
+        on_table = arrangements[len(floating)][len(grounded) + 1] / arrangements[len(floating) + 1][len(grounded)]
         if rng.random() < on_table:
             grounded.append(tower)
         else:
@@ -102,13 +104,17 @@ def _towers(rng: Generator, blocks: int) -> list[list[int]]:
     return grounded
 
 
-def _arrangements(floating: int, grounded: int) -> int:
-    """Number of ways to place `floating` towers onto each other or the table when `grounded` towers stand there."""
-    counts = [1] * (floating + grounded + 1)  # no floating towers left, for every number of grounded ones
-    for placed in range(1, floating + 1):
-        remaining = range(floating + grounded + 1 - placed)
-        counts = [(placed - 1 + towers) * counts[towers] + counts[towers + 1] for towers in remaining]
-    return counts[grounded]
+@lru_cache(maxsize=2)
+def _arrangements(most: int) -> list[list[int]]:
+    """In how many ways i floating towers can be placed onto each other or the table when j towers stand there.
+
+    Row i, column j, for at most `most` towers.
+    """
+    rows = [[1] * (most + 1)]  # no floating towers left, for every number of grounded ones
+    for placed in range(1, most + 1):
+        last = rows[-1]
+        rows.append([(placed - 1 + towers) * last[towers] + last[towers + 1] for towers in range(most + 1 - placed)])
+    return rows
 
 
 def slot_values(number: Mapping[str, int], atoms: Iterable[Atom]) -> dict[int, int]:

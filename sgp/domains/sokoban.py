@@ -46,8 +46,13 @@ def generate(rng: Generator, cells: int, boxes: int) -> str:
     """
     while True:
         cave = _cave(rng, cells)
-        ends = [cave[place] for place in rng.choice(cells, boxes, replace=False).tolist()]
-        found = _pulled_away(rng, set(cave), ends)
+        inside = set(cave)
+        # From where a box can be pulled if no other is in the way.
+        fit = [c for c in cave if any({_moved(c, step), _moved(c, step, 2)} <= inside for step in _STEPS.values())]
+        if len(fit) < boxes:
+            continue
+        ends = [fit[place] for place in rng.choice(len(fit), boxes, replace=False).tolist()]
+        found = _pulled_away(rng, inside, ends)
         if found is not None:
             break
     starts, keeper = found
@@ -82,7 +87,10 @@ def _cave(rng: Generator, cells: int) -> list[_Cell]:
 
 
 def _pulled_away(rng: Generator, cave: set[_Cell], ends: list[_Cell]) -> tuple[list[_Cell], _Cell] | None:
-    """Where boxes stand after random pulls, and the keeper; None where a box is still, or again, where it began."""
+    """Where boxes stand after random pulls, none of which brings a box back to where it began, and the keeper.
+
+    None where a box could not be pulled.
+    """
     places = list(ends)
     free = sorted(cave - set(places))
     keeper = free[int(rng.integers(len(free)))]
@@ -92,7 +100,7 @@ def _pulled_away(rng: Generator, cave: set[_Cell], ends: list[_Cell]) -> tuple[l
         pulls = [
             step
             for step in _STEPS.values()
-            if _moved(places[box], step) in near and _moved(places[box], step, 2) in cave - set(places)
+            if _moved(places[box], step) in near - {ends[box]} and _moved(places[box], step, 2) in cave - set(places)
         ]
         if pulls:
             step = pulls[int(rng.integers(len(pulls)))]
@@ -189,10 +197,10 @@ DOMAIN = Domain(
     title="Sokoban",
     models={"typed": TYPED},
     sizes=Sizes(
-        bounds={"cells": (5, None), "boxes": (1, None)},
+        bounds={"cells": (8, None), "boxes": (1, None)},
         # The four directions are the domain's.
         count=lambda cells, boxes: cells + boxes,
-        allowed=lambda cells, boxes: cells >= 5 * boxes,  # with room to pull every box away from its place
+        allowed=lambda cells, boxes: cells >= 8 * boxes,  # with room to pull every box away from its place
     ),
     generator=generate,
     draw=draw,

@@ -7,13 +7,16 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from math import dist
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
 from sgp.domains import all_domains, draw_goal, draw_scene, get_domain
-from sgp.domains.drawing.cells import by_distance, from_names
+from sgp.domains.drawing.cells import by_directions, by_distance, from_names
+from sgp.domains.drawing.facts import sorted_out
+from sgp.domains.drawing.network import _spots
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, Parameter, read_domain, read_problem
 
@@ -30,10 +33,10 @@ FERRY = read_domain(
 HOSTILE = "<script>alert('1')</script>&\"\x00"
 
 
-def house(domain, size=None):
-    text = next(iter(domain.texts.values()))
+def house(domain, model, size=None):
+    text = domain.texts[model]
     size = size or min(n for n in range(5, 20) if domain.sizes.has(n))
-    problem = read_problem(domain.generate_size(np.random.default_rng(4), size))
+    problem = read_problem(domain.translated(domain.generate_size(np.random.default_rng(4), size), model))
     return text, Scene(problem.objects + text.constants, frozenset(problem.init), problem.goal)
 
 
@@ -48,7 +51,11 @@ def barges(count):
     return FERRY, Scene(carts + places, frozenset(atoms), goal)
 
 
-EVERY = {domain.name: (lambda domain=domain: house(domain)) for domain in all_domains()}
+EVERY = {
+    f"{domain.name}, {model}": (lambda domain=domain, model=model: house(domain, model))
+    for domain in all_domains()
+    for model in domain.models
+}
 EVERY |= {"graph": lambda: barges(7), "tables": lambda: barges(70)}
 every_scene = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY.keys())
 
@@ -179,6 +186,33 @@ def test_cells_stand_where_their_names_tell_unless_the_links_contradict():
         "c": (1, 1),
         "d": (0, 2),
     }
+
+
+def test_cells_stand_where_directions_tell_unless_they_contradict_each_other():
+    right, down = (1, 0), (0, 1)
+    square = {("a", "b"): right, ("a", "c"): down, ("b", "d"): down}
+    assert by_directions("abcd", square) == {"a": (0, 0), "b": (1, 0), "c": (0, 1), "d": (1, 1)}
+    assert by_directions("abcd", square | {("d", "c"): right}) is None
+    assert by_directions("abcd", {("a", "b"): right, ("a", "c"): right}) is None
+    assert by_directions("ab", {}) == {"a": (0, 0), "b": (0, 1)}, "what is not joined stands below"
+
+
+def test_linked_places_stand_side_by_side():
+    """A path in random order lies on the grid without a gap."""
+    names = [f"p{number}" for number in np.random.default_rng(2).permutation(9)]
+    links = tuple((f"p{number}", f"p{number + 1}") for number in range(8))
+    spots = _spots(tuple(sorted(names)), links, 3)
+    assert sorted(spots.values()) == [(x, y) for x in range(3) for y in range(3)]
+    assert all(dist(spots[first], spots[second]) == 1 for first, second in links)
+
+
+def test_atoms_without_a_place_are_said_in_words():
+    cars = (Parameter("c1", ("car",)), Parameter("l1", ("location",)))
+    scene = Scene(cars, frozenset({Atom("at", ("c1", "l1")), Atom("at", ("c1", "c1")), Atom("on", ("c1",))}), ())
+    facts, also = sorted_out(scene, {"at": (["c1"], ["l1"]), "on": (["c1"],)})
+    assert facts == {"at": [("c1", "l1")], "on": [("c1",)]}
+    assert also == [Atom("at", ("c1", "c1"))]
+    assert "(at c1 c1)" in visible(draw_scene(get_domain("ferry").texts["typed"], scene))
 
 
 def generated(name, **arguments):

@@ -45,7 +45,7 @@ def place_of(task, name, predicate="at"):
             7,
             [{"robots": 1, "rows": 1, "columns": 2}, {"robots": 1, "rows": 3, "columns": 1}],
         ),
-        ("sokoban", 6, [{"cells": 5, "boxes": 1}]),
+        ("sokoban", 9, [{"cells": 8, "boxes": 1}]),
     ],
 )
 def test_the_size_equation_by_hand(name, size, solutions):
@@ -175,9 +175,9 @@ def test_one_tile_is_painted_from_below(seed):
 
 def test_sokobans_boxes_all_start_away_from_their_places():
     for seed in range(10):
-        task = task_of("sokoban", seed, cells=20, boxes=3)
+        task = task_of("sokoban", seed, cells=24, boxes=3)
         assert len(task.goal) == 3
         assert not set(task.goal_atoms) & set(task.text.init)
         clear = {atom.objects[0] for atom in task.text.init if atom.predicate == "clear"}
-        assert len(clear) == 17
+        assert len(clear) == 21
         assert not clear & {place_of(task, box) for box in ("box1", "box2", "box3")}
