@@ -17,11 +17,10 @@
 #
 # A state-centric model can predict the embedding of the next state (mode *state*) or by how much it differs from the
 # present one (mode *delta*). Which is better, and why? The answer of the tables is not the same in every domain; this
-# notebook looks at one of them, Gripper, where almost everything fails although the model agrees with the expert in
-# most decisions.
+# notebook looks at one of them, Gripper, where a model can agree with the expert in nearly every decision and fail.
 
 # %% tags=["parameters"]
-FAST = True  # the six smallest Gripper problems; False: all sixteen, and boosting as patient as published (3 minutes)
+FAST = True  # the six smallest Gripper problems; False: all sixteen, and boosting as patient as published (two minutes)
 SEED = 13  # of everything that is trained here; boosted trees do not depend on it
 
 # %%

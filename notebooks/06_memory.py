@@ -20,7 +20,7 @@
 # to see what it is good for, and counts how often the present embedding alone cannot say what comes next.
 
 # %% tags=["parameters"]
-FAST = True  # mode state in Gripper, the six smallest problems; False: both modes, all sixteen (4 minutes)
+FAST = True  # mode state in Gripper, the six smallest problems; False: both modes, all sixteen (three minutes)
 SEED = 13  # of the LSTM's first weights; the committed numbers have 13, 14 and 15
 
 # %%
