@@ -21,7 +21,7 @@
 # ingredient mends it.
 
 # %% tags=["parameters"]
-FAST = True  # two ingredients changed, boosting less patient; False: all 24, published patience, about ten minutes
+FAST = True  # two ingredients changed, boosting less patient; False: all 24, published patience, about five minutes
 ROUNDS = 8  # most rounds of colour refinement that are tried on the small example
 SEED = 13  # of the states that contrastive jumps draw for their labels
 
