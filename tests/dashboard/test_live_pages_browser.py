@@ -61,9 +61,10 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     page.wait_for_selector(".tree g[role=button] >> nth=1", timeout=SLOW)
     expect_step(page, 3, seconds=60)
     assert taken in page.locator(".tree g[aria-pressed=true]").text_content()
+    page.get_by_role("button", name="Cancel").wait_for(state="hidden", timeout=SLOW)  # the whole branch is there
     page.wait_for_timeout(600)
     press(page, "ArrowLeft")
-    expect_step(page, 2)
+    expect_step(page, 2, seconds=30)
     assert "⚑ forced" in page.locator("tr.chosen").inner_text()
     page.locator(".tree g[role=button]").first.focus()
     press(page, "Enter")
