@@ -29,7 +29,7 @@ from sgp.evaluation.coverage import Attempt, Subject, scores
 from sgp.evaluation.explanations import explain
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
-from sgp.evaluation.scaling import BOUND_FACTOR, Curve, Evaluated, Measured, ScalingConfig, Source
+from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
 from sgp.evaluation.scaling import scaling as scaling_of
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
@@ -252,7 +252,7 @@ def _diagnose(folder: str, subject: Subject) -> list[Score]:
 
 def scaling(
     run: Path | str,
-    config: ScalingConfig = ScalingConfig(),  # noqa: B008  frozen
+    config: ScalingConfig = PAPERS,
     seed: int = 0,
     jobs: int = 1,
     bound: int | None = None,
@@ -265,7 +265,7 @@ def scaling(
     expert plans for the largest training problems. After so many `hours` no more problems are tried, and the curve says
     so. `watch` sees every size as it is done. What is done is kept and not done again. Source: dynamic validation,
     algorithm 3. Raises InputError for a run whose domain the house cannot generate problems of, StoreError for a
-    damaged run, and ValidationDisagreement or ToolError from judging plans.
+    damaged run or damaged attempts, and ValidationDisagreement or ToolError from judging plans.
     """
     opened = open_run(run)
     domain = serving(opened.domain_text)

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student
 
 from sgp.datasets.store import home
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, StoreError
 from sgp.evaluation.coverage import Attempt, Subject
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
@@ -32,6 +32,7 @@ from sgp.files import read_json, write_json
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
+from sgp.planning.rollout import Outcome
 
 MOST_AT_ONCE = 128  # problems between two looks at the interval
 MOST_EMPTY = 200  # sizes in a row without a problem, after which no larger one is looked for
@@ -62,6 +63,9 @@ class ScalingConfig:
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise ConfigurationError(f"{name} is {value}; expected at least 1")
+
+
+PAPERS = ScalingConfig()
 
 
 def enough(solved: Sequence[bool], epsilon: float, kappa: float) -> int | None:
@@ -216,7 +220,7 @@ def _measure(
     file: Path,
 ) -> Measured | None:
     """One size, or None where time ran out."""
-    tried = [Attempt.from_record(record) for record in read_json(file)] if file.is_file() else []
+    tried = _kept(file)
     known = {each.sha256: each for each in tried}
     while (count := enough([each.solved for each in tried], config.epsilon, config.kappa)) is None:
         if time.monotonic() >= until:
@@ -230,6 +234,16 @@ def _measure(
         tried += [known[each.sha256] for each in problems]
         write_json(file, [each.to_record() for each in tried])
     return Measured(size, bound, tuple(tried[:count]))
+
+
+def _kept(file: Path) -> list[Attempt]:
+    """The attempts at a size that were made before, in order."""
+    if not file.is_file():
+        return []
+    try:
+        return [Attempt.from_record(record) for record in read_json(file)]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{file} holds no attempts ({error!r}); remove it, and they are made again") from error
 
 
 def _missing(tried: Sequence[Attempt], config: ScalingConfig) -> int:
@@ -292,6 +306,8 @@ def curve_sheet(curve: Curve, title: str, kappa: float, theirs: str = "") -> She
                 f"{mean(attempt.seconds for attempt in each.attempts):.3f}",
             )
         )
-    words = f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}. {theirs}".strip()
+    late = sum(attempt.outcome is Outcome.TIMEOUT for each in curve.sizes for attempt in each.attempts)
+    capped = f" {late} attempts ran out of their seconds and count as not solved." if late else ""
+    words = f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}.{capped} {theirs}".strip()
     headings = ("objects", "coverage", "", "problems", "most actions", "mean actions", "mean s")
     return Sheet.of(title, headings, rows, words)

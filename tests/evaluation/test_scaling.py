@@ -13,9 +13,11 @@ from typer.testing import CliRunner
 import sgp
 from sgp import api
 from sgp.cli import app
-from sgp.errors import ConfigurationError, InputError
+from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation import scaling
+from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scaling import ScalingConfig, enough, least
+from sgp.planning.rollout import Outcome
 
 QUICK = ScalingConfig(epsilon=0.3, largest=8)
 
@@ -86,6 +88,15 @@ def test_an_interrupted_evaluation_goes_on(run, home, monkeypatch):
     assert len(tried) == done, "nothing is tried again"
 
 
+def test_damaged_attempts_are_a_sentence(run, home):
+    only = ScalingConfig(epsilon=0.3, largest=5)
+    sgp.scaling(run.folder, only, bound=40)
+    (file,) = home.glob("scaling/*/5.json")
+    file.write_text('[{"problem": "p"}]')
+    with pytest.raises(StoreError, match=r"5\.json holds no attempts .*remove it"):
+        sgp.scaling(run.folder, only, bound=40)
+
+
 def test_two_sizes_below_the_threshold_end_it(run):
     curve = sgp.scaling(run.folder, ScalingConfig(epsilon=0.3), bound=1)
     assert [each.coverage for each in curve.sizes[-2:]] == [0, 0], "6 and 7 actions are too few"
@@ -131,6 +142,16 @@ def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
     assert list(band.x) == [5, 6, 6, 5]
     low, high = sgp.wilson(0.5, 277)
     assert (band.y[1], band.y[2]) == (high, low)
+
+
+def test_attempts_that_ran_out_of_their_seconds_are_told():
+    def curve(*outcomes):
+        tried = [Attempt("p", str(place), 5, each, (), 1, 0.1) for place, each in enumerate(outcomes)]
+        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, "done")
+
+    told = scaling.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
+    assert "2 attempts ran out of their seconds" in told.caption
+    assert "seconds" not in scaling.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
 def test_the_papers_numbers_are_all_there():
