@@ -35,7 +35,6 @@ from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome
 
 MOST_AT_ONCE = 128  # problems between two looks at the interval
-MOST_EMPTY = 200  # sizes in a row without a problem, after which no larger one is looked for
 BOUND_FACTOR = 3  # L = 3N + n, N the mean length of the teacher's plans for the largest training problems (section 2)
 
 
@@ -157,9 +156,9 @@ class Source:
         return self.domain.models[self.model]
 
     def problem(self, size: int, number: int) -> Problem:
-        """Problem `number` (from 1) of a size, its arguments uniform over the solutions of the size equation."""
+        """Problem `number` (from 1) of a size that the domain's `scaled` has."""
         rng = np.random.default_rng([self.seed, crc32(self.domain.name.encode()), size, number])
-        text = self.domain.translated(self.domain.generate_size(rng, size), self.model)
+        text = self.domain.translated(self.domain.generate_scaled(rng, size), self.model)
         return Problem(f"{self.domain.name}-{size}-{number}", self.pddl, text)
 
 
@@ -189,24 +188,19 @@ def scaling(
     """
     kept = home() / "scaling" / _key(planner, source, bound, config)
     sizes: list[Measured] = []
-    fails = size = empty = 0
-    while fails < config.fails:
-        size += 1
+    fails = 0
+    for size in source.domain.scaled.above(0):
         if config.largest is not None and size > config.largest:
             return Curve(tuple(sizes), config.threshold, f"stopped after size {config.largest}, as asked")
-        if not source.domain.sizes.has(size):
-            empty += 1
-            if empty == MOST_EMPTY:
-                return Curve(tuple(sizes), config.threshold, f"{source.domain.name} has no larger problems")
-            continue
-        empty = 0
         found = _measure(planner, source, size, bound + size, config, jobs, until, kept / f"{size}.json")
         if found is None:
             return Curve(tuple(sizes), config.threshold, f"out of time at size {size}, which is not counted")
         sizes.append(found)
         watch(found)
         fails = fails + 1 if found.coverage < config.threshold else 0
-    return Curve(tuple(sizes), config.threshold, f"below {config.threshold:g} at {config.fails} sizes in a row")
+        if fails == config.fails:
+            return Curve(tuple(sizes), config.threshold, f"below {config.threshold:g} at {config.fails} sizes in a row")
+    return Curve(tuple(sizes), config.threshold, f"{source.domain.name} has no larger problems")
 
 
 def _measure(

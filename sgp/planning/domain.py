@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a
     from numpy.random import Generator
 
 Arguments = Mapping[str, int]
+_MOST_EMPTY = 200
 
 
 def _always(**arguments: int) -> bool:
@@ -63,6 +64,15 @@ class Sizes:
     def has(self, size: int) -> bool:
         """Whether there is a problem of exactly `size` objects."""
         return next(self.solutions(size), None) is not None
+
+    def above(self, size: int) -> Iterator[int]:
+        """The sizes above one that have problems, until so many in a row have none that no larger one is looked for."""
+        empty = 0
+        while empty < _MOST_EMPTY:
+            size += 1
+            empty = 0 if self.has(size) else empty + 1
+            if not empty:
+                yield size
 
     def draw(self, rng: Generator, size: int, free: Sequence[str] = ()) -> dict[str, int]:
         """One of the solutions for a size that has some, all equally probable; then the `free` ones that are named.
