@@ -257,8 +257,9 @@ def scaling(
 
     A plan for a problem of n objects may have `bound` + n actions; without one, `plan_bound` of what the run was
     trained on. After so many `hours` no more problems are tried, and the curve says so. `watch` sees every size as it
-    is done. What is done is kept and not done again. Source: dynamic validation, algorithm 3. Raises InputError for a run whose domain the house cannot generate problems of, StoreError for a
-    damaged run or damaged attempts, and ValidationDisagreement or ToolError from judging plans.
+    is done. What is done is kept and not done again. Source: dynamic validation, algorithm 3. Raises InputError for a
+    run whose domain the house cannot generate problems of, StoreError for a damaged run or damaged attempts, and
+    ValidationDisagreement or ToolError from judging plans.
     """
     opened = open_run(run)
     source = source_for(opened.record["domain_pddl"], opened.key.domain, seed)
