@@ -14,9 +14,10 @@ import sgp
 from sgp import api
 from sgp.cli import app
 from sgp.errors import ConfigurationError, InputError, StoreError
-from sgp.evaluation import scaling
+from sgp.evaluation import curves, scaling
 from sgp.evaluation.coverage import Attempt
-from sgp.evaluation.scaling import ScalingConfig, enough, least
+from sgp.evaluation.scaling import ScalingConfig
+from sgp.evaluation.sequential import enough, least, still_needed
 from sgp.planning.rollout import Outcome
 
 QUICK = ScalingConfig(epsilon=0.3, largest=8)
@@ -41,6 +42,13 @@ def test_as_many_results_as_the_interval_needs():
     mixed = [number % 7 == 0 for number in range(300)]
     assert enough(mixed, 0.05, 0.1) == first_enough(mixed, 0.05, 0.1)
     assert enough([], 0.05, 0.1) is None
+
+
+def test_how_many_more_are_tried_at_a_time():
+    assert still_needed([], 0.05, 0.1) == still_needed([True], 0.05, 0.1) == 34
+    assert still_needed([False] * 33, 0.05, 0.1) == 8, "one more would do"
+    half = [bool(number % 2) for number in range(100)]
+    assert still_needed(half, 0.05, 0.1) == math.ceil((student.ppf(0.95, 99) / 0.05) ** 2 * (0.25 + 1 / 100)) - 100
 
 
 @pytest.fixture
@@ -147,18 +155,19 @@ def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
 def test_attempts_that_ran_out_of_their_seconds_are_told():
     def curve(*outcomes):
         tried = [Attempt("p", str(place), 5, each, (), 1, 0.1) for place, each in enumerate(outcomes)]
-        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, "done")
+        source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
+        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, "done", source)
 
-    told = scaling.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
+    told = curves.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
     assert "2 attempts ran out of their seconds" in told.caption
-    assert "seconds" not in scaling.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
+    assert "seconds" not in curves.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
 def test_the_papers_numbers_are_all_there():
     theirs = sgp.published("dynamic-validation")
     assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2
-    assert scaling.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
-    assert scaling.published_words(theirs, "sokoban") == ""
+    assert curves.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
+    assert curves.published_words(theirs, "sokoban") == ""
 
 
 def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
@@ -178,7 +187,10 @@ def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
         ("scale", None): 5,
         ("sumcov", None): 1,
         ("coverage", 5): 1,
+        ("fits", 5): 1,
+        ("with_plan", 5): 1,
         ("plan_length", 5): 3,
+        ("plan_length_per_object", 5): 0.6,
     }
     assert math.isclose(next(each["count"] for each in scores if each["size"] == 5), 34)
     refused = CliRunner().invoke(app, ["scaling"])
