@@ -59,7 +59,7 @@ def _values(curve: Curve, measured: Measured, name: str, property_: Property) ->
         value = property_(sample)
         if value is None:
             continue
-        if not isinstance(value, int | float) or not math.isfinite(value):
+        if not isinstance(value, int | float | np.number) or not math.isfinite(value):
             raise ConfigurationError(
                 f"property '{name}' of {sample.attempt.problem} is {value!r}; expected a finite number, or None where "
                 f"the problem does not have it"

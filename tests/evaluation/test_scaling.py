@@ -126,12 +126,62 @@ def test_the_bound_is_three_times_what_experts_need(run):
 
 
 def test_bad_settings_are_sentences(run, monkeypatch):
-    for wrong in ({"epsilon": 0.0}, {"kappa": 1.5}, {"threshold": -1.0}, {"fails": 0}, {"largest": 0}):
+    for wrong in (
+        {"epsilon": 0.0},
+        {"kappa": 1.5},
+        {"threshold": -1.0},
+        {"fails": 0},
+        {"largest": 0},
+        {"seconds": 0.0},
+        {"references": -1},
+        {"reference_seconds": math.nan},
+    ):
         with pytest.raises(ConfigurationError, match=next(iter(wrong))):
             ScalingConfig(**wrong)
     monkeypatch.setattr(api, "serving", lambda text: None)
     with pytest.raises(InputError, match="no generator"):
         sgp.scaling(run.folder, QUICK)
+
+
+def test_bad_input_is_a_sentence(run):
+    for wrong, said in (
+        ({"seed": -1}, "seed is -1; expected 0 or more"),
+        ({"bound": -3}, "bound is -3; expected 0 or more actions"),
+        ({"hours": math.nan}, "hours is nan; expected 0 or more"),
+        ({"config": ScalingConfig(largest=3)}, "gripper has no problem of exactly 3 objects; try 5$"),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            sgp.scaling(run.folder, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--domain", "gripper"], "was trained on a domain already; leave out --domain gripper, or --run"),
+        (["--seed", "-1"], "seed is -1; expected 0 or more"),
+        (["--largest", "4"], "gripper has no problem of exactly 4 objects; try 5"),
+        (["--seconds", "0"], "seconds is 0.0; expected a positive number"),
+        (["--reference-seconds", "-2"], "reference_seconds is -2.0; expected a positive number"),
+    ],
+)
+def test_bad_words_of_the_verb_are_a_sentence_and_no_work(run, home, words, said):
+    refused = CliRunner().invoke(app, ["scaling", "--run", str(run.folder), *words])
+    assert refused.exit_code == 2
+    assert said in refused.output
+    assert not (home / "scaling").exists()
+
+
+def test_the_progress_tells_the_size_and_the_largest(run, home, monkeypatch):
+    titles = []
+    real = scaling.run_all
+    monkeypatch.setattr(
+        scaling, "run_all", lambda works, load, jobs, title: titles.append(title) or real(works, load, jobs, title)
+    )
+    sgp.scaling(run.folder, ScalingConfig(epsilon=0.3, largest=6), bound=40)
+    assert titles == ["gripper, size 5 of at most 6", "gripper, size 6 of at most 6"]
+    del titles[:]
+    sgp.scaling(run.folder, ScalingConfig(epsilon=0.3, fails=1), bound=0)
+    assert titles[0] == "gripper, size 5", "nobody knows where it will end"
 
 
 def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
@@ -150,6 +200,21 @@ def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
     assert list(band.x) == [5, 6, 6, 5]
     low, high = sgp.wilson(0.5, 277)
     assert (band.y[1], band.y[2]) == (high, low)
+
+
+def test_any_metric_over_size_has_its_curve():
+    def score(metric, size, value, count):
+        facts = {"method": "m", "variant": "v", "domain": "gripper", "suite": "s", "split": "scaling"}
+        return sgp.Score(**facts, metric=metric, size=size, value=value, count=count)
+
+    scores = [score("coverage", 5, 0.5, 34), score("fits", 5, 1.0, 34), score("plan_length", 5, 12.5, 17)]
+    (lengths,) = sgp.scaling_curves(scores, "plan_length").data
+    assert (list(lengths.x), list(lengths.y), list(lengths.customdata)) == ([5], [12.5], [17])
+    fits = sgp.scaling_curves(scores, "fits")
+    assert [each.fill for each in fits.data] == ["toself", None], "a rate has a band"
+    assert "Fits over size" in fits.layout.title.text
+    with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, fits, plan_length"):
+        sgp.scaling_curves(scores, "length")
 
 
 def test_attempts_that_ran_out_of_their_seconds_are_told():
