@@ -48,6 +48,8 @@ _HOMES = {
     "sgp.encoders.wl": ("WLConfig", "WLEncoder"),
     "sgp.errors": ("SgpError",),
     "sgp.evaluation.attempts": ("AttemptRow",),
+    "sgp.evaluation.coverage": ("Subject",),
+    "sgp.evaluation.curves": ("curve_scores",),
     "sgp.evaluation.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),
     "sgp.evaluation.explanations": ("Explanation", "explain"),
     "sgp.evaluation.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
@@ -63,6 +65,7 @@ _HOMES = {
         "Prediction",
         "predictions",
     ),
+    "sgp.evaluation.properties": ("Sample",),
     "sgp.evaluation.rates": (
         "Rate",
         "rates",

@@ -22,7 +22,7 @@ from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, 
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import TrainingData, load_training_data, trajectories
 from sgp.domains import all_domains, serving
-from sgp.errors import DomainMismatch, InputError, StoreError
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.evaluation import diagnostics, maps
 from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
@@ -257,10 +257,15 @@ def scaling(
 
     A plan for a problem of n objects may have `bound` + n actions; without one, `plan_bound` of what the run was
     trained on. After so many `hours` no more problems are tried, and the curve says so. `watch` sees every size as it
-    is done. What is done is kept and not done again. Source: dynamic validation, algorithm 3. Raises InputError for a
-    run whose domain the house cannot generate problems of, StoreError for a damaged run or damaged attempts, and
-    ValidationDisagreement or ToolError from judging plans.
+    is done. What is done is kept and not done again. `curve_scores` gives a curve's numbers, any property of its
+    attempts among them. Source: dynamic validation, algorithm 3.
+    Raises InputError for a run whose domain the house cannot generate problems of, for settings that cannot be, and for
+    a generator that fails; UnsolvableProblem for a problem that is proven to have no plan where its domain promises
+    one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward or VAL fails; and
+    ValidationDisagreement where VAL refuses a plan.
     """
+    if not hours >= 0:
+        raise ConfigurationError(f"hours is {hours}; expected 0 or more")
     opened = open_run(run)
     source = source_for(opened.record["domain_pddl"], opened.key.domain, seed)
     planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner)

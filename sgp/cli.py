@@ -430,6 +430,10 @@ def scaling(
     largest: Annotated[int | None, typer.Option(min=1, help="Largest size to try.")] = None,
     hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
     seconds: Seconds = None,
+    references: Annotated[
+        int, typer.Option("--reference", min=0, help="Ask LAMA about so many problems of a size that are not solved.")
+    ] = 0,
+    reference_seconds: Annotated[float, typer.Option(help="Most seconds for each search of LAMA.")] = 10.0,
     json: JsonFile = None,
     csv: CsvFile = None,
     html: Annotated[Path | None, typer.Option(help="Write the curve here as a plot in one HTML page.")] = None,
@@ -440,15 +444,18 @@ def scaling(
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
     from sgp.evaluation.coverage import Subject
+    from sgp.evaluation.curves import curve_scores, curve_sheet, published_words
     from sgp.evaluation.plots import scaling_curves
-    from sgp.evaluation.scaling import ScalingConfig, curve_scores, curve_sheet, published_words
+    from sgp.evaluation.scaling import ScalingConfig
     from sgp.evaluation.tables import published
     from sgp.files import write_text
 
     if run is None and not domain:
         raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
+    if run is not None and domain:
+        raise ConfigurationError(f"--run {run} was trained on a domain already; leave out --domain {domain}, or --run")
     key = (open_run(run) if run else api.train(method, domain, suite, variant or None, jobs=_jobs(jobs))).key
-    config = ScalingConfig(largest=largest, seconds=seconds)
+    config = ScalingConfig(largest=largest, seconds=seconds, references=references, reference_seconds=reference_seconds)
     curve = api.scaling(key.folder if run is None else run, config, seed, _jobs(jobs), bound, hours)
     subject = Subject(key.method, key.variant, key.domain, key.suite, "scaling", key.seed)
     scores = list(curve_scores(curve, subject))

@@ -243,10 +243,11 @@ class Domain:
     """One planning domain. A domain without extras still plans.
 
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
-    first of them, from a random generator and checked arguments: one that has a plan; `renamed` tells what further
-    models call predicates of the first; `splits` maps a bundled suite's name to its splits and, for each split, to the
-    generator's arguments, one entry per problem; `scaling` says how planners are measured over sizes; `slots` are the
-    variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial) one included.
+    first of them, from a random generator and checked arguments: one that has a plan, unless `solvable` is false;
+    `renamed` tells what further models call predicates of the first; `splits` maps a bundled suite's name to its splits
+    and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
+    over sizes; `slots` are the variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial)
+    one included.
     """
 
     name: str
@@ -260,6 +261,7 @@ class Domain:
     scaling: Scaling | None = None
     slots: Slots | None = None
     draw: Callable[[Scene], str] | None = None
+    solvable: bool = True
 
     @property
     def pddl(self) -> str:
