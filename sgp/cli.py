@@ -225,8 +225,8 @@ def experts(
     teacher: Annotated[
         str,
         typer.Option(
-            help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF) or dynamic-validation "
-            "(merge and shrink)."
+            help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation (merge "
+            "and shrink), or lama (anytime, not optimal)."
         ),
     ] = "state-centric",
     seconds: Annotated[float | None, typer.Option(min=1, help="Limit of each search instead of its own.")] = None,
