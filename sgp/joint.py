@@ -78,6 +78,7 @@ def train_jointly(
     jobs: int = 1,
     overrides: Mapping[str, str] | None = None,
     config: DynamicConfig | None = None,
+    again: bool = False,
     watch: Callable[[Validated], None] = lambda validated: None,
 ) -> JointTraining:
     """Trains once, validates every snapshot in three ways, and keeps the first that is best by each as a run.
@@ -100,8 +101,10 @@ def train_jointly(
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {by: RunKey(learner.key, f"{name}+by={by}", data.suite, data.domain, seed) for by in VALIDATIONS}
     folder = home() / "joint" / identity
+    if again:
+        shutil.rmtree(folder, ignore_errors=True)
     done = _read(folder / _DONE)
-    if all(_is_of(key, identity) for key in keys.values()):
+    if done and all(_is_of(key, identity) for key in keys.values()):
         return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
     for snapshot in learner.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))

@@ -78,6 +78,12 @@ def published_words(theirs: Sequence[Score], domain: str) -> str:
     return f"Published: {'; '.join(words)}." if words else ""
 
 
+def published_cap(theirs: Sequence[Score], domain: str) -> int | None:
+    """Twice the largest Scale that the paper's planners reach in a domain, None where it has none."""
+    found = [each.value for each in theirs if each.domain == domain and each.metric == "scale"]
+    return round(2 * max(found)) if found else None
+
+
 def curve_sheet(curve: Curve, title: str, kappa: float, theirs: str = "") -> Sheet:
     """The curve as a table, with a bar for each coverage; `theirs` is what to compare it with."""
     rows = []

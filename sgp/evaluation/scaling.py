@@ -211,7 +211,7 @@ def scaling(
         if config.largest is not None and size > config.largest:
             if not sizes:
                 source.domain.check_size(config.largest)  # says which sizes there are
-            ended = f"stopped after size {config.largest}, as asked"
+            ended = f"stopped after size {config.largest}, the largest to try"
             break
         found = _measure(planner, source, size, bound + size, config, jobs, until, kept / f"{size}.json")
         if found is None:

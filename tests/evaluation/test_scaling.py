@@ -63,7 +63,7 @@ def test_a_curve_goes_over_the_sizes_and_does_not_depend_on_jobs(run, home, monk
     curve = sgp.scaling(run.folder, QUICK, bound=40, watch=seen.append)
     assert [each.size for each in curve.sizes] == [5, 6, 7, 8] == [each.size for each in seen]
     assert [each.bound for each in curve.sizes] == [45, 46, 47, 48]
-    assert "size 8, as asked" in curve.ended
+    assert "size 8, the largest to try" in curve.ended
     for each in curve.sizes:
         assert len(each.attempts) == first_enough([one.solved for one in each.attempts], 0.3, 0.1)
         assert all(one.size == each.size for one in each.attempts)
@@ -261,7 +261,7 @@ def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 0, found.output
     said = " ".join(found.output.split())
-    assert "Scale 5, SumCov 1.00; stopped after size 5, as asked." in said
+    assert "Scale 5, SumCov 1.00; stopped after size 5, the largest to try." in said
     assert "dynamic validation: Scale 74, SumCov 53.98." in said, "the paper's, beside ours"
     page = (tmp_path / "curve.html").read_text()
     assert "Coverage over size" in page
