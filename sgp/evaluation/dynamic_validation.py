@@ -21,7 +21,10 @@ VALIDATION_SEED = 2**32  # no seed of an evaluation can be it
 
 @dataclass(frozen=True)
 class DynamicConfig:
-    """How many problems a size has, and which coverage ends the validation (dynamic validation, appendix A)."""
+    """How many problems a size has, and which coverage ends the validation (dynamic validation, appendix A).
+
+    Raises ConfigurationError for values that cannot be.
+    """
 
     problems: int = 10  # m
     threshold: float = 0.3  # tau
