@@ -56,7 +56,6 @@ _HOMES = {
     "sgp.evaluation.plots": (
         "coverage_over_size",
         "plan_lengths",
-        "scaling_curves",
         "solved_over_time",
     ),
     "sgp.evaluation.predictions": (
@@ -71,8 +70,11 @@ _HOMES = {
         "Curve",
         "Measured",
         "ScalingConfig",
+        "half_width",
     ),
-    "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
+    "sgp.evaluation.scaling_plots": ("scaling_curves",),
+    "sgp.evaluation.scaling_table": ("ScalingSizes", "measured_scaling", "scaling_sizes", "scaling_table"),
+    "sgp.evaluation.scores": ("Score", "parse_scores", "read_scores", "wilson", "write_scores"),
     "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),
     "sgp.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.methods": ("all_methods", "get_method"),

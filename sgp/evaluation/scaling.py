@@ -12,7 +12,7 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import Path
 from statistics import mean
@@ -263,14 +263,18 @@ def _key(planner: Evaluated, source: Source, bound: int, config: ScalingConfig) 
 
 
 def curve_scores(curve: Curve, subject: Subject) -> Iterator[Score]:
-    """`scale` and `sumcov`, and for each size coverage, plan_length (of solved problems) and seconds."""
+    """`scale` and `sumcov`, and for each size coverage, plan_length (of solved problems) and seconds.
+
+    The notes of the first two say why the curve ended.
+    """
 
     def score(metric: str, value: float, count: int, size: int | None = None) -> Score:
         return Score(**asdict(subject), size=size, metric=metric, value=value, count=count)
 
     count = sum(len(each.attempts) for each in curve.sizes)
-    yield score("scale", curve.scale, count)
-    yield score("sumcov", curve.sumcov, count)
+    ended = "; ".join(filter(None, (subject.note, curve.ended)))
+    yield replace(score("scale", curve.scale, count), note=ended)
+    yield replace(score("sumcov", curve.sumcov, count), note=ended)
     for each in curve.sizes:
         yield score("coverage", each.coverage, len(each.attempts), each.size)
         solved = [attempt for attempt in each.attempts if attempt.solved]
