@@ -30,6 +30,7 @@ _COLOURS = (
 )
 _SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up", "triangle-down", "star", "hexagon", "pentagon")
 _DASHES = ("solid", "dash", "dot", "dashdot")
+_MANY = 40  # sizes, beyond which marks become small
 _SHOWN = 4  # planners that a plot shows at first; a click in the legend shows the others
 
 
@@ -133,7 +134,7 @@ def add_line(
             hovertemplate="%{x} objects: %{y:.2f}, n = %{customdata}",
             mode="lines+markers",
             line={"color": colour, "dash": _DASHES[number % len(_DASHES)]},
-            marker={"symbol": symbol},
+            marker={"symbol": symbol, "size": 6 if len(sizes) <= _MANY else 4},
             **legend_entry(number, name, panel),
         ),
         **at_panel(panel),

@@ -42,19 +42,23 @@ def scaling_curves(scores: Sequence[Score], metric: str = "coverage", theirs: Se
             _add_best_known(figure, panel, [each for each in sized if (each.metric, each.domain) == (_FITS, domain)])
         if theirs:
             _mark_sizes(figure, panel, domain)
+        if theirs and metric == "coverage":
             _mark_scales(figure, panel, [each for each in theirs if (each.metric, each.domain) == ("scale", domain)])
         if theirs and metric == "plan_length":
             _add_bound(figure, panel, domain, [each.size or 0 for each in found if each.domain == domain])
-    if metric == "coverage":
-        figure.update_yaxes(range=[-0.03, 1.05])
-    return finish(figure, _title(metric, bool(theirs)), 380 * max(1, -(-len(domains) // 2)))
+    if metric == "coverage":  # above 1 is room for the marks' words
+        figure.update_yaxes(range=[-0.03, 1.4 if theirs else 1.05], tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    figure = finish(figure, _title(metric, bool(theirs)), 420 * max(1, -(-len(domains) // 2)))
+    return figure.update_layout(margin_t=100)
 
 
 def _title(metric: str, marked: bool) -> str:
     words = "Coverage over size, with 95 % Wilson bands"
     if metric != "coverage":
         words = f"{_AXES.get(metric, metric.replace('_', ' ')).capitalize()}, over size"
-    marks = "shaded: sizes of training and of validation; dashed: Scale as published, by validation"
+    marks = "shaded: sizes of training (blue) and validation (yellow)"
+    if metric == "coverage":
+        marks += "; dashed: Scale as published, by validation"
     return f"{escape(words)}<br><sup>{marks}</sup>" if marked else escape(words)
 
 
@@ -95,10 +99,7 @@ def _mark_sizes(figure: go.Figure, panel: int, domain: str) -> None:
     known = scaling_sizes(domain)
     if not known:
         return
-    for name, sizes, colour in (
-        ("training", known["train"], "#0072b2"),
-        ("validation", known["validation"], "#e69f00"),
-    ):
+    for sizes, colour in ((known["train"], "#0072b2"), (known["validation"], "#e69f00")):
         figure.add_vrect(
             x0=min(sizes) - 0.5,
             x1=max(sizes) + 0.5,
@@ -106,8 +107,6 @@ def _mark_sizes(figure: go.Figure, panel: int, domain: str) -> None:
             opacity=0.14,
             line_width=0,
             layer="below",
-            annotation={"text": name, "textangle": -90, "font": {"size": 10, "color": _MARK}},
-            annotation_position="inside bottom",
             **at_panel(panel),
         )
 
@@ -121,8 +120,8 @@ def _mark_scales(figure: go.Figure, panel: int, scales: Sequence[Score]) -> None
             line={"color": _MARK, "dash": "dash", "width": 1},
             annotation={
                 "text": f"{escape(each.variant)} {each.value:g}",
-                "font": {"size": 10, "color": _MARK},
-                "yshift": -13 * order.get(each.variant, len(order)),
+                "font": {"size": 11},
+                "yshift": -15 * order.get(each.variant, len(order)),
             },
             annotation_position="top right",
             **at_panel(panel),
