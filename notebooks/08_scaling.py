@@ -88,7 +88,7 @@ for n in (5, 20, 100):
 # The paper generates problems of a size until their coverage is known well enough: until, with confidence .9, it is
 # within epsilon = .05. That is the rule of Chow and Robbins with Student's t: after n results of rate p, half the
 # interval is t * sqrt((p (1 - p) + 1/n) / n), and the first n at which it is at most epsilon is enough. The term 1/n
-# keeps two equal results from being enough: there are never fewer than 34. Rates near one half need about 275.
+# keeps two equal results from being enough: there are never fewer than 34. Rates near one half need 277.
 
 # %%
 rule = sgp.ScalingConfig()

@@ -87,6 +87,7 @@ def show_curve(own: Sequence[sgp.Score], metric: str, theirs: Sequence[sgp.Score
     """A metric over size, the legend below so that the plot has the whole width."""
     figure = sgp.scaling_curves(own, metric, theirs)
     figure.update_layout(legend={"orientation": "h", "y": -0.25}, height=460)
+    figure.update_traces(visible=True)  # who chose planners wants to see them all
     st.plotly_chart(figure, key=metric, config={"displayModeBar": False})
 
 

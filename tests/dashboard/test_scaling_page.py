@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
+import streamlit as st
 
 import sgp
 from sgp.evaluation.scores import to_csv
@@ -26,8 +29,6 @@ def curves(monkeypatch, home):
     found = [*curve("ferry", "v+by=loss", 1.0, 0.5), *curve("ferry", "v+by=dynamic", 1.0, 1.0), *curve("gripper", "v")]
     found += curve("gripper", "v", 1.0)
     monkeypatch.setattr(sgp, "measured_scaling", lambda: found)
-    import streamlit as st
-
     st.cache_resource.clear()
     yield found
     st.cache_resource.clear()
@@ -44,8 +45,6 @@ def choice(app, label):
 
 def plots(app):
     """The names of the lines of each plot."""
-    import json
-
     specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
     return [[line["name"] for line in spec["data"] if "fill" not in line] for spec in specs]
 
@@ -69,6 +68,23 @@ def test_domain_and_planners_stand_in_the_address(open_page):
     app = open_page("scaling", domain="ferry", planners="m v+by=dynamic")
     assert plots(app)[0] == ["m v+by=dynamic"]
     assert not app.exception
+
+
+def test_an_address_that_fits_no_curve_and_planners_of_another_domain_are_left_out(open_page):
+    app = open_page("scaling", domain="<b>", planners="none")
+    assert not app.exception
+    assert choice(app, "Domain").value == "ferry"
+    choice(app, "Planners").set_value(["m v+by=loss"]).run()
+    choice(app, "Domain").set_value("gripper").run()
+    assert not app.exception
+    assert plots(app)[0] == ["m v"]
+
+
+def test_every_chosen_planner_is_shown(open_page, curves):
+    for number in range(6):
+        curves += curve("ferry", f"v{number}", 1.0)
+    spec = json.loads(open_page("scaling").get("plotly_chart")[0].proto.spec)
+    assert {line.get("visible", True) for line in spec["data"]} == {True}
 
 
 def test_without_a_curve_the_page_says_how_to_measure_one(open_page, curves):
