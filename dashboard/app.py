@@ -15,6 +15,7 @@ st.navigation(
         st.Page(VIEWS / "what_if.py", title="What if"),
         st.Page(VIEWS / "compare.py", title="Compare"),
         st.Page(VIEWS / "coverage.py", title="Coverage"),
+        st.Page(VIEWS / "scaling.py", title="Scaling"),
         st.Page(VIEWS / "failures.py", title="Failures"),
         st.Page(VIEWS / "own_problem.py", title="Your own problem"),
         st.Page(VIEWS / "tour.py", title="Tour"),

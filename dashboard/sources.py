@@ -56,3 +56,15 @@ def attempts() -> list[sgp.AttemptRow]:
 def published() -> list[sgp.Score]:
     """The published coverages."""
     return [score for score in sgp.published("state-centric") if score.metric == "coverage"]
+
+
+@st.cache_resource(show_spinner=False)
+def measured_scaling() -> list[sgp.Score]:
+    """The committed curves over size."""
+    return sgp.measured_scaling()
+
+
+@st.cache_resource(show_spinner=False)
+def published_scaling() -> list[sgp.Score]:
+    """The published numbers on scaling."""
+    return sgp.published("dynamic-validation")

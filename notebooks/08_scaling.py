@@ -16,16 +16,24 @@
 # # How far does it carry?
 #
 # Coverage of a split is an average over sizes. This notebook shows coverage over size, with intervals, for several
-# planners from committed attempts; then what one planner, trained on the same small problems, does on problems far
-# larger than any of these.
+# planners from committed attempts; then how many problems a size needs, and what planners reach when each size gets as
+# many: the evaluation of "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic
+# validation), its Table 1 beside ours; and last, problems far larger than any of these.
 
 # %% tags=["parameters"]
-FAST = True  # solve the rows of LIVE; False: every row of suite "harder", about three minutes
+FAST = True  # False: every row of suite "harder" (three minutes), and a curve as sure as the paper's (a minute)
 LIVE = {"blocksworld": ("20-blocks", "34-blocks")}  # rows of suite "harder" that are solved here and now
+SHORT = 12  # most actions of the live curve, beside one for each object: few, so that it falls within seconds
 SEED = 13  # of the states that contrastive jumps draw for their labels
 
 # %%
+import re
+from collections import Counter
+
+import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
+from IPython.display import display
 from plotly.subplots import make_subplots
 
 import sgp
@@ -64,6 +72,195 @@ reach = all_solved.groupby(["planner", "domain"]).apply(
 )
 largest = rows.groupby("domain")["size"].max().rename("largest size tried")
 pd.concat([largest, reach.unstack("planner")[[" ".join(each) for each in PLANNERS]]], axis=1).astype("Int64")
+
+# %% [markdown]
+# ## How many problems does a size need?
+#
+# A handful of problems says that something is possible, not how often: 5 of 5 is compatible with any coverage above the
+# lower end of its interval.
+
+# %%
+for n in (5, 20, 100):
+    low, _ = sgp.wilson(1.0, n)
+    print(f"{n} of {n}: 95 % interval from {low:.2f}")
+
+# %% [markdown]
+# The paper generates problems of a size until their coverage is known well enough: until, with confidence .9, it is
+# within epsilon = .05. That is the rule of Chow and Robbins with Student's t: after n results of rate p, half the
+# interval is t * sqrt((p (1 - p) + 1/n) / n), and the first n at which it is at most epsilon is enough. The term 1/n
+# keeps two equal results from being enough: there are never fewer than 34. Rates near one half need 277.
+
+# %%
+rule = sgp.ScalingConfig()
+counts = np.arange(2, 300)
+figure = go.Figure()
+for rate, dash in ((0.5, "solid"), (0.8, "dash"), (0.9, "dashdot"), (1.0, "dot")):
+    wide = sgp.half_width(np.full(len(counts), rate), counts, rule.kappa)
+    enough = counts[wide <= rule.epsilon][0]
+    print(f"rate {rate}: {enough} results are enough")
+    figure.add_scatter(x=counts, y=wide, name=f"rate {rate}", line={"dash": dash})
+figure.add_hline(y=rule.epsilon, annotation_text="epsilon", line_width=1)
+figure.update_xaxes(title_text="results")
+figure.update_yaxes(title_text="half width", range=[0, 0.3])
+figure.update_layout(template="plotly_white", title="When is a coverage known?", height=380)
+figure
+
+# %% [markdown]
+# ## A curve, live
+#
+# One planner, trained here, on problems that are generated here, from the smallest size on, until coverage is below .3
+# at two sizes in a row. The bound on actions is kept short, so that it is the bound that ends it, and soon: the
+# planner solves nearly everything when it may take the actions it needs (above). The fast path asks for epsilon = .1.
+
+# %%
+run = sgp.train("contrastive_jumps", "blocksworld", "state-centric", "aiw", SEED)
+config = sgp.ScalingConfig(epsilon=0.1) if FAST else rule
+curve = sgp.scaling(run.folder, config, bound=SHORT)
+print(f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}")
+live_sizes = pd.DataFrame(
+    [
+        {
+            "objects": each.size,
+            "most actions": each.bound,
+            "problems": len(each.attempts),
+            "coverage": each.coverage,
+            "half width": sgp.half_width(np.array([each.coverage]), np.array([len(each.attempts)]), config.kappa)[0],
+            "mean actions": each.mean_of(lambda attempt: len(attempt.plan) if attempt.solved else None),
+        }
+        for each in curve.sizes
+    ]
+).round(2)
+live_sizes
+
+# %% [markdown]
+# Left the curve; right how three of its sizes came to be known. A line is the half width after each result; where it
+# meets epsilon, no more problems are generated.
+
+# %%
+figure = make_subplots(1, 2, subplot_titles=("coverage over size", "half width over results"), horizontal_spacing=0.12)
+figure.add_scatter(
+    x=live_sizes["objects"],
+    y=live_sizes["coverage"],
+    error_y={"type": "data", "array": live_sizes["half width"]},
+    name="contrastive jumps",
+    row=1,
+    col=1,
+)
+figure.add_hline(y=config.threshold, line={"dash": "dot", "width": 1}, annotation_text="threshold", row=1, col=1)
+shown_sizes = [*sorted(curve.sizes, key=lambda each: abs(each.coverage - 0.5))[:2], curve.sizes[0]]
+for each, dash in zip(shown_sizes, ("solid", "dash", "dot"), strict=False):
+    counts = np.arange(1, len(each.attempts) + 1)
+    solved = np.cumsum([attempt.solved for attempt in each.attempts]) / counts
+    wide = sgp.half_width(solved, counts, config.kappa)[1:]
+    name = f"{each.size} objects, in the end {each.coverage:.2f}"
+    figure.add_scatter(x=counts[1:], y=wide, name=name, line={"dash": dash}, row=1, col=2)
+figure.add_hline(y=config.epsilon, line_width=1, annotation_text="epsilon", row=1, col=2)
+figure.update_xaxes(title_text="objects", row=1, col=1)
+figure.update_xaxes(title_text="results", row=1, col=2)
+figure.update_yaxes(range=[0, 1.05], row=1, col=1)
+figure.update_yaxes(range=[0, 0.5], row=1, col=2)
+figure.update_layout(template="plotly_white", title="A planner with few actions", height=420)
+figure
+
+# %% [markdown]
+# ## Three ways to validate, nine domains
+#
+# Which of the planners of one training is kept? The paper asks the loss on fixed problems, the coverage on fixed
+# problems, or the coverage on problems that grow as long as they are solved (dynamic validation), and measures what
+# each of the three keeps. These are our planners, by the same three validations, trained on the paper's sizes only;
+# measured and committed, with one panel for each domain. The first four planners are shown.
+
+# %%
+scaling = sgp.measured_scaling()
+theirs = sgp.published("dynamic-validation")
+if scaling:
+    print("\n".join(sorted({each.note for each in scaling if each.metric == "scale"})))
+    display(sgp.scaling_curves(scaling, theirs=theirs))
+else:
+    print("data/measured/scaling.csv is not there; 'sgp scaling --domain gripper --csv FILE' measures one curve")
+
+# %% [markdown]
+# ## Our numbers beside the paper's: Table 1 of dynamic validation
+
+# %%
+sgp.scaling_table(scaling, [each for each in theirs if each.table == "1"])
+
+# %% [markdown]
+# ## Plan length over size
+#
+# Coverage counts plans of at most bound + n actions, dotted below; a planner whose plans come near it fails next not
+# because it is lost but because it is slow.
+
+# %%
+if scaling:
+    display(sgp.scaling_curves(scaling, "plan_length", theirs))
+
+# %% [markdown]
+# ## What bounds every planner
+#
+# The bound on actions grows by one action an object, and in some domains the shortest plans grow by more. Ferry: a car
+# must be boarded, sailed and debarked, which makes three actions; and where more cars arrive than leave, the ferry
+# leaves empty, but for the place where it ends. No plan is shorter than that sum, so the share of problems whose sum
+# keeps the bound is a ceiling of coverage, for any planner whatever.
+
+# %%
+domain = sgp.get_domain("ferry")
+bound = sgp.scaling_sizes(domain.name)["bound"]
+
+
+def least_actions(pddl):
+    """What no plan of a problem is shorter than."""
+    start, wanted = (dict(re.findall(r"\(at (\w+) (\w+)\)", part)) for part in pddl.split("(:goal"))
+    arriving = Counter(wanted.values())
+    arriving.subtract(start[car] for car in wanted)
+    empty = sum(more for more in arriving.values() if more > 0)
+    return 3 * len(wanted) + max(0, empty - 1)
+
+
+rng = np.random.default_rng(SEED)
+rows = []
+for size in range(10, 301, 10):
+    least = [least_actions(domain.generate_size(rng, size)) for _ in range(100)]
+    share = np.mean([actions <= bound + size for actions in least])
+    low, high = sgp.wilson(share, len(least))
+    rows.append({"objects": size, "most actions": bound + size, "ceiling": share, "low": low, "high": high})
+ceiling = pd.DataFrame(rows)
+ceiling[ceiling["objects"] % 50 == 0].round(2)
+
+# %%
+figure = go.Figure()
+figure.add_scatter(
+    x=ceiling["objects"],
+    y=ceiling["ceiling"],
+    error_y={
+        "type": "data",
+        "symmetric": False,
+        "array": ceiling["high"] - ceiling["ceiling"],
+        "arrayminus": ceiling["ceiling"] - ceiling["low"],
+    },
+    name="ceiling, n = 100",
+)
+measured = [
+    each for each in scaling if (each.domain, each.metric) == (domain.name, "coverage") and each.size is not None
+]
+for variant, dash in zip(dict.fromkeys(each.variant for each in measured), ("solid", "dash", "dot"), strict=False):
+    line = [each for each in measured if each.variant == variant]
+    values = [each.value for each in line]
+    figure.add_scatter(x=[each.size for each in line], y=values, name=variant, line={"dash": dash})
+best = next(each for each in theirs if (each.domain, each.variant, each.metric) == (domain.name, "dynamic", "scale"))
+figure.add_vline(x=best.value, line={"dash": "dash", "width": 1}, annotation_text=f"published Scale {best.value:g}")
+figure.add_hline(y=rule.threshold, line={"dash": "dot", "width": 1}, annotation_text="threshold")
+figure.update_xaxes(title_text="objects")
+figure.update_yaxes(title_text="share", range=[0, 1.05])
+figure.update_layout(template="plotly_white", title="Ferry: no planner solves more", height=420)
+figure
+
+# %% [markdown]
+# For large sizes a little more than a third of the problems, those with few cars, keep the bound: just above the
+# threshold of .3. A perfect planner's coverage settles there too; that the published curve "stabilized above the
+# threshold" (caption of the paper's Figure 2) is what the bound alone brings about. Where a curve falls, look at the
+# share of best known plans that keep the bound (dotted in the plots above, where it was measured) before blaming the
+# planner.
 
 # %% [markdown]
 # ## The harder suite
@@ -168,28 +365,17 @@ figure.update_layout(template="plotly_white", title="Contrastive jumps on suite 
 figure
 
 # %% [markdown]
-# ## Beyond a handful of problems a size
+# ## Our numbers beside the state-centric paper's
 #
-# Five problems a row say that something is possible, not how often: 5 of 5 is compatible with any coverage above the
-# lower end of its interval.
-
-# %%
-for n in (5, 20, 100):
-    low, _ = sgp.wilson(1.0, n)
-    print(f"{n} of {n}: 95 % interval from {low:.2f}")
-
-# %% [markdown]
-# ## Our numbers beside the paper's
-#
-# The paper has no table over sizes; its split extrapolation is the largest that it tries (its Table 1, and for the
+# That paper has no table over sizes; its split extrapolation is the largest that it tries (its Table 1, and for the
 # sizes its Table 5).
 
 # %%
 ours = [
     each for each in sgp.measured() if each.suite == "state-centric" and (each.method, each.variant) in PLANNERS[:5]
 ]
-theirs = [each for each in sgp.published("state-centric") if each.table == "1"]
-sgp.coverage_sheet(ours, theirs, "Coverage on the larger problems", splits=("extrapolation",))
+printed = [each for each in sgp.published("state-centric") if each.table == "1"]
+sgp.coverage_sheet(ours, printed, "Coverage on the larger problems", splits=("extrapolation",))
 
 # %% [markdown]
 # And a problem of that split, solved, in the player and in the dashboard: a step in the middle, where

@@ -59,7 +59,6 @@ _HOMES = {
     "sgp.evaluation.plots": (
         "coverage_over_size",
         "plan_lengths",
-        "scaling_curves",
         "solved_over_time",
     ),
     "sgp.evaluation.predictions": (
@@ -76,7 +75,10 @@ _HOMES = {
         "Measured",
         "ScalingConfig",
     ),
-    "sgp.evaluation.scores": ("Score", "read_scores", "wilson", "write_scores"),
+    "sgp.evaluation.scaling_plots": ("scaling_curves",),
+    "sgp.evaluation.scaling_table": ("ScalingSizes", "measured_scaling", "scaling_sizes", "scaling_table"),
+    "sgp.evaluation.scores": ("Score", "parse_scores", "read_scores", "wilson", "write_scores"),
+    "sgp.evaluation.sequential": ("half_width",),
     "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),
     "sgp.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),

@@ -484,8 +484,8 @@ def scaling(
     from sgp.errors import ConfigurationError
     from sgp.evaluation.coverage import Subject
     from sgp.evaluation.curves import curve_scores, curve_sheet, published_cap, published_words
-    from sgp.evaluation.plots import scaling_curves
     from sgp.evaluation.scaling import ScalingConfig
+    from sgp.evaluation.scaling_plots import scaling_curves
     from sgp.evaluation.tables import published
     from sgp.files import write_text
 
@@ -506,7 +506,7 @@ def scaling(
     scores = list(curve_scores(curve, subject))
     _write(scores, json, csv)
     if html is not None:
-        write_text(html, scaling_curves(scores).to_html(include_plotlyjs=True))
+        write_text(html, scaling_curves(scores, theirs=theirs).to_html(include_plotlyjs=True))
     title = f"{key.method} {key.variant} on {key.domain}, trained on {key.suite}"
     _console().print(curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain)).terminal())
 
@@ -631,23 +631,32 @@ def report(
     suite: Suite = "state-centric",
     out: Annotated[Path, typer.Option(help="Folder for the report.")] = Path("report"),
 ) -> None:
-    """Write one self-contained HTML page of tables and plots, with the numbers as CSV and Parquet beside it."""
+    """Write one self-contained HTML page of tables and plots, with the numbers as CSV and Parquet beside it.
+
+    Curves of 'sgp scaling' among the scores are reported whatever their suite.
+    """
     from sgp.evaluation.attempts import read_attempts
     from sgp.evaluation.report import write_report
+    from sgp.evaluation.scaling_table import is_scaling, measured_scaling
     from sgp.evaluation.scores import read_scores
     from sgp.evaluation.tables import measured, measured_attempts, published
 
-    ours = [score for path in scores for score in read_scores(path)] if scores else measured()
+    ours = [score for path in scores for score in read_scores(path)] if scores else [*measured(), *measured_scaling()]
     rows = (
         [row for path in attempts or () for row in read_attempts(path)] if scores or attempts else measured_attempts()
     )
-    theirs = [score for score in published("state-centric") if score.table == "1"]
-    typer.echo(write_report(out, _of_suite(ours, suite), [row for row in rows if row.suite == suite], theirs))
+    curves = [score for score in ours if is_scaling(score)]
+    of_suite = _of_suite([score for score in ours if not is_scaling(score)], suite)
+    theirs = [score for score in published("state-centric") if score.table == "1"] + published("dynamic-validation")
+    typer.echo(write_report(out, [*of_suite, *curves], [row for row in rows if row.suite == suite], theirs))
 
 
 @verb("table", "sgp table 1 --splits extrapolation")
 def table(
-    number: Annotated[int, typer.Argument(help="The paper's table: 1, 3, 4 or 5.")] = 1,
+    number: Annotated[
+        str,
+        typer.Argument(help="Table of the state-centric paper, 1, 3, 4 or 5; 'scaling': that of dynamic validation."),
+    ] = "1",
     scores: Annotated[
         list[Path] | None,
         typer.Option(help="Files of 'sgp evaluate' or 'sgp grid'; the committed measurements where left out."),
@@ -662,25 +671,34 @@ def table(
     svg: Annotated[Path | None, typer.Option("--svg", help="Draw table 1 with its intervals here.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print Markdown.")] = False,
 ) -> None:
-    """Show a table of the paper: our measurements beside the published numbers."""
+    """Show a table of a paper: our measurements beside the published numbers."""
     from sgp.datasets.suite import load_suite
     from sgp.errors import InputError
     from sgp.evaluation.figures import coverage_figure
     from sgp.evaluation.paper_tables import notes_sheet, paper_sheet
+    from sgp.evaluation.scaling_table import measured_scaling, scaling_table
     from sgp.evaluation.scores import read_scores
     from sgp.evaluation.tables import measured, published
     from sgp.files import write_text
 
-    ours = [score for path in scores for score in read_scores(path)] if scores else measured()
-    ours = _of_suite(ours, suite)
-    theirs = published("state-centric")
-    sheets = [paper_sheet(number, ours, theirs, load_suite(suite), _words(splits))]
-    if notes:
-        sheets.append(notes_sheet("state-centric"))
-    printed = [score for score in theirs if score.table == str(number)]
-    _write([*ours, *printed], json, csv)
-    if svg is not None and number != 1:
+    if number != "scaling" and not number.isdecimal():
+        raise InputError(f"there is no table '{number}' here; expected 1, 3, 4, 5 or scaling")
+    if svg is not None and number != "1":
         raise InputError(f"table {number} has no drawing; expected --svg with table 1")
+    paper = "dynamic-validation" if number == "scaling" else "state-centric"
+    theirs = published(paper)
+    committed = measured_scaling if number == "scaling" else measured
+    ours = [score for path in scores for score in read_scores(path)] if scores else committed()
+    if number == "scaling":
+        printed = [score for score in theirs if score.table == "1"]
+        sheets = [scaling_table(ours, printed)]
+    else:
+        ours = _of_suite(ours, suite)
+        printed = [score for score in theirs if score.table == number]
+        sheets = [paper_sheet(int(number), ours, theirs, load_suite(suite), _words(splits))]
+    if notes:
+        sheets.append(notes_sheet(paper))
+    _write([*ours, *printed], json, csv)
     if svg is not None:
         write_text(svg, coverage_figure(ours, printed, _words(splits)))
     for sheet in sheets:

@@ -150,6 +150,8 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
         (["report", "--suite", "mine"], "there are no scores on suite 'mine', but on harder, state-centric; choose"),
         (["report", "--out", "/dev/null"], "/dev/null: File exists; check the path"),
         (["table", "1", "--splits", "nonsense"], "there are no scores of split 'nonsense'; expected some of extrapol"),
+        (["table", "first"], "there is no table 'first' here; expected 1, 3, 4, 5 or scaling"),
+        (["table", "scaling", "--svg", "x.svg"], "table scaling has no drawing; expected --svg with table 1"),
         (["table", "3", "--svg", "x.svg"], "table 3 has no drawing; expected --svg with table 1"),
         (["train", "--domain", "gripper", "--suite", "state-centric", "--seed", "-5"], "seed is -5; expected 0 to"),
         (["table", "--scores", "/nowhere.json"], "/nowhere.json is missing"),
@@ -215,6 +217,20 @@ def test_tables_show_the_committed_measurements():
         assert "N + 1" in out  # among the disagreements
     for domain in ("blocksworld", "gripper", "logistics", "visitall"):
         assert domain in call("table", "1", "--splits", "extrapolation")[1]
+
+
+def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
+    facts = {"method": "m", "variant": "v+by=loss", "domain": "ferry", "suite": "mine", "split": "scaling", "count": 9}
+    sgp.write_scores(tmp_path / "curve.csv", [sgp.Score(**facts, metric="scale", value=7)])
+    code, out, _ = call(
+        "table", "scaling", "--scores", tmp_path / "curve.csv", "--markdown", "--csv", tmp_path / "t.csv"
+    )
+    assert code == 0
+    assert "| ferry | m v x1 | 7 |" in out
+    assert "|  | gnn-value, published | 107 | 72.24 | 57 | 37.74 | ≥148 | ≥99.34 |  |" in out
+    assert len(sgp.read_scores(tmp_path / "t.csv")) == 1 + 9 * 3 * 2
+    code, out, _ = call("report", "--scores", tmp_path / "curve.csv", "--out", tmp_path / "report")
+    assert code == 0, "curves are reported whatever their suite"
 
 
 def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):

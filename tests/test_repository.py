@@ -87,6 +87,13 @@ def test_the_readme_shows_the_committed_measurements():
     assert sheet.markdown().strip() in README, "print it with 'sgp table 1 --splits extrapolation --markdown'"
 
 
+def test_the_readme_shows_the_measured_scaling():
+    theirs = [score for score in sgp.published("dynamic-validation") if score.table == "1"]
+    (block,) = re.findall(r"<!-- table: scaling -->\n(.*?)<!-- end of table -->", README, re.DOTALL)
+    expected = sgp.scaling_table(sgp.measured_scaling(), theirs).markdown()
+    assert block == expected, "print it with 'sgp table scaling --markdown'"
+
+
 def test_pictures_in_the_readme_exist():
     for path in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
         assert (ROOT / path).is_file(), path

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from statistics import mean
 
 import numpy as np
@@ -22,7 +22,7 @@ OWN_METRICS = ("scale", "sumcov", "coverage", "fits", "with_plan", "unsolvable")
 
 
 def curve_scores(curve: Curve, subject: Subject, properties: Mapping[str, Property] | None = None) -> Iterator[Score]:
-    """The scores of a curve: `scale` and `sumcov`, and for each size coverage and what else its attempts tell.
+    """The scores of a curve: `scale` and `sumcov`, which note why it ended, and what the attempts at each size tell.
 
     For each size: `coverage`; `fits`, the share of problems with a known plan within the bound, at least, and
     `with_plan`, the share with any known plan; `unsolvable`, how many problems were left out because they have no
@@ -39,8 +39,9 @@ def curve_scores(curve: Curve, subject: Subject, properties: Mapping[str, Proper
         return Score(**asdict(subject), size=size, metric=metric, value=value, count=count)
 
     count = sum(len(each.attempts) for each in curve.sizes)
-    yield score("scale", curve.scale, count)
-    yield score("sumcov", curve.sumcov, count)
+    ended = "; ".join(filter(None, (subject.note, curve.ended)))
+    yield replace(score("scale", curve.scale, count), note=ended)
+    yield replace(score("sumcov", curve.sumcov, count), note=ended)
     for each in curve.sizes:
         for metric in ("coverage", "fits", "with_plan"):
             yield score(metric, getattr(each, metric), len(each.attempts), each.size)

@@ -14,6 +14,7 @@ from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.diagnostics import METRICS, diagnostics_sheet
 from sgp.evaluation.figures import coverage_figure
+from sgp.evaluation.scaling_table import PAPER, is_scaling, scaling_table
 from sgp.evaluation.scores import Score, write_scores
 from sgp.evaluation.sheets import Sheet
 from sgp.evaluation.tables import Planner, coverage_sheet, details_sheet
@@ -59,11 +60,13 @@ def failures_sheet(rows: Sequence[AttemptRow]) -> Sheet:
 def write_report(folder: Path, scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]) -> Path:
     """Writes `report.html`, and `scores` and `attempts` as CSV and Parquet; the path of the first.
 
-    `theirs` are the published coverages to stand beside ours. Raises InputError where there is nothing to report.
+    `theirs` are the published numbers to stand beside ours. Curves of scaling are among the scores with whatever suite:
+    their problems are of none. Raises InputError where there is nothing to report or where the rest is of several
+    suites, and StoreError for a damaged file of published numbers.
     """
     if not scores:
         raise InputError("there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'")
-    suites = {score.suite for score in scores} | {row.suite for row in rows}
+    suites = {score.suite for score in scores if not is_scaling(score)} | {row.suite for row in rows}
     if len(suites) > 1:
         raise InputError(
             f"a report is on one suite, these are scores of {', '.join(sorted(suites))}; choose with --suite"
@@ -109,10 +112,13 @@ def _sections(
     from sgp.evaluation import plots
 
     shown = _Shown()
+    curves = [score for score in scores if is_scaling(score)]
+    scores = [score for score in scores if not is_scaling(score)]
     if any(not row.solved for row in rows):
         yield "Unsolved", shown(plots.outcomes(rows)) + _folded(failures_sheet(rows))
-    sheet = coverage_sheet(scores, theirs, "Coverage", all_published=True)
-    yield "Coverage", coverage_figure(scores, theirs) + _folded(sheet)
+    if scores:
+        sheet = coverage_sheet(scores, theirs, "Coverage", all_published=True)
+        yield "Coverage", coverage_figure(scores, theirs) + _folded(sheet)
     if rows:
         yield "Size", shown(plots.coverage_over_size(rows))
         yield "Plan length", shown(plots.plan_lengths(rows))
@@ -120,9 +126,23 @@ def _sections(
     if any(score.metric in METRICS for score in scores):
         figures = "".join(map(shown, plots.diagnostic_plots(scores)))
         yield "Diagnostics", _folded(diagnostics_sheet(scores)) + figures
-    yield "Details", _folded(details_sheet(scores, "Attempts"))
-    notes = sorted({score.note for score in scores if score.note})
+    if curves:
+        yield "Scaling", _scaling(curves, theirs, shown)
+    if scores:
+        yield "Details", _folded(details_sheet(scores, "Attempts"))
+    notes = sorted({score.note for score in [*scores, *curves] if score.note})
     yield "Measured", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+
+
+def _scaling(curves: Sequence[Score], theirs: Sequence[Score], shown: _Shown) -> str:
+    """Coverage, plan length and seconds over size, and Scale and SumCov beside the published ones."""
+    from sgp.evaluation.scaling_plots import scaling_curves
+
+    of_paper = [score for score in theirs if score.paper == PAPER]
+    sheet = scaling_table(curves, [score for score in of_paper if score.table == "1"])
+    measured = {score.metric for score in curves if score.size is not None}
+    metrics = [metric for metric in ("coverage", "plan_length", "seconds") if metric in measured]
+    return _folded(sheet) + "".join(shown(scaling_curves(curves, metric, of_paper)) for metric in metrics)
 
 
 def _folded(sheet: Sheet) -> str:

@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -78,37 +78,48 @@ def write_scores(path: Path | str, scores: Iterable[Score]) -> None:
 
 def read_scores(path: Path | str) -> list[Score]:
     """Scores from a CSV or JSON file. Raises StoreError naming the line or entry that is no score."""
-    text = _read(Path(path))
-    rows: Sequence[Any]
-    if str(path).endswith(".csv"):
-        rows = list(csv.DictReader(io.StringIO(text)))
-    else:
-        try:
-            rows = json.loads(text)
-        except ValueError as error:
-            raise StoreError(f"{path} is no complete JSON ({error}); evaluate again") from error
-        if not isinstance(rows, list):
-            raise StoreError(f"{path} holds no list of scores; evaluate again")
+    try:
+        return parse_scores(Path(path).read_bytes(), str(path))
+    except FileNotFoundError as error:
+        raise StoreError(f"{path} is missing; make it with 'sgp evaluate ... --json {path}'") from error
+    except OSError as error:
+        raise StoreError(_no_file(path, error)) from error
+
+
+def parse_scores(content: bytes, name: str) -> list[Score]:
+    """Scores from the content of a file, CSV where its name ends so and else JSON.
+
+    Raises StoreError naming the line or entry that is no score.
+    """
     scores = []
-    for number, row in enumerate(rows, start=1):
+    for number, row in enumerate(_rows(content, name), start=1):
         try:
             scores.append(_score(row))
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise StoreError(
-                f"{path}, entry {number} is no score ({error!r}); expected {', '.join(COLUMNS)}"
+                f"{name}, entry {number} is no score ({error!r}); expected {', '.join(COLUMNS)}"
             ) from error
     return scores
 
 
-def _read(path: Path) -> str:
+def _rows(content: bytes, name: str) -> list[Any]:
     try:
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise StoreError(f"{path} is missing; make it with 'sgp evaluate ... --json {path}'") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise StoreError(
-            f"{path} is no file of scores ({error}); give one that 'sgp evaluate' or 'sgp grid' wrote"
-        ) from error
+        text = content.decode("utf-8")
+        if name.endswith(".csv"):
+            return list(csv.DictReader(io.StringIO(text)))
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise StoreError(_no_file(name, error)) from error
+    try:
+        rows = json.loads(text)
+    except ValueError as error:
+        raise StoreError(f"{name} is no complete JSON ({error}); evaluate again") from error
+    if not isinstance(rows, list):
+        raise StoreError(f"{name} holds no list of scores; evaluate again")
+    return rows
+
+
+def _no_file(name: Path | str, error: Exception) -> str:
+    return f"{name} is no file of scores ({error}); give one that 'sgp evaluate' or 'sgp grid' wrote"
 
 
 def _score(row: dict[str, Any]) -> Score:

@@ -216,7 +216,7 @@ def test_no_page_imports_a_planning_or_learning_library():
 import sys
 sys.path.insert(0, {str(ROOT / "dashboard")!r})
 from streamlit.testing.v1 import AppTest
-for name in ("coverage", "failures", "compare"):
+for name in ("coverage", "scaling", "failures", "compare"):
     app = AppTest.from_file({str(PAGES)!r} + f"/{{name}}.py", default_timeout=60).run()
     assert not app.exception and not app.error, name
 print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba") if name in sys.modules])

@@ -1,0 +1,129 @@
+"""Scaling without a browser: curves and table, addresses, no measurements, files of the user's own."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import streamlit as st
+
+import sgp
+from sgp.evaluation.scores import to_csv
+from tests.dashboard.conftest import words
+
+FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}
+
+
+def curve(domain, variant, *coverages):
+    """A stand-in curve from size 5 on."""
+    facts = {**FACTS, "domain": domain, "variant": variant}
+    yield sgp.Score(**facts, metric="scale", value=4 + len(coverages))
+    for size, value in enumerate(coverages, start=5):
+        yield sgp.Score(**facts, metric="coverage", value=value, size=size)
+        yield sgp.Score(**facts, metric="plan_length", value=3.0 * size, size=size)
+
+
+@pytest.fixture(autouse=True)
+def curves(monkeypatch, home):
+    """Curves in place of those that were measured."""
+    found = [*curve("ferry", "v+by=loss", 1.0, 0.5), *curve("ferry", "v+by=dynamic", 1.0, 1.0), *curve("gripper", "v")]
+    found += curve("gripper", "v", 1.0)
+    monkeypatch.setattr(sgp, "measured_scaling", lambda: found)
+    st.cache_resource.clear()
+    yield found
+    st.cache_resource.clear()
+
+
+def html(app):
+    return " ".join(each.proto.body for each in app.get("html"))
+
+
+def choice(app, label):
+    (found,) = [each for each in (*app.selectbox, *app.multiselect) if each.label == label]
+    return found
+
+
+def plots(app):
+    """The names of the lines of each plot."""
+    specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
+    return [[line["name"] for line in spec["data"] if "fill" not in line] for spec in specs]
+
+
+def test_curves_stand_above_the_table_with_the_published_numbers(open_page):
+    app = open_page("scaling")
+    assert not app.exception
+    assert choice(app, "Domain").value == "ferry"
+    assert plots(app) == [
+        ["m v+by=loss", "m v+by=dynamic"],
+        ["m v+by=loss", "m v+by=dynamic", "most actions allowed"],
+    ]
+    table = html(app)
+    assert "gnn-value, published" in table
+    assert "≥148" in table
+
+
+def test_domain_and_planners_stand_in_the_address(open_page):
+    app = open_page("scaling", domain="gripper")
+    assert choice(app, "Planners").options == ["m v"]
+    app = open_page("scaling", domain="ferry", planners="m v+by=dynamic")
+    assert plots(app)[0] == ["m v+by=dynamic"]
+    assert not app.exception
+
+
+def test_an_address_that_fits_no_curve_and_planners_of_another_domain_are_left_out(open_page):
+    app = open_page("scaling", domain="<b>", planners="none")
+    assert not app.exception
+    assert choice(app, "Domain").value == "ferry"
+    choice(app, "Planners").set_value(["m v+by=loss"]).run()
+    choice(app, "Domain").set_value("gripper").run()
+    assert not app.exception
+    assert plots(app)[0] == ["m v"]
+
+
+def test_every_chosen_planner_is_shown(open_page, curves):
+    for number in range(6):
+        curves += curve("ferry", f"v{number}", 1.0)
+    spec = json.loads(open_page("scaling").get("plotly_chart")[0].proto.spec)
+    assert {line.get("visible", True) for line in spec["data"]} == {True}
+
+
+def test_without_a_curve_the_page_says_how_to_measure_one(open_page, curves):
+    curves.clear()
+    app = open_page("scaling")
+    assert not app.exception
+    assert "sgp scaling" in words(app)
+    assert not plots(app)
+    assert "gnn-value, published" in html(app)
+
+
+def given(app, *files):
+    """The page once files of the user's own were given."""
+    (uploader,) = app.file_uploader
+    return uploader.set_value([(name, content, "text/csv") for name, content in files]).run()
+
+
+def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_path):
+    sgp.write_scores(tmp_path / "own.csv", curve("ferry", "v+by=dynamic", 0.5, 0.25))
+    app = given(open_page("scaling"), ("own.csv", (tmp_path / "own.csv").read_bytes()))
+    assert not app.exception
+    assert plots(app)[0] == ["m v+by=loss", "m v+by=dynamic", "own.csv: m v+by=dynamic"]
+    assert "own.csv: m v x1" in html(app)
+
+
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"a,b\n1,2\n", "entry 1 is no score"),
+        (b"\xff\xfe\x00", "is no file of scores"),
+        (b"", "has no coverage by size; give a file that 'sgp scaling"),
+        (to_csv([next(curve("ferry", "v"))]).encode(), "has no coverage by size"),
+    ],
+)
+def test_a_file_that_is_no_curve_is_one_sentence(open_page, content, sentence):
+    name = "<b>*bad*.csv"
+    app = given(open_page("scaling"), (name, content))
+    assert not app.exception
+    (error,) = app.error
+    assert sentence in error.value.replace("\\", "")
+    assert r"\<b\>\*bad\*\.csv" in error.value, "a name is text"
+    assert plots(app)[0] == ["m v+by=loss", "m v+by=dynamic"], "what was measured is shown all the same"
