@@ -45,9 +45,15 @@ class Reference:
         cache is damaged.
         """
         plans, errors = plans_of(problems, (stage,), self.jobs, f"{self.title}, {stage.name}")
-        for error in errors.values():
-            if self.solvable or not isinstance(error, UnsolvableProblem):
+        names = {problem.sha256: problem.name for problem in problems}
+        for sha256, error in errors.items():
+            if not isinstance(error, UnsolvableProblem):
                 raise error
+            if self.solvable:
+                raise UnsolvableProblem(
+                    f"{names[sha256]} is proven to have no plan, and its domain promises one; mend the generator, or "
+                    f"say solvable=False in the domain's file"
+                ) from error
         return plans, set(errors)
 
 
@@ -56,8 +62,9 @@ def shortest_known(
 ) -> dict[str, int] | None:
     """Actions of the shortest known plan of problems that a planner did not solve, by SHA-256, of those with one.
 
-    The first of them, as many as the reference takes, are given to LAMA where no known plan is within `bound`: to its
-    first plan, then, where that is too long, to its best one. None where that would begin too late.
+    The first of them, as many as the reference takes, are given to LAMA where no known plan is within `bound`: for its
+    first plan, then, where that is too long, for its best one, which the time limit decides: machines may differ, but
+    what was found is kept. None where asking would begin too late.
     Raises ValidationDisagreement where VAL rejects a plan, StoreError where the store is damaged, and what
     `Reference.ask` raises.
     """

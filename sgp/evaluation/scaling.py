@@ -170,8 +170,8 @@ class Source:
         problem = self.problem(size, number)
         if problem.sha256 != attempt.sha256:
             raise StoreError(
-                f"{attempt.problem} is generated differently since it was tried; remove {home() / 'scaling'}, and all "
-                f"is measured again"
+                f"{attempt.problem} is generated differently since it was tried; remove the folders of "
+                f"{home() / 'scaling'} that hold it, and their problems are tried again"
             )
         return problem
 

@@ -103,7 +103,9 @@ def test_failed_attempts_at_solvable_problems_still_count_where_others_are_unsol
 
 def test_a_proof_against_a_generators_promise_is_an_error(home):
     broken = source(walking(lambda rng, rooms: corridor(rooms, 1, closed=True)))
-    with pytest.raises(UnsolvableProblem, match=r"walking-2-\d+ has no plan"):
+    with pytest.raises(
+        UnsolvableProblem, match=r"walking-2-\d+ is proven to have no plan, and its domain promises one; mend"
+    ):
         scaling(WALKERS["wrong"], broken, 9, ALL)
 
 
