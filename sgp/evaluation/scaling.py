@@ -33,6 +33,7 @@ from sgp.planning.domain import Domain
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome
+from sgp.workers import Jobs
 
 MOST_AT_ONCE = 128  # problems between two looks at the interval
 MOST_EMPTY = 200  # sizes in a row without a problem, after which no larger one is looked for
@@ -165,7 +166,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A planner, by its name and what identifies it, and how its name is loaded in any process."""
+    """A planner, by its folder (`name`) and what identifies it, and how a folder is loaded in any process."""
 
     name: str
     identity: str
@@ -177,7 +178,7 @@ def scaling(
     source: Source,
     bound: int,
     config: ScalingConfig,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     until: float = math.inf,
     watch: Callable[[Measured], None] = lambda measured: None,
 ) -> Curve:
@@ -215,7 +216,7 @@ def _measure(
     size: int,
     bound: int,
     config: ScalingConfig,
-    jobs: int,
+    jobs: Jobs,
     until: float,
     file: Path,
 ) -> Measured | None:
