@@ -136,7 +136,10 @@ class Cluster:
         return processors
 
     def each(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """Calls a function for each task on one of the machines."""
+        """Calls a function for each task on one of the machines; place and result, as they end.
+
+        Raises what the function raises, and ToolError where the cluster cannot be reached or gives a task up.
+        """
         ray = _connected(self.address)
         remote = ray.remote(_there).options(num_cpus=1, max_retries=RETRIES)
         sent: dict[Folder, Any] = {}
@@ -162,10 +165,12 @@ class Cluster:
                     yield running.pop(each), _result(ray, each, self.address)
         finally:
             for each in running:
-                ray.cancel(each)
+                ray.cancel(each, force=True)  # compiled code hears no interrupt
 
     def delegate(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
-        """The same; the function runs here, in a thread for each processor, and what it hands out on the cluster."""
+        """The same for a function that hands out tasks to its last argument: it runs here, in one thread for each
+        processor, and its tasks on the cluster.
+        """
         inner = replace(self, called_off=threading.Event())
         pool = ThreadPoolExecutor(max_workers=self.slots)
         try:
