@@ -239,8 +239,8 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
     """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`).
 
     `jobs` as for `evaluate`. Raises SuiteError for an unknown suite or split, DomainMismatch where it has no domain for
-    a run, StoreError for a damaged run, PlanError for an expert plan that cannot be used, ToolError where one is missing
-    and Fast Downward fails.
+    a run, StoreError for a damaged run, PlanError for an expert plan that cannot be used, and ToolError where one is
+    missing and Fast Downward fails.
     """
     source = load_suite(suite)
     works: list[tuple[Folder, Subject, list[Demonstration]]] = []

@@ -257,7 +257,7 @@ def _connected(address: str) -> Any:
         ) from error
     with _connecting:
         if ray.is_initialized():
-            if ray.get_runtime_context().gcs_address == address:
+            if address in _joined:
                 return ray
             ray.shutdown()
         host, _, port = address.rpartition(":")
@@ -272,10 +272,13 @@ def _connected(address: str) -> Any:
             raise ToolError(
                 f"{address} answers, but this machine cannot work with it as a Ray cluster ({error}); {remedy}"
             ) from error
+        _joined.clear()
+        _joined.add(address)
     return ray
 
 
 _connecting = threading.Lock()
+_joined: set[str] = set()  # the address that this process is connected by: Ray tells another one for a host's name
 
 
 def _result(ray: Any, reference: Any, address: str) -> Any:
