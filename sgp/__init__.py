@@ -103,6 +103,7 @@ _HOMES = {
     "sgp.viewer.playback": ("playback",),
     "sgp.viewer.tour": ("Tour", "read_tour", "tour_script", "tour_titles"),
     "sgp.worker.client": ("Report", "Worker"),
+    "sgp.workers": ("Cluster",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -14,13 +14,18 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
-import joblib
-
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
-from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run
+from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
-from sgp.datasets.training_data import TrainingData, load_training_data, trajectories
+from sgp.datasets.training_data import (
+    Demonstration,
+    TrainingData,
+    TrainingTexts,
+    demonstrations,
+    load_training_data,
+    training_texts,
+)
 from sgp.domains import all_domains, serving
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.evaluation import diagnostics, maps
@@ -44,13 +49,9 @@ from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.planning.views import Embedding
 from sgp.progress import progress
+from sgp.workers import Folder, Jobs, cores, processes, workers
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
-
-
-def cores() -> int:
-    """The processor cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 def train(
@@ -60,7 +61,7 @@ def train(
     variant: str | None = None,
     seed: int = DEFAULT_SEED,
     device: str = "auto",
-    jobs: int = 1,
+    jobs: Jobs = 1,
     stages: Sequence[Stage] = STAGES,
     overrides: Mapping[str, str] | None = None,
     again: bool = False,
@@ -68,7 +69,8 @@ def train(
 ) -> Run:
     """A trained run: the one in the store where configuration and data are the same, else a new one.
 
-    Missing expert plans are made first, `jobs` at a time. `overrides` sets fields of the variant's configuration,
+    Missing expert plans are made first, `jobs` at a time; a `Cluster` leaves them to this machine and trains on one of
+    its own. `overrides` sets fields of the variant's configuration,
     nested ones with dots (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name.
     Raises InputError for an unknown method, ConfigurationError for an unknown variant or setting, SuiteError for a
     suite, domain or problem that does not exist, PddlError and PlanError for texts that cannot be used, ToolError where
@@ -76,20 +78,40 @@ def train(
     """
     learner = get_method(method)
     name, config = configure(learner, variant, overrides)
-    chosen = choose_device(device)
+    crew = workers(jobs)
+    if not crew.elsewhere:
+        choose_device(device)  # before expert plans are made: what it raises
     source = load_suite(suite)
-    data = load_training_data(source, domain, stages, jobs)
+    data = training_texts(source, domain, stages, processes(jobs))
     if without:
         data, name = data.without(without), f"{name}+without={without}"
     key = RunKey(learner.key, name, source.name, data.domain, seed)
     found = None if again else _usable_run(key)
     if found is not None and found.config == asdict(config) and found.record["data"]["sha256"] == data.sha256:
         return found
-    with new_run(key, asdict(config), chosen, data.domain_pddl, data.facts) as draft:
-        learner.train(config, data, draft)
+    if crew.elsewhere:
+        ((_, files),) = crew.each(_trained_files, [(key, config, data, device)])
+        receive_run(key, files)
+    else:
+        _train(key, config, data, device)
     run = open_run(key.folder)
     write_card(run)
     return run
+
+
+def _train(key: RunKey, config: Any, texts: TrainingTexts, device: str, folder: Path | None = None) -> None:
+    """Trains a run into its place in the store, or into another folder."""
+    data, learner = texts.replayed(), get_method(key.method)
+    with new_run(key, asdict(config), choose_device(device), data.domain_pddl, data.facts, folder) as draft:
+        learner.train(config, data, draft)
+
+
+def _trained_files(key: RunKey, config: Any, texts: TrainingTexts, device: str) -> dict[str, bytes]:
+    """The files of a run that is trained on another machine."""
+    with tempfile.TemporaryDirectory() as there:
+        folder = Path(there) / "run"
+        _train(key, config, texts, device, folder)
+        return Folder(folder).files()
 
 
 def _usable_run(key: RunKey) -> Run | None:
@@ -150,7 +172,7 @@ def evaluate(
     runs: Sequence[Path | str],
     suite: str,
     splits: Sequence[str] = (),
-    jobs: int = 1,
+    jobs: Jobs = 1,
     limit: Limit = NO_LIMIT,
     rollouts: Path | str | None = None,
 ) -> Evaluation:
@@ -160,7 +182,7 @@ def evaluate(
     rollout, a file each; the dashboard shows those in `own_rollouts_folder()`. Raises DomainMismatch where a suite has
     no domain for a run, SuiteError for an unknown suite or split, StoreError for a damaged run, PlanError for a kept
     attempt whose plan cannot be read, ToolError where VAL fails, and ValidationDisagreement where it refuses a plan
-    that our simulator accepts. `jobs` processes work at a time; 1 works in this one.
+    that our simulator accepts. `jobs` processes work at a time, 1 works in this one; or the machines of a `Cluster`.
     """
     source = load_suite(suite)
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
@@ -168,7 +190,7 @@ def evaluate(
     for run in opened:
         domain = _domain_for(run, source)
         for split in source.chosen_splits(domain.name, splits):
-            key, note = run.key, _note(run, source, limit)
+            key, note = run.key, _note(run, source, jobs, limit)
             about = About(
                 method=key.method,
                 variant=key.variant,
@@ -214,41 +236,39 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
         return place_run(run, replace)
 
 
-def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (), jobs: int = 1) -> list[Score]:
+def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (), jobs: Jobs = 1) -> list[Score]:
     """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`).
 
-    Raises SuiteError for an unknown suite or split, DomainMismatch where it has no domain for a run, StoreError for a
-    damaged run.
+    `jobs` as for `evaluate`. Raises SuiteError for an unknown suite or split, DomainMismatch where it has no domain for
+    a run, StoreError for a damaged run, PlanError for an expert plan that cannot be used, and ToolError where one is
+    missing and Fast Downward fails.
     """
     source = load_suite(suite)
-    works = []
+    works: list[tuple[Folder, Subject, list[Demonstration]]] = []
     for run in map(open_run, dict.fromkeys(map(Path, runs))):
         domain, key = _domain_for(run, source), run.key
         for split in source.chosen_splits(domain.name, splits):
-            subject = Subject(key.method, key.variant, domain.name, source.name, split, key.seed, _note(run, source))
-            works.append((str(run.folder), subject))
-    scored: list[Score] = []
-    with (
-        progress(f"diagnose on {source.name}", len(works)) as bar,
-        joblib.parallel_config("loky", inner_max_num_threads=1),
-    ):
-        parallel = joblib.Parallel(n_jobs=jobs, return_as="generator")
-        for found in parallel(joblib.delayed(_diagnose)(folder, subject) for folder, subject in works):
-            scored += found
+            note = _note(run, source, jobs)
+            subject = Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note)
+            expert = demonstrations(source, domain.name, split, jobs=processes(jobs))
+            works.append((Folder(run.folder), subject, expert))
+    scored: dict[int, list[Score]] = {}
+    with progress(f"diagnose on {source.name}", len(works)) as bar:
+        for place, found in workers(jobs).each(_diagnose, works):
+            scored[place] = found
             bar.advance()
-    return scored
+    return [score for place in sorted(scored) for score in scored[place]]
 
 
-def _diagnose(folder: str, subject: Subject) -> list[Score]:
-    expert = trajectories(load_suite(subject.suite), subject.domain, subject.split)
-    return diagnostics.diagnose(load_planner(folder), subject, expert)
+def _diagnose(folder: str, subject: Subject, expert: Sequence[Demonstration]) -> list[Score]:
+    return diagnostics.diagnose(load_planner(folder), subject, [each.replayed() for each in expert])
 
 
 def scaling(
     run: Path | str,
     config: ScalingConfig = PAPERS,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     bound: int | None = None,
     hours: float = math.inf,
     watch: Callable[[Measured], None] = lambda measured: None,
@@ -258,7 +278,7 @@ def scaling(
     A plan for a problem of n objects may have `bound` + n actions; without one, `plan_bound` of what the run was
     trained on. After so many `hours` no more problems are tried, and the curve says so. `watch` sees every size as it
     is done. What is done is kept and not done again. `curve_scores` gives a curve's numbers, any property of its
-    attempts among them. Source: dynamic validation, algorithm 3.
+    attempts among them. `jobs` as for `evaluate`. Source: dynamic validation, algorithm 3.
     Raises InputError for a run whose domain the house cannot generate problems of, for settings that cannot be, and for
     a generator that fails; UnsolvableProblem for a problem that is proven to have no plan where its domain promises
     one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward or VAL fails; and
@@ -363,13 +383,14 @@ def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> li
     return scores(subject, attempts, expert_lengths(suite, subject.domain, subject.split))
 
 
-def _note(run: Run, suite: Suite, limit: Limit = NO_LIMIT) -> str:
+def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
     """When and where a score of a run is measured."""
     versions = ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
     elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
     limits = {"actions": limit.actions, "seconds": limit.seconds, "bytes": limit.memory}
     limited = "".join(f"; at most {most} {name}" for name, most in limits.items() if most is not None)
-    return f"{date.today()}, {cores()} cores, {versions}{elsewhere}{limited}"
+    where = "a Ray cluster" if workers(jobs).elsewhere else f"{cores()} cores"
+    return f"{date.today()}, {where}, {versions}{elsewhere}{limited}"
 
 
 def _domain_for(run: Run, suite: Suite) -> SuiteDomain:

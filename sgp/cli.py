@@ -36,6 +36,9 @@ By = Annotated[
         "trains as it does alone."
     ),
 ]
+ClusterAddress = Annotated[
+    str, typer.Option("--cluster", metavar="HOST:PORT", help="Head of the Ray cluster that does the work instead.")
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
@@ -74,9 +77,15 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
 
 
 def _jobs(chosen: int) -> int:
-    from sgp.api import cores
+    from sgp.workers import cores
 
     return chosen or cores()
+
+
+def _crew(chosen: int, cluster: str) -> Any:
+    from sgp.workers import Cluster
+
+    return Cluster(cluster) if cluster else _jobs(chosen)
 
 
 def _console() -> Any:
@@ -276,6 +285,7 @@ def train(
     by: By = "none",
     again: Annotated[bool, typer.Option("--again", help="Train even where the same run exists.")] = False,
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
 ) -> None:
     """Train a method on a domain, making missing expert plans first. The last line is the run's folder."""
     run = _trained(
@@ -286,7 +296,7 @@ def train(
         variant,
         seed=seed,
         device=device,
-        jobs=_jobs(jobs),
+        jobs=_crew(jobs, cluster),
         overrides=_overrides(settings),
         again=again,
     )
@@ -412,6 +422,7 @@ def evaluate(
     seconds: Seconds = None,
     memory: Memory = None,
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
     record: Annotated[
         bool, typer.Option("--record", help="Keep every rollout under SGP_HOME/recorded, where the dashboard shows it.")
     ] = False,
@@ -422,7 +433,7 @@ def evaluate(
     from sgp.viewer.library import own_rollouts_folder
 
     rollouts = own_rollouts_folder() if record else None
-    found = api.evaluate(runs, suite, _words(splits), _jobs(jobs), _limit(seconds, memory), rollouts)
+    found = api.evaluate(runs, suite, _words(splits), _crew(jobs, cluster), _limit(seconds, memory), rollouts)
     _write(found.scores, json, csv)
     console = _console()
     console.print(details_sheet(found.scores, f"attempts on {suite}").terminal())
@@ -438,12 +449,13 @@ def diagnose(
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
 ) -> None:
     """Show why runs work or fail: how they rank the expert's successors, and what their features cannot see."""
     from sgp import api
     from sgp.evaluation.diagnostics import diagnostics_sheet
 
-    scores = api.diagnose(runs, suite, _words(splits), _jobs(jobs))
+    scores = api.diagnose(runs, suite, _words(splits), _crew(jobs, cluster))
     _write(scores, json, csv)
     _console().print(diagnostics_sheet(scores).terminal())
 
@@ -477,6 +489,7 @@ def scaling(
     csv: CsvFile = None,
     html: Annotated[Path | None, typer.Option(help="Write the curve here as a plot in one HTML page.")] = None,
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
 ) -> None:
     """Measure coverage at every size, on as many generated problems as the interval needs; goes on where it stopped."""
     from sgp import api
@@ -493,7 +506,8 @@ def scaling(
         raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
     if run is not None and domain:
         raise ConfigurationError(f"--run {run} was trained on a domain already; leave out --domain {domain}, or --run")
-    trained = open_run(run) if run else _trained(by, method, domain, suite, variant, jobs=_jobs(jobs))
+    crew = _crew(jobs, cluster)
+    trained = open_run(run) if run else _trained(by, method, domain, suite, variant, jobs=crew)
     key, theirs = trained.key, published("dynamic-validation")
     config = ScalingConfig(
         largest=largest or published_cap(theirs, key.domain),
@@ -501,7 +515,7 @@ def scaling(
         references=references,
         reference_seconds=reference_seconds,
     )
-    curve = api.scaling(trained.folder, config, seed, _jobs(jobs), bound, hours)
+    curve = api.scaling(trained.folder, config, seed, crew, bound, hours)
     subject = Subject(key.method, key.variant, key.domain, key.suite, "scaling", key.seed)
     scores = list(curve_scores(curve, subject))
     _write(scores, json, csv)
@@ -536,6 +550,7 @@ def grid(
     again: Annotated[bool, typer.Option("--again", help="Try problems again where results are kept.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the scores and attempts.")] = Path("results"),
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
 ) -> None:
     """Train and evaluate every variant on every domain with every seed; goes on where it was interrupted."""
     from sgp import grid
@@ -548,7 +563,7 @@ def grid(
         _words(splits),
         _overrides(settings),
     )
-    results = grid.run_grid(cells, _jobs(jobs), again, diagnostics)
+    results = grid.run_grid(cells, _crew(jobs, cluster), again, diagnostics)
     if baselines:
         results += grid.baseline_results(suite, sorted({cell.domain for cell in cells}), _words(splits), _jobs(jobs))
     for path in results.write(out):
@@ -565,13 +580,14 @@ def ablate(
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
 ) -> None:
     """Show what each ingredient of a method contributes; goes on where it was interrupted."""
     from sgp import grid
     from sgp.evaluation.tables import coverage_sheet
 
     cells = grid.ablation_cells(suite, method, _words(domains), seed, _words(splits))
-    results = grid.run_grid(cells, _jobs(jobs))
+    results = grid.run_grid(cells, _crew(jobs, cluster))
     _write(results.scores, json, csv)
     _console().print(coverage_sheet(results.scores, (), f"ablation of {method} on {suite}").terminal())
 
@@ -587,13 +603,14 @@ def jackknife(
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
 ) -> None:
     """Train with each training problem left out in turn; does the result hang on one of them?"""
     from sgp import grid
     from sgp.evaluation.tables import spread_sheet
 
     results = grid.run_grid(
-        grid.jackknife_cells(suite, method, _words(domains), seed, _words(splits), most), _jobs(jobs)
+        grid.jackknife_cells(suite, method, _words(domains), seed, _words(splits), most), _crew(jobs, cluster)
     )
     _write(results.scores, json, csv)
     _console().print(spread_sheet(results.scores, f"{method} on {suite}, one training problem left out").terminal())
@@ -609,11 +626,14 @@ def select(
     seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
     csv: CsvFile = None,
     jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
 ) -> None:
     """Choose a method's settings by validation on problems larger than training; goes on where it was interrupted."""
     from sgp import selection
 
-    trials, chosen = selection.select(method, suite, validation, _words(domains), _words(settings), seed, _jobs(jobs))
+    trials, chosen = selection.select(
+        method, suite, validation, _words(domains), _words(settings), seed, _crew(jobs, cluster)
+    )
     if csv is not None:
         selection.write_trials(csv, trials)
     title = f"{method}, trained on {suite}, chosen on {validation}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 
-import joblib
 from rich.console import Console
 
 from sgp.api import Evaluation, evaluate, train
@@ -16,6 +15,7 @@ from sgp.evaluation.tables import coverage_sheet, published
 from sgp.progress import progress, track
 from sgp.record import SPLIT, record_attempted
 from sgp.viewer.library import own_rollouts_folder
+from sgp.workers import workers
 
 SUITE = "state-centric"
 LEARNED = (("contrastive_jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
@@ -48,12 +48,10 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     )
     evaluated = time.perf_counter()
     learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
-    with progress("record and map", len(learned)) as bar, joblib.parallel_config("loky", inner_max_num_threads=1):
-        parallel, recorded = joblib.Parallel(n_jobs=jobs, return_as="generator"), 0
-        for files in parallel(
-            joblib.delayed(record_attempted)(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT])
-            for run in learned
-        ):
+    tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT]) for run in learned]
+    with progress("record and map", len(learned)) as bar:
+        recorded = 0
+        for _, files in workers(jobs).each(record_attempted, tasks):
             recorded += len(files)
             bar.advance()
     console.print(

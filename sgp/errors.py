@@ -34,9 +34,12 @@ class PddlError(InputError):
     """A PDDL text cannot be used; `source` and `line` (from 1, or None) say where."""
 
     def __init__(self, message: str, source: str = "PDDL text", line: int | None = None):
-        self.source, self.line = source, line
+        self.source, self.line, self._parts = source, line, (message, source, line)
         place = source if line is None else f"{source}, line {line}"
         super().__init__(f"{place}: {message}")
+
+    def __reduce__(self) -> tuple[type[PddlError], tuple[str, str, int | None]]:
+        return type(self), self._parts  # on its way from another process; the sentence alone would get a place again
 
 
 class UnsupportedPddl(PddlError):

@@ -9,13 +9,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import joblib
-
 from sgp.api import diagnose, evaluate, scores_of, train
-from sgp.datasets.experts import expert_lengths
+from sgp.datasets.experts import expert_lengths, expert_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import training_texts
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
@@ -24,6 +23,7 @@ from sgp.evaluation.scores import Score, write_scores
 from sgp.files import read_json, write_json
 from sgp.methods import ablations, configure, get_method, has_setting
 from sgp.progress import progress
+from sgp.workers import Jobs, Workers, processes, workers
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
 DEFAULT_METHODS = ("contrastive_jumps", "state-centric", "zero-change", "random-successor")
@@ -179,12 +179,13 @@ def jackknife_cells(
     return cells
 
 
-def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False, diagnostics: bool = False) -> Results:
+def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnostics: bool = False) -> Results:
     """The results of all cells, made where they are not kept. Each cell is kept as soon as it is done.
 
     A run that was trained is not trained again, a chunk of problems that was tried is not tried again: killed at any
     point, the grid goes on from there and ends with the same scores. With `diagnostics` the first seed of each variant
-    is diagnosed too.
+    is diagnosed too. `jobs` cells are done at a time, or as many as a `Cluster` does; missing expert plans are made
+    before, on this machine.
     Raises what `train` and `evaluate` raise: InputError (its kinds ConfigurationError, DomainMismatch, PddlError,
     PlanError, SuiteError among them), ToolError, StoreError, ValidationDisagreement.
     """
@@ -193,19 +194,11 @@ def run_grid(cells: Sequence[Cell], jobs: int = 1, again: bool = False, diagnost
     waiting = [cell for cell in cells if again or not _is_done(_read(cell), cell in diagnosed)]
     # The longest first, so that no process is left alone with one at the end.
     waiting.sort(key=_expected_work, reverse=True)
+    _make_experts(waiting, diagnosed.intersection(waiting), processes(jobs))
     with progress(f"grid on {', '.join(dict.fromkeys(cell.suite for cell in cells))}", len(cells)) as bar:
         bar.advance(len(cells) - len(waiting))
-        if jobs == 1:
-            for cell in waiting:
-                bar.say(f"{cell.domain} {cell.variant} {cell.seed}")
-                _run(cell, again, cell in diagnosed)
-                bar.advance()
-        else:
-            with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-                for _ in joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(
-                    joblib.delayed(_run)(cell, again, cell in diagnosed) for cell in waiting
-                ):
-                    bar.advance()
+        for _ in workers(jobs).delegate(_run, [(cell, again, cell in diagnosed) for cell in waiting]):
+            bar.advance()
     scores: list[Score] = []
     attempts: list[AttemptRow] = []
     for cell in cells:
@@ -245,7 +238,16 @@ def _expected_work(cell: Cell) -> int:
     return problems + (10_000 if "lstm" in cell.variant else 0)
 
 
-def _run(cell: Cell, again: bool, diagnosed: bool) -> None:
+def _make_experts(cells: Sequence[Cell], diagnosed: Iterable[Cell], jobs: int) -> None:
+    """Makes the expert plans that cells would miss, once, and not in each cell at the same time."""
+    for domain, suite in dict.fromkeys((cell.domain, cell.training_suite) for cell in cells):
+        training_texts(load_suite(suite), domain, jobs=jobs)
+    for suite, domain, splits in dict.fromkeys((cell.suite, cell.domain, cell.splits) for cell in diagnosed):
+        for split in splits:
+            expert_plans(load_suite(suite), domain, split, jobs=jobs)
+
+
+def _run(cell: Cell, again: bool, diagnosed: bool, crew: Workers) -> None:
     record = None if again else _read(cell)
     if _is_done(record, diagnosed):
         return  # meanwhile, by another process on the same store
@@ -255,11 +257,12 @@ def _run(cell: Cell, again: bool, diagnosed: bool) -> None:
         cell.training_suite,
         cell.variant,
         cell.seed,
+        jobs=crew,
         overrides=dict(cell.overrides),
         without=cell.without,
     )
     if record is None:
-        found = evaluate([run.folder], cell.suite, cell.splits)
+        found = evaluate([run.folder], cell.suite, cell.splits, crew)
         (note,) = {score.note for score in found.scores}
         record = {
             "run": run.sha256,
@@ -270,7 +273,7 @@ def _run(cell: Cell, again: bool, diagnosed: bool) -> None:
         }
         write_json(cell.file, record)
     if diagnosed:
-        record["diagnostics"] = [asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits)]
+        record["diagnostics"] = [asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, crew)]
         write_json(cell.file, record)
 
 

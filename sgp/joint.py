@@ -29,6 +29,7 @@ from sgp.files import read_json, write_json
 from sgp.methods import Snapshot, configure, selectable
 from sgp.models.device import Device, choose_device
 from sgp.planning.planner import Limit
+from sgp.workers import Jobs, processes
 
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
@@ -75,7 +76,7 @@ def train_jointly(
     variant: str | None = None,
     seed: int = DEFAULT_SEED,
     device: str = "auto",
-    jobs: int = 1,
+    jobs: Jobs = 1,
     overrides: Mapping[str, str] | None = None,
     config: DynamicConfig | None = None,
     again: bool = False,
@@ -86,7 +87,8 @@ def train_jointly(
     Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
     `+by=dynamic` (on generated problems larger than all of training). Plans in validation have at most L actions: the
     domain's bound, or three times the mean length of the expert plans for the largest training problems. `watch` sees
-    every snapshot once it is validated; what is done is kept, so that an interrupted training goes on.
+    every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The training is
+    done here, validation by `jobs` processes or workers.
     Raises InputError for a method without snapshots and for a domain that the house cannot generate problems of;
     ConfigurationError, SuiteError, PddlError, PlanError, ToolError and StoreError as `train` does, and
     ValidationDisagreement where VAL refuses a plan that our simulator accepts.
@@ -94,7 +96,7 @@ def train_jointly(
     learner, rules = selectable(method), config or DynamicConfig()
     name, settings = configure(learner, variant, overrides)
     chosen = choose_device(device)
-    data = load_training_data(load_suite(suite), domain, jobs=jobs)
+    data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
     trial = _Trial(data, source_for(data.domain_pddl, data.domain, VALIDATION_SEED), plan_bound(data), rules, jobs)
     sweep = getattr(learner, "sweep", {})
     facts = [learner.key, asdict(settings), sweep, seed, data.sha256, trial.bound, asdict(rules), library_versions()]
@@ -128,7 +130,7 @@ class _Trial:
     source: Source
     bound: int
     rules: DynamicConfig
-    jobs: int
+    jobs: Jobs
 
     def validated(self, snapshot: Snapshot, run: Run) -> Validated:
         planner = Evaluated(str(run.folder), run.planner_sha256, load_planner)

@@ -1,9 +1,13 @@
-"""Progress bars on standard error for anything that may take over a second."""
+"""Progress bars on standard error for anything that may take over a second.
+
+Threads have none: they do parts of what the main thread has a bar for, and many bars would write over each other.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
+import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
@@ -20,7 +24,7 @@ def _bar(iterable: Iterable[Item] | None, description: str, total: int | None) -
         desc=description,
         total=total,
         file=sys.stderr,
-        disable=os.environ.get("SGP_PROGRESS") == "0",
+        disable=os.environ.get("SGP_PROGRESS") == "0" or threading.current_thread() is not threading.main_thread(),
         delay=1.0,  # shorter work needs no bar
         mininterval=0.2 if terminal else 5.0,
         dynamic_ncols=terminal,

@@ -15,6 +15,7 @@ from sgp.evaluation.sheets import Sheet
 from sgp.files import whole_file
 from sgp.grid import SEEDS, Results, grid_cells, run_grid
 from sgp.methods import all_methods, configure, get_method
+from sgp.workers import Jobs
 
 EQUAL_QUALITY = 0.005  # differences below it are noise on some tens of problems
 
@@ -64,7 +65,7 @@ def select(
     domains: Sequence[str] = (),
     settings: Sequence[str] = (),
     seed: int = SEEDS[0],
-    jobs: int = 1,
+    jobs: Jobs = 1,
 ) -> tuple[list[Trial], Mapping[str, str]]:
     """Trials of every value of each setting, the others as chosen so far or as first listed, and the settings chosen.
 

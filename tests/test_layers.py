@@ -11,7 +11,7 @@ ROOT = Path(sgp.__file__).parent
 
 # From the ground up; rooms of one floor do not import each other.
 FLOORS = [
-    {"errors", "drawing", "files", "progress", "compilation"},
+    {"errors", "drawing", "files", "progress", "compilation", "workers"},
     {"planning"},
     {"encoders", "models", "domains"},
     {"training", "datasets"},
@@ -22,7 +22,7 @@ FLOORS = [
     {"cli"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-SAME_FLOOR = {"files": {"errors"}, "progress": set()}  # the ground floor's own order
+SAME_FLOOR = {"files": {"errors"}, "progress": set(), "workers": {"errors"}}  # the ground floor's own order
 NO_TORCH_OR_LEARNING = {"planning", "domains"}
 
 

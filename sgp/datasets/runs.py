@@ -167,10 +167,8 @@ def new_run(
 
     That place is `folder`, or the key's in the store.
     """
-    target = folder or key.folder
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = RunDraft(key, Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)), device)
-    try:
+    with _new_folder(folder or key.folder) as drafted:
+        draft = RunDraft(key, drafted, device)
         yield draft
         record = {
             "format": FORMAT,
@@ -191,12 +189,29 @@ def new_run(
             "files": {path.name: _sha256(path) for path in sorted(draft.folder.iterdir())},
         }
         write_json(draft.folder / RECORD, record)
+
+
+def receive_run(key: RunKey, files: Mapping[str, bytes]) -> None:
+    """Puts a run that was trained elsewhere into its place in the store. Raises StoreError where it is damaged."""
+    with _new_folder(key.folder) as folder:
+        for name, content in files.items():
+            (folder / name).write_bytes(content)
+        open_run(folder)
+
+
+@contextmanager
+def _new_folder(target: Path) -> Iterator[Path]:
+    """A folder that takes the place of `target` when the block ends without an error; else nothing is changed."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
+    try:
+        yield folder
         if target.exists():
             shutil.rmtree(target)
-        draft.folder.rename(target)
+        folder.rename(target)
         target.chmod(0o755)
     finally:
-        shutil.rmtree(draft.folder, ignore_errors=True)
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sha256(path: Path) -> str:

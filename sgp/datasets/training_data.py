@@ -10,10 +10,23 @@ from sgp.datasets.experts import expert_plans
 from sgp.datasets.suite import Suite
 from sgp.errors import SuiteError
 from sgp.planning.experts import STAGES, Stage
+from sgp.planning.pddl import Action, Problem
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 
 _HELD_OUT = 5  # every fifth
+
+
+@dataclass(frozen=True)
+class Demonstration:
+    """A problem with an expert's plan, as text: what processes and machines exchange."""
+
+    problem: Problem
+    plan: tuple[Action, ...]
+
+    def replayed(self) -> Trajectory:
+        """The trajectory. Raises PddlError and PlanError for texts that cannot be used."""
+        return Trajectory.of(Task(self.problem), self.plan)
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,13 +54,38 @@ class TrainingData:
             "transitions": sum(map(len, self.train)),
         }
 
-    def without(self, problem: str) -> TrainingData:
+
+@dataclass(frozen=True)
+class TrainingTexts:
+    """Training data as text: the same fields, of demonstrations. States do not leave their process, texts do."""
+
+    suite: str
+    domain: str
+    domain_pddl: str
+    train: tuple[Demonstration, ...]
+    validation: tuple[Demonstration, ...]
+    sha256: str
+    largest: int
+
+    def replayed(self) -> TrainingData:
+        """The trajectories. Raises PddlError and PlanError for texts that cannot be used."""
+        return TrainingData(
+            suite=self.suite,
+            domain=self.domain,
+            domain_pddl=self.domain_pddl,
+            train=tuple(each.replayed() for each in self.train),
+            validation=tuple(each.replayed() for each in self.validation),
+            sha256=self.sha256,
+            largest=self.largest,
+        )
+
+    def without(self, problem: str) -> TrainingTexts:
         """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
-        kept = tuple(each for each in self.train if each.task.name != problem)
+        kept = tuple(each for each in self.train if each.problem.name != problem)
         if len(kept) == len(self.train) or not kept:
             raise SuiteError(
                 f"training problem '{problem}' cannot be left out of {self.domain}; expected one of several: "
-                f"{', '.join(each.task.name for each in self.train)}"
+                f"{', '.join(each.problem.name for each in self.train)}"
             )
         return replace(self, train=kept, sha256=sha256(f"{self.sha256} without {problem}".encode()).hexdigest())
 
@@ -60,24 +98,29 @@ def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAG
     nothing is left, ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used,
     StoreError for damaged expert plans.
     """
+    return training_texts(suite, domain, stages, jobs).replayed()
+
+
+def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> TrainingTexts:
+    """What `load_training_data` replays, as text. Raises what it raises, except for plans that do not fit."""
     name, splits = suite.domain(domain).name, list(suite.domain(domain).splits)
-    train = trajectories(suite, name, splits[0] if len(splits) == 1 else "train", stages, jobs)
+    train = demonstrations(suite, name, splits[0] if len(splits) == 1 else "train", stages, jobs)
     if "validation" in splits:
-        validation = trajectories(suite, name, "validation", stages, jobs)
+        validation = demonstrations(suite, name, "validation", stages, jobs)
     else:
         validation = train[_HELD_OUT - 1 :: _HELD_OUT] or train[-1:]
-        train = [trajectory for trajectory in train if trajectory not in validation] or train
+        train = [each for each in train if each not in validation] or train
     for split, found in (("train", train), ("validation", validation)):
-        if not any(len(trajectory) for trajectory in found):
+        if not any(each.plan for each in found):
             raise SuiteError(
                 f"{name} of suite {suite.name} has no {split} problem with an expert plan of at least one action; "
                 "add problems, or give the expert planner more time with 'sgp experts --retry'"
             )
     digest = sha256()
-    for trajectory in (*train, *validation):
-        digest.update(trajectory.task.problem.sha256.encode())
-        digest.update("\n".join(map(str, trajectory.actions)).encode())
-    return TrainingData(
+    for each in (*train, *validation):
+        digest.update(each.problem.sha256.encode())
+        digest.update("\n".join(map(str, each.plan)).encode())
+    return TrainingTexts(
         suite=suite.name,
         domain=name,
         domain_pddl=suite.domain_pddl(name),
@@ -96,10 +139,17 @@ def trajectories(
     Raises ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used, StoreError for
     damaged expert plans.
     """
+    return [each.replayed() for each in demonstrations(suite, domain, split, stages, jobs)]
+
+
+def demonstrations(
+    suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
+) -> list[Demonstration]:
+    """The problems of a split with their expert plans, which are made where missing; those without one are left out.
+
+    Raises ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used, StoreError for
+    damaged expert plans.
+    """
     plans = expert_plans(suite, domain, split, stages, jobs)
-    found = []
-    for problem in suite.problems(domain, split):
-        plan = plans[problem.sha256].plan
-        if plan is not None:
-            found.append(Trajectory.of(Task(problem), plan))
-    return found
+    found = [(problem, plans[problem.sha256].plan) for problem in suite.problems(domain, split)]
+    return [Demonstration(problem, plan) for problem, plan in found if plan is not None]

@@ -15,6 +15,7 @@ from sgp.errors import ConfigurationError
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scaling import Evaluated, Source
 from sgp.planning.planner import Limit
+from sgp.workers import Jobs, workers
 
 VALIDATION_SEED = 2**32  # no seed of an evaluation can be it
 
@@ -37,17 +38,17 @@ class DynamicConfig:
 
 
 def dynamic_coverage(
-    planner: Evaluated, source: Source, after: int, bound: int, config: DynamicConfig, jobs: int = 1
+    planner: Evaluated, source: Source, after: int, bound: int, config: DynamicConfig, jobs: Jobs = 1
 ) -> Mapping[int, float]:
     """Coverage by size, from the first size above `after` to the first at which it is at most the threshold.
 
     Their sum is the score of the planner. Each planner sees the same problems; a plan has at most `bound` actions.
-    Sizes without problems are skipped; where a domain has no larger ones, the validation ends. `jobs` sizes are tried
-    at a time, so that some beyond the last may be tried in vain: the result does not depend on it.
+    Sizes without problems are skipped; where a domain has no larger ones, the validation ends. A size
+    for each worker is tried at a time, so that some beyond the last are in vain; the result does not depend on it.
     """
     coverage: dict[int, float] = {}
     sizes = source.domain.scaled.above(after)
-    while batch := list(islice(sizes, jobs)):
+    while batch := list(islice(sizes, workers(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         works = [
             Work(planner.name, planner.identity, tuple({each.sha256: each for each in found}.values()), Limit(bound))

@@ -1,30 +1,32 @@
-"""Many attempts over several processes; what is done is kept, so that an interrupted evaluation goes on."""
+"""Many attempts over several processes or machines; what is done is kept, so that an interrupted evaluation goes on."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-
-import joblib
 
 from sgp.datasets.store import cache_folder
 from sgp.errors import StoreError
 from sgp.evaluation.coverage import Attempt, attempt
 from sgp.evaluation.keeping import Keeping
-from sgp.files import read_json, write_json
+from sgp.files import read_json, write_json, write_text
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.progress import progress
+from sgp.workers import Folder, Jobs, workers
+
+Tried = tuple[list[Attempt], dict[Path, str]]  # attempts, and rollouts that are still to be written
 
 CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 
 
 @dataclass(frozen=True)
 class Work:
-    """Problems to be tried by one planner. `planner` names it for `load`; `identity` changes when it does.
+    """Problems to be tried by one planner. `planner` is its folder; `identity` changes when its contents do.
 
     `keeping` keeps the rollouts.
     """
@@ -49,10 +51,10 @@ def split_work(work: Work) -> list[Work]:
     return [replace(work, problems=work.problems[start::count]) for start in range(count)]
 
 
-def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: int, title: str) -> list[list[Attempt]]:
+def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: Jobs, title: str) -> list[list[Attempt]]:
     """The attempts of each work, in the order of its problems.
 
-    `load` makes a planner from its name and must be importable by other processes. Chunks of an evaluation that was
+    `load` makes a planner from its folder and must be importable by other processes. Chunks of an evaluation that was
     interrupted are not tried again; once all is done, the kept chunks are removed.
     """
     chunks = {chunk.kept: chunk for work in works for chunk in split_work(work)}
@@ -60,17 +62,15 @@ def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: int, ti
     open_chunks = [chunk for kept, chunk in chunks.items() if kept not in tried]
     with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
         bar.advance(sum(map(len, tried.values())))
-        if jobs == 1 or len(open_chunks) < 2:
-            for chunk in open_chunks:
-                bar.say(chunk.planner)
-                tried[chunk.kept] = _try(chunk, load)[1]
-                bar.advance(len(chunk.problems))
-        else:
-            with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
-                parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-                for kept, found in parallel(joblib.delayed(_try)(chunk, load) for chunk in open_chunks):
-                    tried[kept] = found
-                    bar.advance(len(found))
+        crew = workers(jobs)
+        tasks = [(Folder(Path(chunk.planner)), chunk, load) for chunk in open_chunks]
+        for place, (found, rollouts) in crew.each(_try_elsewhere if crew.elsewhere else _try, tasks):
+            chunk = open_chunks[place]
+            for file, text in rollouts.items():
+                write_text(file, text)
+            write_json(chunk.kept, [each.to_record() for each in found])
+            tried[chunk.kept] = found
+            bar.advance(len(found))
     results = []
     for work in works:
         by_hash = {each.sha256: each for chunk in split_work(work) for each in tried[chunk.kept]}
@@ -80,11 +80,20 @@ def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: int, ti
     return results
 
 
-def _try(chunk: Work, load: Callable[[str], Planner]) -> tuple[Path, list[Attempt]]:
-    """A chunk's attempts, and where they are kept now: another process may be at the same work and remove the file."""
-    attempts = attempt(load(chunk.planner), chunk.problems, chunk.limit, chunk.keeping)
-    write_json(chunk.kept, [each.to_record() for each in attempts])
-    return chunk.kept, attempts
+def _try(folder: str, chunk: Work, load: Callable[[str], Planner]) -> Tried:
+    """A chunk's attempts by the planner in a folder; rollouts that are kept are written to their place."""
+    return attempt(load(folder), chunk.problems, chunk.limit, chunk.keeping), {}
+
+
+def _try_elsewhere(folder: str, chunk: Work, load: Callable[[str], Planner]) -> Tried:
+    """The same on a machine from which the rollouts have to be sent."""
+    if chunk.keeping is None:
+        return _try(folder, chunk, load)
+    with tempfile.TemporaryDirectory() as there:
+        keeping = replace(chunk.keeping, folder=Path(there))
+        attempts, _ = _try(folder, replace(chunk, keeping=keeping), load)
+        written = {file.name: file.read_text(encoding="utf-8") for file in Path(there).iterdir()}
+    return attempts, {chunk.keeping.folder / name: text for name, text in written.items()}
 
 
 def _read(chunk: Work) -> list[Attempt] | None:

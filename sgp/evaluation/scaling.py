@@ -28,6 +28,7 @@ from sgp.files import write_json
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
+from sgp.workers import Jobs, processes
 
 MOST_AT_ONCE = 128  # problems between two looks at the interval
 MOST_UNSOLVABLE = 200  # problems of a size, all proven unsolvable, after which the generator is at fault
@@ -178,7 +179,7 @@ class Source:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A planner, by its name and what identifies it, and how its name is loaded in any process."""
+    """A planner, by its folder (`name`) and what identifies it, and how a folder is loaded in any process."""
 
     name: str
     identity: str
@@ -190,7 +191,7 @@ def scaling(
     source: Source,
     bound: int,
     config: ScalingConfig,
-    jobs: int = 1,
+    jobs: Jobs = 1,
     until: float = math.inf,
     watch: Callable[[Measured], None] = lambda measured: None,
 ) -> Curve:
@@ -232,14 +233,14 @@ def _measure(
     size: int,
     bound: int,
     config: ScalingConfig,
-    jobs: int,
+    jobs: Jobs,
     until: float,
     file: Path,
 ) -> Measured | None:
     """One size, or None where time ran out."""
     title = f"{source.domain.name}, size {size}" + (f" of at most {config.largest}" if config.largest else "")
     seconds, solvable = config.reference_seconds, source.domain.solvable
-    reference = Reference(config.references, seconds, jobs, until, solvable, title)
+    reference = Reference(config.references, seconds, processes(jobs), until, solvable, title)
     tried = kept_attempts(file)
     known = {each.sha256: each for each in tried}
     while True:

@@ -1,0 +1,224 @@
+"""Tasks are done here, by processes and by a Ray cluster of two machines, whatever happens to one of them."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import sys
+import threading
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import sgp
+from sgp.cli import FAILED
+from sgp.errors import ConfigurationError, PddlError, SuiteError, ToolError
+from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.scaling import ScalingConfig
+from sgp.grid import grid_cells, run_grid
+from sgp.planning.recorded import read_recorded
+from sgp.workers import Cluster, Folder, Here, Processes, workers
+from tests.test_cli import call
+
+TINY = 100 * 2**20  # bytes of each machine's object store
+SPLITS = ("validation", "interpolation")
+
+pytestmark = pytest.mark.timeout(900)  # the first test waits for the machines to start
+
+
+@pytest.fixture(scope="module")
+def machines():
+    """A head without processors and two machines of one each; ends them."""
+    pytest.importorskip("ray", reason="ray is missing; install the extra 'cluster'")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # as the tests themselves, not behind them
+        patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(sgp.__file__).parents[1]), *sys.path]))
+        import ray
+        from ray.cluster_utils import Cluster as Machines
+
+        prompt = {"health_check_period_ms": 1000}  # so that a lost machine is missed after seconds
+        head = {"num_cpus": 0, "object_store_memory": TINY, "include_dashboard": False, "_system_config": prompt}
+        found = Machines(initialize_head=True, head_node_args=head)
+        for _ in range(2):
+            found.add_node(num_cpus=1, object_store_memory=TINY)
+        yield found
+        ray.shutdown()
+        found.shutdown()
+
+
+@pytest.fixture
+def cluster(machines):
+    return Cluster(machines.address)
+
+
+def squared(number, folder=None):
+    return number**2, folder and sorted(path.name for path in Path(folder).iterdir())
+
+
+def refuse(number):
+    if number == 3:
+        raise PddlError("3 is one too many", "numbers.pddl", 7)
+    return number
+
+
+def die_once(number, mark):
+    """Kills its own process the first time, as a machine out of memory does."""
+    if number == 2 and not Path(mark).exists():
+        Path(mark).touch()
+        os.kill(os.getpid(), 9)
+    return number, os.getpid()
+
+
+def die(number):
+    os.kill(os.getpid(), 9)
+
+
+def add_up(numbers, crew):
+    return sum(result for _, (result, _) in crew.each(squared, [(number,) for number in numbers]))
+
+
+def both(cluster):
+    return Here(), Processes(2), cluster
+
+
+def test_workers_are_chosen_in_one_place():
+    assert workers(1) == Here()
+    assert workers(3) == Processes(3)
+    assert workers(Cluster("head:6379")) == Cluster("head:6379")
+
+
+def test_every_kind_of_workers_gives_the_same_results(cluster, tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.bin").write_bytes(bytes(range(256)))
+    tasks = [(number, Folder(tmp_path)) for number in range(7)]
+    for crew in both(cluster):
+        assert dict(crew.each(squared, tasks)) == {number: (number**2, ["a.txt", "b.bin"]) for number in range(7)}
+        assert dict(crew.each(squared, [])) == {}
+        sums = dict(crew.delegate(add_up, [((1, 2, 3),), ((4, 5),), ((),)]))
+        assert sums == {0: 14, 1: 41, 2: 0}
+
+
+def test_an_error_comes_back_as_it_was_raised(cluster):
+    for crew in both(cluster):
+        with pytest.raises(PddlError) as raised:
+            list(crew.each(refuse, [(number,) for number in range(5)]))
+        assert str(raised.value) == "numbers.pddl, line 7: 3 is one too many"
+        assert (raised.value.source, raised.value.line) == ("numbers.pddl", 7)
+    assert dict(cluster.each(refuse, [(1,), (2,)])) == {0: 1, 1: 2}, "the cluster goes on"
+
+
+def test_a_task_whose_process_was_killed_is_done_again(cluster, tmp_path):
+    found = dict(cluster.each(die_once, [(number, str(tmp_path / "died")) for number in range(4)]))
+    assert [found[place][0] for place in range(4)] == [0, 1, 2, 3]
+    assert os.getpid() not in {process for _, process in found.values()}
+    assert (tmp_path / "died").exists()
+
+
+def test_a_task_that_always_kills_its_process_is_a_sentence(cluster):
+    with pytest.raises(ToolError, match=r"lost a task for good, after 3 more tries .*give it more memory, then"):
+        list(cluster.each(die, [(1,)]))
+
+
+def comparable(attempts):
+    return {where: [replace(each, seconds=0.0) for each in tried] for where, tried in attempts.items()}
+
+
+def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
+    machines, cluster, quick_run, home, monkeypatch
+):
+    """The machine is taken away when the first of many chunks came back, while it has others."""
+    monkeypatch.setattr("sgp.evaluation.parallel.CHUNK", 1)
+    run = quick_run("contrastive_jumps", "gripper", "one-step").folder
+    alone = sgp.evaluate([run], "state-centric", SPLITS)
+    lost = next(iter(machines.worker_nodes))
+    real = Cluster.each
+
+    def losing(*arguments):
+        for each in real(*arguments):
+            if lost in machines.worker_nodes:
+                machines.remove_node(lost, allow_graceful=False)
+            yield each
+
+    monkeypatch.setattr(Cluster, "each", losing)
+    found = sgp.evaluate([run], "state-centric", SPLITS, cluster)
+    machines.add_node(num_cpus=1, object_store_memory=TINY)
+    assert lost not in machines.worker_nodes
+    assert comparable(found.attempts) == comparable(alone.attempts)
+    assert {score.note.split(", ")[1] for score in found.scores} == {"a Ray cluster"}
+    assert not list(home.glob("cache/evaluations/*.json"))
+
+
+def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(cluster, tmp_path, monkeypatch):
+    variants = {"state-centric": ["wl-xgboost-delta"], "random-successor": ["unvisited"]}
+    settings = {"boosting.rounds": "2"}
+    cells = grid_cells("state-centric", ["gripper"], variants, (1, 2), ("interpolation",), settings)
+    found = []
+    for name, crew in (("here", Here()), ("cluster", cluster)):
+        monkeypatch.setenv("SGP_HOME", str(tmp_path / name))
+        results = run_grid(cells, crew, diagnostics=True)
+        rows = [replace(row, seconds=0.0) for row in results.attempts]
+        scores = [replace(each, note="") for each in results.scores if "seconds" not in each.metric]
+        found.append((rows, scores, [(run.key, run.config, run.record["data"]) for run in sgp.list_runs()]))
+        assert run_grid(cells, crew, diagnostics=True) == results
+    assert found[0] == found[1]
+    assert len(found[0][2]) == 3
+
+
+def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, tmp_path):
+    run = sgp.train("contrastive_jumps", "gripper", "state-centric", "one-step", jobs=cluster)
+    again = sgp.train("contrastive_jumps", "gripper", "state-centric", "one-step", jobs=1)
+    assert again.sha256 == run.sha256, "it is in the store and not trained again"
+    quick = ScalingConfig(epsilon=0.3, largest=6)
+    (home / "scaling").mkdir()
+    curves = [sgp.scaling(run.folder, quick, bound=40, jobs=cluster)]
+    (home / "scaling").rename(tmp_path / "kept")
+    curves.append(sgp.scaling(run.folder, quick, bound=40))
+    of_curve = [[(each.size, comparable({"": each.attempts})) for each in curve.sizes] for curve in curves]
+    assert of_curve[0] == of_curve[1]
+    sgp.evaluate([run.folder], "state-centric", ["interpolation"], cluster, rollouts=tmp_path / "rollouts")
+    names = {problem.name for problem in sgp.load_suite("state-centric").problems("gripper", "interpolation")}
+    files = sorted((tmp_path / "rollouts").glob("*.jsonl"))
+    assert {read_recorded(file)[0].head["name"] for file in files} == names
+    about = read_recorded(files[0])[0].about
+    assert {Keeping(tmp_path / "rollouts", about).path(name) for name in names} == set(files)
+
+
+def test_what_fails_in_one_thread_ends_the_others(cluster):
+    started = time.monotonic()
+    with pytest.raises(SuiteError, match="no such suite"):
+        list(cluster.delegate(fail_or_wait, [(False,), (True,)]))
+    assert threading.active_count() < 50
+    assert time.monotonic() - started < 60, "the other one would take five minutes"
+
+
+def fail_or_wait(failing, crew):
+    if failing:
+        raise SuiteError("no such suite")
+    return list(crew.each(time.sleep, [(300,)]))
+
+
+@pytest.mark.parametrize("address", ["head", "ray://head:10001", "head:port", ":6379", "head:70000"])
+def test_an_address_of_another_form_is_a_sentence(address):
+    with pytest.raises(ConfigurationError, match=f"cluster is '{address}'; expected HOST:PORT of its head"):
+        Cluster(address)
+
+
+def test_a_cluster_that_is_not_there_is_a_sentence(home):
+    pytest.importorskip("ray", reason="ray is missing; install the extra 'cluster'")
+    with contextlib.closing(socket.socket()) as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    code, _, error = call("grid", "--domains", "gripper", "--variants", "zero-change", "--cluster", f"127.0.0.1:{port}")
+    assert code == FAILED
+    assert f"sgp: no Ray cluster answers at 127.0.0.1:{port}" in error
+    assert "or leave --cluster out to work here" in error
+
+
+def test_ray_that_is_missing_is_a_sentence(monkeypatch):
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(ToolError, match=r"ray is missing.*pip install -e '\.\[cluster\]'"):
+        list(Cluster("127.0.0.1:6379").each(squared, [(1,)]))
