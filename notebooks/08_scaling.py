@@ -259,8 +259,8 @@ figure
 # For large sizes a little more than a third of the problems, those with few cars, keep the bound: just above the
 # threshold of .3. A perfect planner's coverage settles there too; that the published curve "stabilized above the
 # threshold" (caption of the paper's Figure 2) is what the bound alone brings about. Where a curve falls, look at the
-# share of best known plans that keep the bound (dotted in the plots above, where it was measured) before blaming the
-# planner.
+# share of problems with a known plan within the bound (dotted in the plots above, where it says more than coverage)
+# before blaming the planner.
 
 # %% [markdown]
 # ## The harder suite
