@@ -71,7 +71,7 @@ def main() -> None:
             names = in_order([sgp.planner_title(each) for each in own])
             chosen = st.multiselect("Planners", names, key="planners", bind="query-params", placeholder="all") or names
         show_curves([each for each in own if sgp.planner_title(each) in chosen], theirs)
-    st.html(f'{STYLE}<div class="sheet">{sgp.scaling_table(scores, table, "Scale and SumCov").html()}</div>')
+    st.html(f'{STYLE}<div class="sheet">{sgp.scaling_table(scores, table).html()}</div>')
 
 
 def show_curves(own: Sequence[sgp.Score], theirs: Sequence[sgp.Score]) -> None:

@@ -18,18 +18,18 @@ _AXES = {
     "plan_length": "mean actions of plans found",
     "seconds": "mean seconds a problem",
 }
-_RATES = ("coverage", "fits", "with_plan")  # shares of problems, which have a band
-_FITS = "fits"  # share of problems whose best known plan keeps the bound
+RATES = ("coverage", "fits", "with_plan")  # metrics that are shares of problems, and have bands
 _MARK = "#888888"  # legible on light and dark ground
 
 
 def scaling_curves(scores: Sequence[Score], metric: str = "coverage", theirs: Sequence[Score] = ()) -> go.Figure:
     """A metric over size as `sgp scaling` measured it: a panel for each domain, a line for each planner.
 
-    Seeds are averaged. Shares of problems have the band of their 95 % Wilson intervals; coverage has above it, where it
-    was measured, the share of problems whose best known plan keeps the bound on actions. `theirs` are the paper's
-    scores: with them, its sizes of training and validation are shaded, Scale of each of its planners is marked, and
-    plan lengths have its bound beside them. Raises InputError where no size has the metric, with those there are.
+    Seeds are averaged; scores of whole splits are left out. Rates of problems (coverage, fits, with_plan) have the band
+    of their 95 % Wilson intervals, means of properties none; coverage has the share of problems with a known plan
+    within the bound on actions (`fits`) above it, where that says more. `theirs` are the paper's scores: with them, the
+    sizes of training and validation are shaded, Scale of each of its planners is marked, and plan lengths have the
+    bound beside them. Raises InputError where no size has the metric, with those there are.
     """
     sized = [each for each in scores if each.size is not None]
     found = [each for each in sized if each.metric == metric]
@@ -41,18 +41,19 @@ def scaling_curves(scores: Sequence[Score], metric: str = "coverage", theirs: Se
     for number, (name, own) in enumerate(scores_by_planner(found).items()):
         for panel, domain in enumerate(domains):
             line = _over_size(each for each in own if each.domain == domain)
-            (add_banded if metric in _RATES else add_line)(figure, number, name, panel, *line)
+            (add_banded if metric in RATES else add_line)(figure, number, name, panel, *line)
     for panel, domain in enumerate(domains):
         if metric == "coverage":
-            _add_best_known(figure, panel, [each for each in sized if (each.metric, each.domain) == (_FITS, domain)])
+            _add_ceiling(figure, panel, [each for each in sized if each.domain == domain])
         if theirs:
             _mark_sizes(figure, panel, domain)
         if theirs and metric == "coverage":
             _mark_scales(figure, panel, [each for each in theirs if (each.metric, each.domain) == ("scale", domain)])
         if theirs and metric == "plan_length":
             _add_bound(figure, panel, domain, [each.size or 0 for each in found if each.domain == domain])
-    if metric in _RATES:  # above 1 is room for the marks' words
-        figure.update_yaxes(range=[-0.03, 1.4 if theirs else 1.05], tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1])
+    if metric in RATES:  # above 1 is room for the marks' words
+        top = 1.4 if theirs and metric == "coverage" else 1.05
+        figure.update_yaxes(range=[-0.03, top], tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1])
     else:
         figure.update_yaxes(rangemode="tozero")
     figure = finish(figure, _title(metric, bool(theirs)), 420 * max(1, -(-len(domains) // 2)))
@@ -60,13 +61,12 @@ def scaling_curves(scores: Sequence[Score], metric: str = "coverage", theirs: Se
 
 
 def _title(metric: str, marked: bool) -> str:
-    words = f"{_AXES.get(metric, metric.replace('_', ' ')).capitalize()} over size"
-    if metric in _RATES:
-        words += ", with 95 % Wilson bands"
+    name = _AXES.get(metric, metric.replace("_", " ")).capitalize()
+    words = escape(f"{name} over size{', with 95 % Wilson bands' if metric in RATES else ''}")
     marks = "shaded: sizes of training (blue) and validation (yellow)"
     if metric == "coverage":
         marks += "; dashed: Scale as published, by validation"
-    return f"{escape(words)}<br><sup>{marks}</sup>" if marked else escape(words)
+    return f"{words}<br><sup>{marks}</sup>" if marked else words
 
 
 def _over_size(scores: Iterable[Score]) -> tuple[list[int], list[float], list[int]]:
@@ -79,26 +79,32 @@ def _over_size(scores: Iterable[Score]) -> tuple[list[int], list[float], list[in
     return sizes, values, [max(each.count for each in found[size]) for size in sizes]
 
 
-def _add_best_known(figure: go.Figure, panel: int, fits: Sequence[Score]) -> None:
-    """The share of problems whose best known plan keeps the bound: the most over planners, which share problems."""
-    most: dict[int, float] = {}
-    for each in fits:
-        most[each.size or 0] = max(each.value, most.get(each.size or 0, 0.0))
-    if not most:
+def _add_ceiling(figure: go.Figure, panel: int, scores: Sequence[Score]) -> None:
+    """The share of problems with a known plan within the bound: the most over planners, whose problems are the same."""
+    fits, coverage = (_most(each for each in scores if each.metric == metric) for metric in ("fits", "coverage"))
+    if all(share <= coverage.get(size, 0) for size, share in fits.items()):
         return
     figure.add_trace(
         go.Scatter(
-            x=sorted(most),
-            y=[most[size] for size in sorted(most)],
+            x=list(fits),
+            y=list(fits.values()),
             mode="lines",
             line={"color": _MARK, "dash": "dot"},
-            name="best known plan keeps the bound",
+            name="a plan within the bound is known",
             legendgroup="fits",
             showlegend=not any(each.legendgroup == "fits" for each in figure.data),
             hovertemplate="%{x} objects: %{y:.2f}",
         ),
         **at_panel(panel),
     )
+
+
+def _most(scores: Iterable[Score]) -> dict[int, float]:
+    """The largest value at each size."""
+    found: dict[int, float] = {}
+    for each in sorted(scores, key=lambda score: score.size or 0):
+        found[each.size or 0] = max(each.value, found.get(each.size or 0, 0.0))
+    return found
 
 
 def _mark_sizes(figure: go.Figure, panel: int, domain: str) -> None:

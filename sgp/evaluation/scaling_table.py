@@ -81,7 +81,7 @@ def _line_and_column(score: Score) -> tuple[_Line, str]:
 _Cells = dict[tuple[str, str], list[Score]]  # by column and metric
 
 
-def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "Scaling") -> Sheet:
+def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "Scale and SumCov") -> Sheet:
     """Scale and SumCov of the planners that each validation selected, ours with the published ones below.
 
     Domains stand in the order of the paper, those that it does not have last; seeds are averaged. Scores other than

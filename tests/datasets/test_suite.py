@@ -160,7 +160,9 @@ def test_every_domain_of_a_suite_stands_in_its_domain_file():
 
 
 def test_names_that_do_not_exist_are_answered_with_those_that_do():
-    with pytest.raises(SuiteError, match="unknown suite 'nope'; expected one of harder, scaling, selection, state-centric"):
+    with pytest.raises(
+        SuiteError, match="unknown suite 'nope'; expected one of harder, scaling, selection, state-centric"
+    ):
         sgp.load_suite("nope")
     with pytest.raises(SuiteError, match="no domain 'sokoban'; it has blocksworld, gripper, logistics, visitall"):
         SUITE.domain("sokoban")

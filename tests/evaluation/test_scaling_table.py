@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import sgp
-from sgp.errors import StoreError
+from sgp.errors import InputError, StoreError
 from sgp.evaluation import scaling_table as table
 from sgp.evaluation.coverage import Subject
 from sgp.evaluation.curves import curve_scores
@@ -110,13 +112,15 @@ def test_a_curve_has_the_papers_marks_and_what_bounds_every_planner():
     assert shown(figure) == {
         "m one": ([5, 6], [1.0, 0.5]),
         "m two": ([5, 6], [0.25, 0.5]),
-        "best known plan keeps the bound": ([5, 6], [1, 0.75]),
+        "a plan within the bound is known": ([5, 6], [1, 0.75]),
     }
     spans = {(shape.type, shape.x0, shape.x1) for shape in figure.layout.shapes}
     assert {("rect", 6.5, 14.5), ("rect", 14.5, 17.5), ("line", 56, 56), ("line", 59, 59)} <= spans
     words = [each.text for each in figure.layout.annotations]
     assert {"loss 56", "coverage 24", "dynamic 59"} <= set(words)
     assert not sgp.scaling_curves(scores).layout.shapes, "without the paper's numbers no marks"
+    told = [replace(each, value=0.5) if each.metric == "fits" else each for each in scores]
+    assert list(shown(sgp.scaling_curves(told))) == ["m one", "m two"], "it says no more than coverage"
 
 
 def test_any_metric_is_drawn_over_size():
@@ -124,6 +128,10 @@ def test_any_metric_is_drawn_over_size():
     assert shown(figure) == {"m one": ([5, 6], [15, 18]), "most actions allowed": ([5, 6], [125, 126])}
     own = [score("a property", 2.0, size=size) for size in (5, 6)]
     assert shown(sgp.scaling_curves(own, "a property")) == {"m v+by=dynamic": ([5, 6], [2, 2])}
+    fits = sgp.scaling_curves([*curve("one", 1.0, 0.5)], "fits")
+    assert [each.fill for each in fits.data] == ["toself", None], "a share of problems has a band"
+    with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, plan_length, fits"):
+        sgp.scaling_curves([*curve("one", 1.0)], "length")
     assert sgp.scaling_curves([]).layout.title.text.startswith("Coverage over size")
 
 
