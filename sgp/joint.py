@@ -98,7 +98,7 @@ def train_jointly(
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
     trial = _Trial(data, source_for(data.domain_pddl, data.domain, VALIDATION_SEED), plan_bound(data), rules, jobs)
-    sweep = getattr(learner, "sweep", {})
+    sweep = getattr(learner, "sweep", ())
     facts = [learner.key, asdict(settings), sweep, seed, data.sha256, trial.bound, asdict(rules), library_versions()]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {by: RunKey(learner.key, f"{name}+by={by}", data.suite, data.domain, seed) for by in VALIDATIONS}

@@ -21,7 +21,7 @@ RULES = DynamicConfig(problems=2, threshold=0.9)
 def method(home, monkeypatch):
     """A sweep of two planners, the first of which has learned nothing: its regularisation leaves no weights."""
     found = get_method("contrastive_jumps")
-    sweep = {"candidates": ("one-step",), "labels.source": ("experts",), "loss.l2": ("1e12", "0.1")}
+    sweep = [{"candidates": "one-step", "labels.source": "experts", "loss.l2": l2} for l2 in ("1e12", "0.1")]
     monkeypatch.setattr(type(found), "sweep", sweep)
     return found
 

@@ -17,7 +17,7 @@ import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial, reduce
+from functools import partial
 from itertools import groupby, product
 from pathlib import Path
 from typing import Any, Literal, get_args
@@ -139,12 +139,17 @@ class ContrastiveJumps:
         "labels.states": ("3000", "10000"),
     }
 
-    # What a joint training passes through (`snapshots`), the last varying fastest; the first two decide the labels.
-    sweep: Mapping[str, Sequence[str]] = {
-        "candidates": ("aiw", "one-step"),
-        "labels.source": ("optimal", "experts"),
-        "loss.l2": ("0.1", "0.01"),
-    }
+    # What a joint training passes through (`snapshots`), those of one embedding beside each other.
+    sweep: Sequence[Mapping[str, str]] = (
+        *(
+            {"candidates": candidates, "labels.source": source, "loss.l2": l2}
+            for candidates, source, l2 in product(("aiw", "one-step"), ("optimal", "experts"), ("0.1", "0.01"))
+        ),
+        *(
+            {"candidates": candidates, "labels.source": "exact", "labels.space": "100000", "labels.states": "20000"}
+            for candidates in ("one-step", "aiw")
+        ),
+    )
 
     def deterministic(self, config: ContrastiveJumpsConfig) -> bool:
         """The loss is minimised from zero; only states of a state space are drawn."""
@@ -172,13 +177,9 @@ class ContrastiveJumps:
         device: Device,
         after: int = 0,
     ) -> Iterator[Snapshot]:
-        """One planner for each combination of the values in `sweep`. Nothing is kept; what is skipped costs no time."""
-        settings = [dict(zip(self.sweep, values, strict=True)) for values in product(*self.sweep.values())][after:]
-        configs = [reduce(lambda each, item: overridden(each, *item), found.items(), config) for found in settings]
-        for (candidates, labels), group in groupby(
-            zip(settings, configs, strict=True), key=lambda pair: (pair[1].candidates, pair[1].labels)
-        ):
-            first = replace(config, candidates=candidates, labels=labels)
+        """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
+        configs = [(each, _overridden(config, each)) for each in self.sweep[after:]]
+        for first, group in groupby(configs, key=lambda pair: replace(pair[1], loss=config.loss)):
             embedded = _Decisions.of(first, _labelled(first, data, seed))
             held_out = list(followed(data.validation, first.successors))
             for found, each in group:
@@ -203,6 +204,12 @@ class ContrastiveJumps:
         policy = NearestTransition(encoder, weights, config.loss.alpha, additive=config.beam > 1)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
         return _planner(config, policy)
+
+
+def _overridden(config: ContrastiveJumpsConfig, settings: Mapping[str, str]) -> ContrastiveJumpsConfig:
+    for path, value in settings.items():
+        config = overridden(config, path, value)
+    return config
 
 
 def _labelled(config: ContrastiveJumpsConfig, data: TrainingData, seed: int) -> list[Decision]:

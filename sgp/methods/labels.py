@@ -26,14 +26,19 @@ from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory
 
-Source = Literal["experts", "optimal", "visited", "joined"]
+Source = Literal["experts", "optimal", "exact", "visited", "joined"]
 
 
 @dataclass(frozen=True)
 class LabelConfig:
-    """Which labels are made. Problems whose state space is too large for `optimal` keep their experts' labels."""
+    """Which labels are made.
 
-    source: Source = "optimal"  # trajectories; all optimal choices; also from states that the policy visits; all three
+    Problems whose state space is too large keep their experts' labels with `optimal`, and are left out with `exact`,
+    where any is small enough: an expert's choice is one of several optimal ones, which then are wrong.
+    """
+
+    # Trajectories; all optimal choices; these alone; those from states that the policy visits, too; all three.
+    source: Source = "optimal"
     space: int = 20_000  # most states of a state space that is expanded
     states: int = 3000  # random states of all state spaces together, beside those of the experts' trajectories
     visits: int = 100  # states that the policy visits on all problems together, each problem at least one
@@ -76,18 +81,20 @@ def label(
     """
     decisions: list[Decision] = []
     spaces = {}
+    if config.source != "experts":
+        spaces = {each.task: StateSpace.expand(each.task, config.space) for each in trajectories}
+    if config.source == "exact":
+        trajectories = [each for each in trajectories if spaces[each.task] is not None] or trajectories
     states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))
     for trajectory in trajectories:
-        if config.source != "experts":
-            spaces[trajectory.task] = StateSpace.expand(trajectory.task, config.space)
-        if config.source != "optimal":
+        if config.source not in ("optimal", "exact"):
             decisions += _weighed(_followed(trajectory, successors))
-        if config.source in ("optimal", "joined"):
+        if config.source in ("optimal", "exact", "joined"):
             space = spaces[trajectory.task]
             if space is not None:
                 drawn = [*trajectory.states[:-1], *_drawn(space, states, rng)]
                 decisions += _weighed(_optimal(space, drawn, successors))
-            elif config.source == "optimal":
+            elif config.source != "joined":
                 decisions += _weighed(_followed(trajectory, successors))
     if config.source in ("visited", "joined"):
         planner = fit(decisions)

@@ -115,3 +115,15 @@ def test_settings_are_checked():
         LabelConfig("guess")
     with pytest.raises(ConfigurationError, match="labels' visits is 0; expected at least 1"):
         LabelConfig(visits=0)
+
+
+def test_exact_labels_leave_out_problems_whose_state_space_is_too_large():
+    small, large = trajectories(SUITE, "gripper", "train")[:2]
+    space = 50
+    decisions = labelled("exact", [small, large], one_step, space=space, states=12)
+    assert {each.task for each in decisions} == {small.task}
+    alone = labelled("optimal", [small], one_step, space=space, states=12)
+    assert [each.state for each in decisions] == [each.state for each in alone]
+    without = labelled("exact", [large], one_step, space=space)
+    followed = labelled("experts", [large], one_step)
+    assert [each.state for each in without] == [each.state for each in followed], "where none is small enough, all stay"
