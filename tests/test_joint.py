@@ -68,6 +68,18 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
     assert [run.sha256 for run in again.runs.values()] == [run.sha256 for run in found.runs.values()]
 
 
+def test_a_state_centric_planner_is_selected_among_rounds(home, monkeypatch):
+    monkeypatch.setattr(type(get_method("state-centric")), "sweep", {"parts": 2})
+    tiny = {"wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
+    found = train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
+    assert len(found.snapshots) == 2
+    rounds = [int(each.name.removeprefix("round ")) for each in found.snapshots]
+    for by, run in found.runs.items():
+        assert run.record["facts"]["rounds"] == rounds[found.selected[by]]
+        assert run.record["facts"]["selection"]["by"] == by
+        assert load_planner(str(run.folder)).width == 3
+
+
 def test_the_first_of_equally_good_snapshots_is_selected():
     one = Validated("one", 2.0, 0.5, {16: 1.0, 17: 0.5})
     other = Validated("other", 1.0, 0.5, {16: 1.0, 17: 0.9, 18: 0.1})

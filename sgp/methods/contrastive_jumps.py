@@ -26,7 +26,6 @@ import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array, hstack
-from scipy.special import logsumexp
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import TrainingData
@@ -35,11 +34,11 @@ from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.methods import Snapshot, overridden
 from sgp.methods.candidates import Candidates, check_candidates, successors_for
-from sgp.methods.labels import Decision, LabelConfig, followed, label
+from sgp.methods.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
 from sgp.methods.policies import NearestTransition, progress
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Node, Successors
+from sgp.planning.policy import Successors
 from sgp.planning.task import Task
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
 
@@ -187,7 +186,7 @@ class ContrastiveJumps:
                 yield Snapshot(
                     name=", ".join(f"{path} {value}" for path, value in found.items()),
                     config=each,
-                    loss=_loss(policy, held_out),
+                    loss=contrastive_loss(held_out, candidate_costs(policy, held_out)),
                     save=partial(_save, each, policy, facts, data),
                 )
 
@@ -256,15 +255,6 @@ class _Decisions:
         weights = weights.reshape(-1, self.encoder.dimension)
         policy = NearestTransition(self.encoder, weights, config.loss.alpha, additive=config.beam > 1)
         return policy, {"decisions": len(self.decisions), **facts}
-
-
-def _loss(policy: NearestTransition[MarkedTransitionEncoder], decisions: Sequence[Decision]) -> float:
-    """The contrastive loss on decisions, those of each problem weighing the same together."""
-    total = 0.0
-    for each in decisions:
-        (ranking,) = policy.rank([Node(each.task, each.state)], [each.choice])
-        total += each.weight * float(logsumexp(-ranking.costs) - logsumexp(-ranking.costs[each.positive]))
-    return total / sum(each.weight for each in decisions)
 
 
 def _save(

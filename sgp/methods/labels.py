@@ -15,13 +15,14 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import logsumexp
 
 from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError
 from sgp.planning.candidates import identities, lengths, names
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Successors
+from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory
@@ -109,6 +110,20 @@ def followed(trajectories: Sequence[Trajectory], successors: Successors) -> Iter
     """The decisions of trajectories, those of each problem weighing the same together."""
     for trajectory in trajectories:
         yield from _weighed(_followed(trajectory, successors))
+
+
+def candidate_costs(policy: Policy, decisions: Sequence[Decision]) -> list[NDArray[np.float64]]:
+    """What the candidates of each decision cost by a policy that starts there."""
+    return [policy.rank([Node(each.task, each.state)], [each.choice])[0].costs for each in decisions]
+
+
+def contrastive_loss(decisions: Sequence[Decision], costs: Sequence[NDArray[np.float64]]) -> float:
+    """The mean, by weight, of -log of the probability of the right candidates, each as probable as exp(-cost)."""
+    losses = [
+        each.weight * float(logsumexp(-found) - logsumexp(-found[each.positive]))
+        for each, found in zip(decisions, costs, strict=True)
+    ]
+    return sum(losses) / sum(each.weight for each in decisions)
 
 
 def _weighed(found: Iterator[Decision]) -> list[Decision]:

@@ -8,9 +8,11 @@ become a feature vector each; a model predicts the next state's vector (state mo
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -23,30 +25,31 @@ from sgp.domains import serving
 from sgp.encoders.fsf import FSFEncoder
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError
+from sgp.methods import Snapshot, overridden
 from sgp.methods.candidates import Candidates, check_candidates, successors_for
-from sgp.methods.labels import Decision, LabelConfig, label
-from sgp.methods.policies import Metric, NearestEmbedding, Predictor, StateEncoder
+from sgp.methods.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
+from sgp.methods.policies import Metric, NearestEmbedding
+from sgp.methods.predictors import Mode, RecurrentPredictor, RowPredictor, Sequences, transitions
 from sgp.models.boosted_trees import BoostedTrees
-from sgp.models.device import choose_device
+from sgp.models.device import Device, choose_device
 from sgp.models.linear import LinearModel
 from sgp.models.recurrent import Head, LSTMShape, RecurrentModel
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
 from sgp.planning.task import Task
-from sgp.planning.trajectory import Trajectory
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
 from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
-from sgp.training.recurrent import Loss, RecurrentTraining, fit_recurrent
+from sgp.training.recurrent import Loss, RecurrentFit, RecurrentTraining
 
 Encoder = Literal["wl", "fsf"]
 Model = Literal["xgboost", "lstm", "linear"]
-Mode = Literal["state", "delta"]
 
 METRICS: Mapping[Mode, Metric] = {"state": "cosine", "delta": "euclidean"}  # state-centric, Table 7
 LOSSES: Mapping[Mode, Loss] = {"state": "cosine", "delta": "squared"}  # state-centric, Table 7; trees: always squared
 
-_ENCODER, _TREES, _WEIGHTS = "encoder.json", "model.ubj", "model.safetensors"
+_ENCODER = "encoder.json"
+_FILES: Mapping[Model, str] = {"xgboost": "model.ubj", "lstm": "model.safetensors", "linear": "model.safetensors"}
 
 
 @dataclass(frozen=True)
@@ -121,53 +124,6 @@ class StateCentricConfig:
         return cls(**{**record, **parts})
 
 
-@dataclass(frozen=True)
-class RowPredictor:
-    """Predicts by boosted trees or a linear map; every prediction depends on state and goal alone."""
-
-    model: BoostedTrees | LinearModel
-    mode: Mode
-
-    def __call__(
-        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
-    ) -> tuple[NDArray[np.float32], Sequence[Any]]:
-        """Next embeddings [B, D]."""
-        output = self.model.predict(np.hstack([states, goals]))
-        return (states + output if self.mode == "delta" else output).astype(np.float32), carried
-
-
-@dataclass(frozen=True)
-class RecurrentPredictor:
-    """Predicts by an LSTM, whose hidden state is carried along the path."""
-
-    model: RecurrentModel
-    mode: Mode
-
-    def __call__(
-        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
-    ) -> tuple[NDArray[np.float32], Sequence[Any]]:
-        """Next embeddings [B, D] and hidden states."""
-        output, hidden = self.model.step(np.hstack([states, goals]), list(carried))
-        return (states + output if self.mode == "delta" else output), hidden
-
-
-def transitions(
-    encoder: StateEncoder, trajectories: Sequence[Trajectory], mode: Mode
-) -> list[tuple[NDArray[np.float32], NDArray[np.float32]]]:
-    """For each trajectory of at least one action, rows [T, 2D] and targets [T, D].
-
-    A row is a state's embedding and the goal's; its target is the next embedding, or the difference to it.
-    """
-    found = []
-    for trajectory in trajectories:
-        if len(trajectory) == 0:
-            continue
-        states = encoder.embed(trajectory.task, trajectory.states)
-        goal = np.broadcast_to(encoder.embed_goal(trajectory.task), states[1:].shape)
-        found.append((np.hstack([states[:-1], goal]), states[1:] - states[:-1] if mode == "delta" else states[1:]))
-    return found
-
-
 class StateCentric:
     """The method of the state-centric paper: {WL, FSF} x {XGBoost, LSTM} x {delta, state}.
 
@@ -185,6 +141,9 @@ class StateCentric:
         "wl-xgboost-delta-jumps": StateCentricConfig(candidates="aiw"),
     }
 
+    # What a joint training passes through (`snapshots`): parts of the rounds or epochs, L2 weights of the linear map.
+    sweep: Mapping[str, Any] = {"parts": 20, "contrastive.l2": ("1.0", "0.1", "0.01")}
+
     def deterministic(self, config: StateCentricConfig) -> bool:
         """Boosting samples nothing, the linear map starts from zero; the LSTM starts from random weights."""
         return config.model == "xgboost" or (config.model == "linear" and config.labels.deterministic)
@@ -196,45 +155,39 @@ class StateCentric:
     def train(self, config: StateCentricConfig, data: TrainingData, draft: RunDraft) -> Planner:
         """Makes the encoder from the training states and fits the model, stopping by the validation trajectories."""
         started = time.perf_counter()
-        encoder = self._make_encoder(config, data)
-        if isinstance(encoder, WLEncoder):
-            encoder.save(draft.folder / _ENCODER)
-        train, validation = (transitions(encoder, part, config.mode) for part in (data.train, data.validation))
+        fitting = _Fitting.of(config, data, draft.key.seed, draft.device)
         title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
-        predictor: Predictor
         if config.model == "xgboost":
-            model = fit_boosted_trees(
-                config.boosting, _stack(train), _stack(validation), draft.key.seed, draft.device, title=title
-            )
-            model.save(draft.folder / _TREES)
-            predictor = RowPredictor(model, config.mode)
-            draft.facts.update(rounds=model.rounds, nodes=model.count_nodes())
+            fitted = fitting.with_trees(fitting.trees(title)[0])
         elif config.model == "linear":
-            linear, found = self._fit_linear(config, encoder, data, draft.key.seed)
-            linear.save(draft.folder / _WEIGHTS)
-            predictor = RowPredictor(linear, config.mode)
-            draft.facts.update(parameters=linear.matrix.size, **found)
+            fitted = fitting.linear(config, fitting.decisions())
         else:
-            network = _network(config, encoder.dimension, draft.key.seed)
-            best = fit_recurrent(
-                network,
-                config.lstm.training,
-                LOSSES[config.mode],
-                train,
-                validation,
-                draft.key.seed,
-                draft.device,
-                title,
-            )
-            network.save(draft.folder / _WEIGHTS)
-            predictor = RecurrentPredictor(network, config.mode)
-            draft.facts.update(parameters=network.count_parameters(), **best)
-        draft.facts.update(
-            dimension=encoder.dimension, largest=data.largest, seconds=round(time.perf_counter() - started, 3)
-        )
-        policy = self._policy(config, encoder, predictor)
-        draft.keep_check(data.train[0].task.problem, policy.sample(data.train[0].task))
-        return Planner(policy, config.successors, config.beam)
+            fitted = fitting.with_network(*fitting.recurrent().best(config.lstm.training.epochs, title))
+        fitted.save(data, draft)
+        draft.facts["seconds"] = round(time.perf_counter() - started, 3)
+        return fitted.planner
+
+    def snapshots(
+        self,
+        config: StateCentricConfig,
+        data: TrainingData,
+        folder: Path,
+        seed: int,
+        device: Device,
+        after: int = 0,
+    ) -> Iterator[Snapshot]:
+        """One planner for each part of a training's rounds or epochs: the one of least validation loss in that part.
+
+        So the one of least loss is what `train` gives. Of the linear map, which is fitted in one go, one for each L2
+        weight. An LSTM's training goes on from `folder`; boosting, which is quick beside validation, is done anew.
+        """
+        fitting = _Fitting.of(config, data, seed, device)
+        title = f"train {data.domain} {config.encoder}-{config.model}-{config.mode} seed {seed}"
+        if config.model == "xgboost":
+            return fitting.rounds(self.sweep["parts"], title, after)
+        if config.model == "linear":
+            return fitting.regularised(self.sweep["contrastive.l2"][after:])
+        return fitting.epochs(self.sweep["parts"], title, after, folder)
 
     def load(self, run: Run) -> Planner:
         """The planner of a run, verified to predict what it predicted when it was trained."""
@@ -245,58 +198,165 @@ class StateCentric:
             encoder = WLEncoder.load(run.folder / _ENCODER, run.domain_text)
         else:
             encoder = _fsf(run.domain_text, facts["largest"])
-        predictor: Predictor
+        file = run.folder / _FILES[config.model]
+        predictor: RowPredictor | RecurrentPredictor
         if config.model == "xgboost":
-            predictor = RowPredictor(BoostedTrees.load(run.folder / _TREES, facts["rounds"]), config.mode)
+            predictor = RowPredictor(BoostedTrees.load(file, facts["rounds"]), config.mode)
         elif config.model == "linear":
-            predictor = RowPredictor(LinearModel.load(run.folder / _WEIGHTS), config.mode)
+            predictor = RowPredictor(LinearModel.load(file), config.mode)
         else:
             network = _network(config, encoder.dimension, seed=0)
-            network.read(run.folder / _WEIGHTS)
+            network.read(file)
             predictor = RecurrentPredictor(network.to(choose_device("auto")).eval(), config.mode)
-        policy = self._policy(config, encoder, predictor)
-        run.verify(policy.sample(Task(run.check_problem)))
-        return Planner(policy, config.successors, config.beam)
+        fitted = _Fitted(config, encoder, predictor, facts)
+        run.verify(fitted.policy.sample(Task(run.check_problem)))
+        return fitted.planner
 
-    def _make_encoder(self, config: StateCentricConfig, data: TrainingData) -> WLEncoder | FSFEncoder:
-        if config.encoder == "fsf":
-            return _fsf(data.train[0].task.domain_text, data.largest)
-        return WLEncoder.fit(config.wl, ((each.task, each.states) for each in data.train))
 
-    def _fit_linear(
-        self, config: StateCentricConfig, encoder: StateEncoder, data: TrainingData, seed: int
-    ) -> tuple[LinearModel, dict[str, float]]:
-        """A map from state and goal to a change, to which the change to the right candidate is nearest."""
+@dataclass(frozen=True)
+class _Fitted:
+    """A fitted model with its encoder, and what its run says of it."""
 
-        def fit(decisions: Sequence[Decision]) -> tuple[LinearModel, dict[str, float]]:
-            here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])
-            goals = np.stack([encoder.embed_goal(each.task) for each in decisions])
-            there = [encoder.embed(each.task, [other.state for other in each.choice]) for each in decisions]
-            changes = np.vstack([after - before for after, before in zip(there, here, strict=True)]).astype(np.float64)
-            first = np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])])
-            w, found = fit_contrastive(
-                config.contrastive,
-                bilinear_rows(np.hstack([here, goals]).astype(np.float64), changes, first),
-                (changes**2).sum(axis=1),
-                first,
-                np.concatenate([each.positive for each in decisions]),
-                np.array([each.weight for each in decisions]),
-            )
-            return LinearModel(w.reshape(changes.shape[1], -1) / (2 * config.contrastive.alpha)), found
+    config: StateCentricConfig
+    encoder: WLEncoder | FSFEncoder
+    predictor: RowPredictor | RecurrentPredictor
+    facts: Mapping[str, float]
 
-        def planner(decisions: Sequence[Decision]) -> Planner:
-            policy = NearestEmbedding(encoder, RowPredictor(fit(decisions)[0], config.mode), METRICS[config.mode])
-            return Planner(policy, config.successors, config.beam)
-
-        rng = np.random.default_rng(seed)
-        return fit(label(config.labels, data.train, config.successors, planner, rng))
-
-    def _policy(
-        self, config: StateCentricConfig, encoder: WLEncoder | FSFEncoder, predictor: Predictor
-    ) -> NearestEmbedding:
-        if config.strip_static and isinstance(encoder, WLEncoder):
+    @property
+    def policy(self) -> NearestEmbedding:
+        encoder = self.encoder
+        if self.config.strip_static and isinstance(encoder, WLEncoder):
             encoder = encoder.without_static()
-        return NearestEmbedding(encoder, predictor, METRICS[config.mode])
+        return NearestEmbedding(encoder, self.predictor, METRICS[self.config.mode])
+
+    @property
+    def planner(self) -> Planner:
+        return Planner(self.policy, self.config.successors, self.config.beam)
+
+    def save(self, data: TrainingData, draft: RunDraft) -> None:
+        """Writes what `load` reads."""
+        if isinstance(self.encoder, WLEncoder):
+            self.encoder.save(draft.folder / _ENCODER)
+        self.predictor.model.save(draft.folder / _FILES[self.config.model])
+        draft.facts.update(self.facts, dimension=self.encoder.dimension, largest=data.largest)
+        task = data.train[0].task
+        draft.keep_check(task.problem, self.policy.sample(task))
+
+
+@dataclass(frozen=True)
+class _Fitting:
+    """What models are fitted to: a domain's trajectories through an encoder."""
+
+    config: StateCentricConfig
+    data: TrainingData
+    encoder: WLEncoder | FSFEncoder
+    seed: int
+    device: Device
+
+    @classmethod
+    def of(cls, config: StateCentricConfig, data: TrainingData, seed: int, device: Device) -> _Fitting:
+        """Makes the encoder from the training states."""
+        if config.encoder == "fsf":
+            return cls(config, data, _fsf(data.train[0].task.domain_text, data.largest), seed, device)
+        encoder = WLEncoder.fit(config.wl, ((each.task, each.states) for each in data.train))
+        return cls(config, data, encoder, seed, device)
+
+    def trees(self, title: str) -> tuple[BoostedTrees, Sequence[float]]:
+        """The trees of least validation loss, and that loss after each round."""
+        train, validation = map(_stack, self._transitions())
+        return fit_boosted_trees(self.config.boosting, train, validation, self.seed, self.device, title=title)
+
+    def with_trees(self, trees: BoostedTrees) -> _Fitted:
+        facts = {"rounds": trees.rounds, "nodes": trees.count_nodes()}
+        return _Fitted(self.config, self.encoder, RowPredictor(trees, self.config.mode), facts)
+
+    def rounds(self, parts: int, title: str, after: int) -> Iterator[Snapshot]:
+        """The round of least validation loss of each part of a boosting, without the first `after` of them."""
+        trees, losses = self.trees(title)
+        for part in _parts(len(losses), parts)[after:]:
+            best = min(part, key=lambda rounds: losses[rounds - 1])
+            kept = trees if best == trees.rounds else trees.after(best)
+            yield self._snapshot(f"round {best}", losses[best - 1], self.with_trees(kept))
+
+    def recurrent(self) -> RecurrentFit:
+        """The training of a network, at its start."""
+        config, (train, validation) = self.config, self._transitions()
+        network = _network(config, self.encoder.dimension, self.seed)
+        return RecurrentFit(
+            network, config.lstm.training, LOSSES[config.mode], train, validation, self.seed, self.device
+        )
+
+    def with_network(self, network: RecurrentModel, best: Mapping[str, float]) -> _Fitted:
+        facts = {"parameters": network.count_parameters(), **best}
+        return _Fitted(self.config, self.encoder, RecurrentPredictor(network, self.config.mode), facts)
+
+    def epochs(self, parts: int, title: str, after: int, folder: Path) -> Iterator[Snapshot]:
+        """The epoch of least validation loss of each part of a training, without the first `after` of them.
+
+        After each part the training is kept in `folder`; where the one after part `after` is missing, it is done anew.
+        """
+        fit = self.recurrent()
+        ends = [0, *(part[-1] for part in _parts(self.config.lstm.training.epochs, parts))]
+        kept = folder / f"epoch{ends[after]}.safetensors"
+        if kept.is_file():
+            fit.resume(kept)
+        for end in ends[1:]:
+            if end <= fit.epoch:
+                continue
+            network, best = fit.best(end - fit.epoch, f"{title}, to epoch {end}")
+            if end > ends[after]:
+                yield self._snapshot(
+                    f"epoch {best['epoch']}", best["validation_loss"], self.with_network(network, best)
+                )
+                kept.unlink(missing_ok=True)
+                kept = folder / f"epoch{end}.safetensors"
+                fit.save(kept)
+
+    def decisions(self) -> list[Decision]:
+        """What the linear map is fitted to."""
+        rng = np.random.default_rng(self.seed)
+
+        def fit(decisions: Sequence[Decision]) -> Planner:
+            return self.linear(self.config, decisions).planner
+
+        return label(self.config.labels, self.data.train, self.config.successors, fit, rng)
+
+    def linear(self, config: StateCentricConfig, decisions: Sequence[Decision]) -> _Fitted:
+        """A map from state and goal to a change, to which the change to the right candidate is nearest."""
+        encoder = self.encoder
+        here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])
+        goals = np.stack([encoder.embed_goal(each.task) for each in decisions])
+        there = [encoder.embed(each.task, [other.state for other in each.choice]) for each in decisions]
+        changes = np.vstack([after - before for after, before in zip(there, here, strict=True)]).astype(np.float64)
+        first = np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])])
+        w, found = fit_contrastive(
+            config.contrastive,
+            bilinear_rows(np.hstack([here, goals]).astype(np.float64), changes, first),
+            (changes**2).sum(axis=1),
+            first,
+            np.concatenate([each.positive for each in decisions]),
+            np.array([each.weight for each in decisions]),
+        )
+        model = LinearModel(w.reshape(changes.shape[1], -1) / (2 * config.contrastive.alpha))
+        facts = {"parameters": model.matrix.size, **found}
+        return _Fitted(config, encoder, RowPredictor(model, config.mode), facts)
+
+    def regularised(self, values: Sequence[str]) -> Iterator[Snapshot]:
+        """A linear map for each L2 weight, with the loss that it was fitted by."""
+        decisions, held_out = self.decisions(), list(followed(self.data.validation, self.config.successors))
+        for value in values:
+            config = overridden(self.config, "contrastive.l2", value)
+            fitted = self.linear(config, decisions)
+            costs = [config.contrastive.alpha * found**2 for found in candidate_costs(fitted.policy, held_out)]
+            yield self._snapshot(f"contrastive.l2 {value}", contrastive_loss(held_out, costs), fitted)
+
+    def _transitions(self) -> tuple[Sequences, Sequences]:
+        """Of the training trajectories, and of those for validation."""
+        encoder, mode = self.encoder, self.config.mode
+        return transitions(encoder, self.data.train, mode), transitions(encoder, self.data.validation, mode)
+
+    def _snapshot(self, name: str, loss: float, fitted: _Fitted) -> Snapshot:
+        return Snapshot(name, fitted.config, loss, partial(fitted.save, self.data))
 
 
 def _fsf(text: DomainText, objects: int) -> FSFEncoder:
@@ -316,9 +376,13 @@ def _network(config: StateCentricConfig, dimension: int, seed: int) -> Recurrent
         return RecurrentModel(2 * dimension, dimension, config.lstm.shape, head)
 
 
-def _stack(
-    sequences: Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]],
-) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _parts(count: int, parts: int) -> list[range]:
+    """The numbers from 1 to `count` in so many parts of nearly equal length, or of one number each."""
+    parts = min(parts, count)
+    return [range(count * part // parts + 1, count * (part + 1) // parts + 1) for part in range(parts)]
+
+
+def _stack(sequences: Sequences) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """All rows and all targets."""
     rows, targets = zip(*sequences, strict=True)
     return np.vstack(rows), np.vstack(targets)

@@ -25,6 +25,10 @@ class BoostedTrees:
         config = json.loads(booster.save_config())
         self.outputs = int(config["learner"]["learner_model_param"]["num_target"])
 
+    def after(self, rounds: int) -> BoostedTrees:
+        """The trees of the first rounds alone: what a training of so many rounds gives."""
+        return BoostedTrees(self._booster[:rounds], rounds)
+
     def count_nodes(self) -> int:
         """Number of nodes of all kept trees (state-centric, Table 3)."""
         model = json.loads(self._booster.save_raw("json").decode())["learner"]["gradient_booster"]["model"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,11 +52,12 @@ def fit_boosted_trees(
     device: Device = "cpu",
     threads: int = 0,
     title: str = "boosting",
-) -> BoostedTrees:
+) -> tuple[BoostedTrees, Sequence[float]]:
     """Trees for (rows [n, F], targets [n, D]), squared error, as many rounds as the validation error falls.
 
-    Training is deterministic on one kind of device; `seed` is passed on although nothing is sampled. `threads` 0
-    means all cores.
+    Also gives the validation error (root mean square) after each round that was trained; those kept end with the first
+    least one. Training is deterministic on one kind of device; `seed` is passed on although nothing is sampled.
+    `threads` 0 means all cores.
     """
     data = [xgboost.DMatrix(rows, label=targets, nthread=threads or None) for rows, targets in (train, validation)]
     parameters = {
@@ -69,6 +71,7 @@ def fit_boosted_trees(
         "nthread": threads,
         "verbosity": 0,
     }
+    errors: dict[str, dict[str, list[float]]] = {}
     with progress(f"{title}, rounds") as bar:  # early stopping decides how many, so that none can be promised
         booster = xgboost.train(
             parameters,
@@ -76,7 +79,8 @@ def fit_boosted_trees(
             num_boost_round=config.rounds,
             evals=[(data[1], "validation")],
             callbacks=[xgboost.callback.EarlyStopping(rounds=config.patience), _Progress(bar)],
+            evals_result=errors,
             verbose_eval=False,
         )
     booster.set_param({"device": "cpu"})
-    return BoostedTrees(booster, int(booster.best_iteration) + 1)
+    return BoostedTrees(booster, int(booster.best_iteration) + 1), errors["validation"]["rmse"]

@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, StoreError
+from sgp.files import whole_file
 from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel
 from sgp.progress import progress
@@ -63,70 +68,103 @@ class _Padded:
         return _Padded(self.rows[places, :length], self.targets[places, :length], real[:, :length])
 
 
-def fit_recurrent(
-    model: RecurrentModel,
-    config: RecurrentTraining,
-    loss: Loss,
-    train: Sequences,
-    validation: Sequences,
-    seed: int,
-    device: Device = "cpu",
-    title: str = "LSTM",
-) -> dict[str, float]:
-    """Trains in place on sequences of (rows [T, F], targets [T, D]) and leaves the best epoch's weights.
+class RecurrentFit:
+    """A training of a recurrent model on sequences of (rows [T, F], targets [T, D]), which can pause and go on.
 
-    Losses are means over real steps: 1 - cosine, or the squared error. Returns the best epoch and its losses. One
-    thread computes, so that a seed gives the same weights whatever else runs; `seed` orders the batches (the weights'
-    first values are the caller's).
+    Losses are means over real steps: 1 - cosine, or the squared error. `seed` orders the batches (the weights' first
+    values are the caller's). One thread computes, so that a seed gives the same weights whatever else runs.
     """
+
+    def __init__(
+        self,
+        model: RecurrentModel,
+        config: RecurrentTraining,
+        loss: Loss,
+        train: Sequences,
+        validation: Sequences,
+        seed: int,
+        device: Device = "cpu",
+    ):
+        self.epoch = 0  # epochs done
+        self._model, self._config, self._loss, self._device = model.to(device), config, loss, device
+        self._train, self._validation = _Padded.of(train, device), _Padded.of(validation, device)
+        self._optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+        self._order = torch.Generator().manual_seed(seed)
+
+    def best(self, epochs: int, title: str = "LSTM") -> tuple[RecurrentModel, dict[str, float]]:
+        """Trains for so many more epochs: a copy of the model after the best of them, which one that was, its losses.
+
+        Raises ConfigurationError where none of them has a finite validation loss.
+        """
+        first = self.epoch + 1
+        best: dict[str, float] = {"validation_loss": float("inf")}
+        kept = copy.deepcopy(self._model)
+        with _one_thread(), progress(title, epochs) as bar:
+            for _ in range(epochs):
+                train_loss, validation_loss = self._advance()
+                if validation_loss < best["validation_loss"]:
+                    best = {"epoch": self.epoch, "train_loss": train_loss, "validation_loss": validation_loss}
+                    kept.load_state_dict(self._model.state_dict())
+                bar.advance()
+        if "epoch" not in best:
+            raise ConfigurationError(
+                f"no epoch of the LSTM from {first} to {self.epoch} had a finite validation loss; "
+                f"learning_rate {self._config.learning_rate} is too high"
+            )
+        return kept.eval(), best
+
+    def save(self, path: Path) -> None:
+        """Writes weights, optimizer and order of batches as safetensors, from which `resume` goes on."""
+        tensors = {f"model.{name}": value for name, value in self._model.state_dict().items()}
+        for place, state in self._optimizer.state_dict()["state"].items():
+            tensors |= {f"optimizer.{place}.{name}": value for name, value in state.items()}
+        tensors |= {"order": self._order.get_state(), "epoch": torch.tensor(self.epoch)}
+        with whole_file(path) as temporary:
+            save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, temporary)
+
+    def resume(self, path: Path) -> None:
+        """Goes on where `save` was called. Raises StoreError for a file of something else."""
+        try:
+            tensors = load_file(path)
+            weights = {name: tensors[f"model.{name}"] for name in self._model.state_dict()}
+            states: dict[int, dict[str, Tensor]] = {}
+            for key, value in tensors.items():
+                if key.startswith("optimizer."):
+                    _, place, name = key.split(".")
+                    states.setdefault(int(place), {})[name] = value
+            self._model.load_state_dict(weights)
+            groups = self._optimizer.state_dict()["param_groups"]
+            self._optimizer.load_state_dict({"state": states, "param_groups": groups})
+            self._order.set_state(tensors["order"])
+            self.epoch = int(tensors["epoch"])
+        except (SafetensorError, KeyError, RuntimeError, OSError) as error:
+            raise StoreError(f"{path} holds no training of this network; remove it and train again") from error
+
+    def _advance(self) -> tuple[float, float]:
+        """Trains for one epoch; its mean loss in training, and the validation loss after it."""
+        self._model.train()
+        total = 0.0
+        for places in torch.split(torch.randperm(len(self._train.rows), generator=self._order), self._config.batch):
+            batch = self._train.select(places.to(self._device))
+            self._optimizer.zero_grad()
+            value = _loss(self._model, batch, self._loss)
+            value.backward()  # type: ignore[no-untyped-call]
+            self._optimizer.step()
+            total += float(value.detach()) * int(batch.real.sum())
+        self._model.eval()
+        self.epoch += 1
+        with torch.inference_mode():
+            return total / int(self._train.real.sum()), float(_loss(self._model, self._validation, self._loss))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
-        return _fit(model, config, loss, _Padded.of(train, device), _Padded.of(validation, device), seed, device, title)
+        yield
     finally:
         torch.set_num_threads(threads)
-
-
-def _fit(
-    model: RecurrentModel,
-    config: RecurrentTraining,
-    loss: Loss,
-    train: _Padded,
-    validation: _Padded,
-    seed: int,
-    device: Device,
-    title: str,
-) -> dict[str, float]:
-    model.to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    order = torch.Generator().manual_seed(seed)
-    best: dict[str, float] = {"validation_loss": float("inf")}
-    weights = copy.deepcopy(model.state_dict())
-    with progress(title, config.epochs) as bar:
-        for epoch in range(1, config.epochs + 1):
-            model.train()
-            total = 0.0
-            for places in torch.split(torch.randperm(len(train.rows), generator=order), config.batch):
-                batch = train.select(places.to(device))
-                optimizer.zero_grad()
-                value = _loss(model, batch, loss)
-                value.backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-                total += float(value.detach()) * int(batch.real.sum())
-            model.eval()
-            with torch.inference_mode():
-                held_out = float(_loss(model, validation, loss))
-            if held_out < best["validation_loss"]:
-                best = {"epoch": epoch, "train_loss": total / int(train.real.sum()), "validation_loss": held_out}
-                weights = copy.deepcopy(model.state_dict())
-            bar.advance()
-    if "epoch" not in best:
-        raise ConfigurationError(
-            f"no epoch of the LSTM had a finite validation loss; learning_rate {config.learning_rate} is too high"
-        )
-    model.load_state_dict(weights)
-    model.eval()
-    return best
 
 
 def _loss(model: RecurrentModel, batch: _Padded, loss: Loss) -> Tensor:

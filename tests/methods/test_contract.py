@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
 
 import sgp
 from sgp.api import load_planner
-from sgp.datasets.runs import open_run
+from sgp.datasets.runs import RunKey, new_run, open_run
+from sgp.datasets.training_data import load_training_data
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.methods import all_methods, configure, get_method
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
-from tests.conftest import QUICK
+from tests.conftest import QUICK, QUICK_LABELS
 
 SUITE = sgp.load_suite("state-centric")
 EVERY = [(method, variant) for method in all_methods() for variant in method.variants]
@@ -57,6 +58,20 @@ def test_a_trained_planner_is_the_one_that_is_saved(method, variant, home):
         overrides = QUICK if method.key == "state-centric" else {}
         run = sgp.train(method.key, "gripper", "state-centric", variant, overrides=overrides)
     assert rollouts(trained["planner"], "gripper") == rollouts(method.load(run), "gripper")
+
+
+@pytest.mark.parametrize("method", [each for each in all_methods() if hasattr(each, "snapshots")], ids=lambda m: m.key)
+def test_a_snapshot_saved_and_loaded_gives_identical_rollouts(method, tmp_path):
+    name, config = configure(method, None, {"state-centric": QUICK, "contrastive_jumps": QUICK_LABELS}[method.key])
+    data = load_training_data(SUITE, "gripper")
+    snapshot = next(method.snapshots(config, data, tmp_path / "training", 13, "cpu"))
+    assert np.isfinite(snapshot.loss)
+    key = RunKey(method.key, name, "state-centric", "gripper", 13)
+    with new_run(key, asdict(snapshot.config), "cpu", data.domain_pddl, data.facts, tmp_path / "run") as draft:
+        snapshot.save(draft)
+    found = rollouts(method.load(open_run(tmp_path / "run")), "gripper")
+    assert found == rollouts(method.load(open_run(tmp_path / "run")), "gripper")
+    assert any(rollout.steps for rollout in found)
 
 
 @every_variant

@@ -6,7 +6,8 @@ import pytest
 import sgp
 from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
 from sgp.methods.policies import NearestEmbedding, NearestTransition, RandomSuccessor, distances, progress
-from sgp.methods.state_centric import METRICS, RowPredictor, transitions
+from sgp.methods.predictors import RowPredictor, transitions
+from sgp.methods.state_centric import METRICS
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner

@@ -19,7 +19,7 @@ def data(rows=80, outputs=3, seed=0):
 
 @pytest.fixture(scope="module")
 def trees():
-    return fit_boosted_trees(BoostingConfig(depth=4, rounds=60), data(), data(seed=1), seed=0)
+    return fit_boosted_trees(BoostingConfig(depth=4, rounds=60), data(), data(seed=1), seed=0)[0]
 
 
 def test_the_defaults_are_those_of_the_paper():
@@ -46,10 +46,24 @@ def test_a_rows_outputs_do_not_depend_on_the_rows_beside_it(trees):
 
 def test_training_stops_early_and_keeps_the_best_rounds():
     noise = np.random.default_rng(0).normal(size=(80, 2)).astype(np.float32)
-    stopped = fit_boosted_trees(
-        BoostingConfig(rounds=300, patience=3), (data()[0], noise), (data(seed=1)[0], noise[::-1]), 0
-    )
+    held_out = data(seed=1)[0], noise[::-1]
+    stopped, errors = fit_boosted_trees(BoostingConfig(rounds=300, patience=3), (data()[0], noise), held_out, 0)
     assert stopped.rounds < 50
+    assert len(errors) == stopped.rounds + 3
+    assert np.argmin(errors) == stopped.rounds - 1
+    found = np.sqrt(np.mean((stopped.predict(held_out[0]) - held_out[1]) ** 2))
+    assert found == pytest.approx(min(errors), rel=1e-5)
+
+
+def test_the_first_rounds_alone_are_what_a_shorter_training_gives(trees, tmp_path):
+    shorter, _ = fit_boosted_trees(BoostingConfig(depth=4, rounds=7), data(), data(seed=1), seed=0)
+    trees.after(7).save(tmp_path / "model.ubj")
+    first = BoostedTrees.load(tmp_path / "model.ubj", 7)
+    inputs, _ = data(seed=6)
+    assert np.array_equal(first.predict(inputs), shorter.predict(inputs))
+    assert first.count_nodes() == shorter.count_nodes()
+    assert len(first._booster.get_dump()) == 7 * 3
+    assert not np.array_equal(first.predict(inputs), trees.predict(inputs))
 
 
 def test_one_tree_a_round_and_output_and_their_nodes_are_counted(trees):
@@ -59,14 +73,14 @@ def test_one_tree_a_round_and_output_and_their_nodes_are_counted(trees):
 
 
 def test_training_twice_gives_the_same_trees():
-    fitted = [fit_boosted_trees(BoostingConfig(rounds=20), data(), data(seed=1), seed) for seed in (0, 0, 5)]
+    fitted = [fit_boosted_trees(BoostingConfig(rounds=20), data(), data(seed=1), seed)[0] for seed in (0, 0, 5)]
     inputs, _ = data(seed=4)
     assert np.array_equal(fitted[0].predict(inputs), fitted[1].predict(inputs))
     assert np.array_equal(fitted[0].predict(inputs), fitted[2].predict(inputs)), "no seed changes anything"
 
 
 def test_a_single_output_keeps_its_column():
-    single = fit_boosted_trees(BoostingConfig(rounds=5), data(outputs=1), data(outputs=1, seed=1), seed=0)
+    single, _ = fit_boosted_trees(BoostingConfig(rounds=5), data(outputs=1), data(outputs=1, seed=1), seed=0)
     assert single.predict(data()[0]).shape == (80, 1)
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 import torch
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, StoreError
 from sgp.models.recurrent import LSTMShape, RecurrentModel
-from sgp.training.recurrent import RecurrentTraining, fit_recurrent
+from sgp.training.recurrent import RecurrentFit, RecurrentTraining
 
 
 def network(seed=0, head="linear"):
@@ -36,21 +36,64 @@ def test_memory_is_learned_and_the_best_epoch_is_kept():
     train, validation = parities(64, 1), parities(40, 2)
     model = network()
     before = held_out_loss(model, validation)
-    best = fit_recurrent(model, RecurrentTraining(epochs=120), "squared", train, validation, seed=3)
-    after = held_out_loss(model, validation)
+    fitted, best = RecurrentFit(model, RecurrentTraining(), "squared", train, validation, seed=3).best(120)
+    after = held_out_loss(fitted, validation)
     assert after == pytest.approx(best["validation_loss"], rel=1e-4)  # padding counts for nothing
     assert after < 0.05 < before
     assert 1 <= best["epoch"] <= 120
 
 
 def test_a_seed_gives_the_same_weights_whatever_the_threads():
-    models = [network() for _ in range(3)]
-    for model, seed, threads in zip(models, (3, 3, 4), (1, 2, 1), strict=True):
+    models = []
+    for seed, threads in zip((3, 3, 4), (1, 2, 1), strict=True):
         torch.set_num_threads(threads)
-        fit_recurrent(model, RecurrentTraining(epochs=3, batch=8), "squared", parities(40, 1), parities(5, 2), seed)
+        models.append(parity_fit(seed=seed).best(3)[0])
         assert torch.get_num_threads() == threads
-    first, same, other = ([value.tolist() for value in model.parameters()] for model in models)
+    first, same, other = map(weights, models)
     assert first == same != other
+
+
+def parity_fit(seed=3, hidden=16):
+    torch.manual_seed(0)
+    model = RecurrentModel(1, 1, LSTMShape(hidden=hidden), "linear")
+    return RecurrentFit(model, RecurrentTraining(batch=8), "squared", parities(40, 1), parities(5, 2), seed)
+
+
+def weights(model):
+    return [value.tolist() for value in model.parameters()]
+
+
+def test_a_training_in_parts_is_the_one_in_one_go():
+    (model, best), parts = parity_fit().best(9), parity_fit()
+    found = [parts.best(3) for _ in range(3)]
+    assert [3 * part < each["epoch"] <= 3 * part + 3 for part, (_, each) in enumerate(found)] == [True] * 3
+    least, same = min(found, key=lambda pair: pair[1]["validation_loss"])
+    assert same == best
+    assert weights(least) == weights(model), "later epochs change no model that was given"
+
+
+def test_a_training_goes_on_where_it_was_saved(tmp_path):
+    whole, stopped, resumed = parity_fit(), parity_fit(), parity_fit()
+    whole.best(4)
+    stopped.best(4)
+    stopped.save(tmp_path / "training.safetensors")
+    resumed.resume(tmp_path / "training.safetensors")
+    assert resumed.epoch == 4
+    (model, best), (same, again) = whole.best(3), resumed.best(3)
+    assert best == again
+    assert weights(model) == weights(same)
+
+
+def test_a_training_of_something_else_is_refused(tmp_path):
+    path = tmp_path / "training.safetensors"
+    with pytest.raises(StoreError, match="holds no training of this network; remove it and train again"):
+        parity_fit().resume(path)
+    parity_fit(hidden=8).save(path)
+    with pytest.raises(StoreError, match="holds no training of this network"):
+        parity_fit().resume(path)
+    path.write_bytes(path.read_bytes()[:50])
+    with pytest.raises(StoreError, match="holds no training of this network"):
+        parity_fit().resume(path)
 
 
 def test_the_cosine_loss_ignores_lengths():
@@ -60,19 +103,20 @@ def test_the_cosine_loss_ignores_lengths():
     ]
     torch.manual_seed(0)
     model = RecurrentModel(1, 2, LSTMShape(hidden=16), "two-layer")
-    best = fit_recurrent(model, RecurrentTraining(epochs=60), "cosine", sequences[:20], sequences[20:], seed=1)
+    _, best = RecurrentFit(model, RecurrentTraining(), "cosine", sequences[:20], sequences[20:], seed=1).best(60)
     assert best["validation_loss"] < 0.05
     scaled = [(rows, 100 * targets) for rows, targets in sequences]
     torch.manual_seed(0)
     again = RecurrentModel(1, 2, LSTMShape(hidden=16), "two-layer")
-    other = fit_recurrent(again, RecurrentTraining(epochs=60), "cosine", scaled[:20], scaled[20:], seed=1)
+    _, other = RecurrentFit(again, RecurrentTraining(), "cosine", scaled[:20], scaled[20:], seed=1).best(60)
     assert other["validation_loss"] == pytest.approx(best["validation_loss"], abs=0.02)
 
 
 def test_a_network_without_a_finite_loss_is_an_error():
     endless = [(np.full((4, 1), np.nan), np.ones((4, 1)))]
-    with pytest.raises(ConfigurationError, match="no epoch of the LSTM had a finite validation loss; learning_rate"):
-        fit_recurrent(network(), RecurrentTraining(epochs=2), "squared", parities(4, 1), endless, seed=1)
+    fit = RecurrentFit(network(), RecurrentTraining(), "squared", parities(4, 1), endless, seed=1)
+    with pytest.raises(ConfigurationError, match="no epoch of the LSTM from 1 to 2 had a finite validation loss"):
+        fit.best(2)
 
 
 def test_settings_are_checked():

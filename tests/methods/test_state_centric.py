@@ -1,0 +1,95 @@
+"""The planners that a state-centric training passes through."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from itertools import pairwise
+
+import pytest
+
+import sgp
+from sgp.datasets.runs import RunKey, new_run, open_run
+from sgp.datasets.training_data import load_training_data
+from sgp.methods import configure, get_method
+from sgp.training.recurrent import RecurrentFit
+
+METHOD = get_method("state-centric")
+LSTM = {"lstm.training.epochs": "7", "lstm.shape.hidden": "16"}
+TINY = {
+    "wl-xgboost-delta": {"boosting.rounds": "12", "boosting.depth": "2"},
+    "fsf-lstm-delta": LSTM,
+    "wl-lstm-state": LSTM,
+    "wl-contrastive-delta": {},
+}
+every_kind = pytest.mark.parametrize("variant", TINY)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return load_training_data(sgp.load_suite("state-centric"), "gripper")
+
+
+@pytest.fixture(autouse=True)
+def three_parts(monkeypatch):
+    monkeypatch.setattr(type(METHOD), "sweep", {"parts": 3, "contrastive.l2": ("10.0", "0.1", "0.01")})
+
+
+def snapshots(variant, data, folder, after=0):
+    return METHOD.snapshots(configure(METHOD, variant, TINY[variant])[1], data, folder, 13, "cpu", after)
+
+
+def described(found):
+    return [(each.name, each.loss, each.config) for each in found]
+
+
+@every_kind
+def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, data, home, tmp_path):
+    found = list(snapshots(variant, data, tmp_path / "training"))
+    assert len(found) == 3
+    if variant == "wl-contrastive-delta":
+        chosen = next(each for each in found if each.name == "contrastive.l2 0.1")
+    else:
+        chosen = min(found, key=lambda each: each.loss)
+        numbers = [int(each.name.split()[1]) for each in found]
+        ends = (0, 4, 8, 12) if "xgboost" in variant else (0, 2, 4, 7)
+        assert [low < number <= high for number, (low, high) in zip(numbers, pairwise(ends), strict=True)] == [True] * 3
+    trained = sgp.train(METHOD.key, "gripper", "state-centric", variant, overrides=TINY[variant], device="cpu")
+    runs = []
+    for each in found:
+        folder = tmp_path / each.name
+        key = RunKey(METHOD.key, variant, "state-centric", "gripper", 13)
+        with new_run(key, asdict(each.config), "cpu", data.domain_pddl, data.facts, folder) as draft:
+            each.save(draft)
+        METHOD.load(open_run(folder))
+        runs.append(open_run(folder))
+    assert len({run.planner_sha256 for run in runs}) == 3
+    assert runs[found.index(chosen)].planner_sha256 == trained.planner_sha256
+
+
+@every_kind
+def test_the_first_ones_are_skipped_exactly(variant, data, tmp_path):
+    """Whether what was kept is there or not, and whichever moment it is of."""
+    every = described(snapshots(variant, data, tmp_path / "kept"))
+    for after in (1, 3):
+        for folder in ("kept", f"none{after}"):
+            assert described(snapshots(variant, data, tmp_path / folder, after)) == every[after:]
+
+
+def test_a_network_s_training_goes_on_where_it_was_interrupted(data, tmp_path, monkeypatch):
+    every = described(snapshots("wl-lstm-state", data, tmp_path / "whole"))
+    interrupted = snapshots("wl-lstm-state", data, tmp_path / "kept")
+    next(interrupted)
+    next(interrupted)  # the first is done with, the second is not
+    interrupted.close()
+    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["epoch2.safetensors"]
+    epochs, advance = [], RecurrentFit._advance
+
+    def counted(fit):
+        epochs.append(fit.epoch + 1)
+        return advance(fit)
+
+    monkeypatch.setattr(RecurrentFit, "_advance", counted)
+    assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 1)) == every[1:]
+    assert epochs == [3, 4, 5, 6, 7]
+    assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 3)) == []
+    assert epochs == [3, 4, 5, 6, 7]
