@@ -5,8 +5,8 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -16,6 +16,16 @@ from sgp.errors import ConfigurationError, InputError
 from sgp.planning.planner import Planner
 
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """A planner at one moment of a training: after an epoch, a boosting round, for a regularisation value."""
+
+    name: str  # "epoch 3"
+    config: Any  # the configuration that its run is saved with
+    loss: float  # on the validation trajectories
+    save: Callable[[RunDraft], None]  # writes into the draft's folder what `load` needs, facts and check vectors
 
 
 class Method(Protocol):

@@ -17,7 +17,7 @@ from sgp.methods import all_methods, configure, get_method
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
-from tests.conftest import QUICK
+from tests.conftest import QUICK_OF
 
 SUITE = sgp.load_suite("state-centric")
 EVERY = [(method, variant) for method in all_methods() for variant in method.variants]
@@ -54,7 +54,7 @@ def test_a_trained_planner_is_the_one_that_is_saved(method, variant, home):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sgp.api.get_method", lambda key: Watched())
-        overrides = QUICK if method.key == "state-centric" else {}
+        overrides = QUICK_OF.get(method.key, {})
         run = sgp.train(method.key, "gripper", "state-centric", variant, overrides=overrides)
     assert rollouts(trained["planner"], "gripper") == rollouts(method.load(run), "gripper")
 
@@ -206,7 +206,7 @@ def test_variants_and_settings_are_checked():
             configure(method, None, overrides)
     with pytest.raises(ConfigurationError, match="no variant 'wl-quantum'; expected one of wl-xgboost-delta"):
         configure(method, "wl-quantum")
-    with pytest.raises(InputError, match="unknown method 'magic'; expected one of contrastive_jumps, random-succ"):
+    with pytest.raises(InputError, match="unknown method 'magic'; expected one of contrastive_jumps, gnn-value, random-succ"):
         get_method("magic")
 
 
@@ -240,7 +240,7 @@ def test_the_defaults_are_those_of_the_paper():
 def test_seeds_matter_only_to_methods_that_say_so(home):
     for method in all_methods():
         variant = next(iter(method.variants))
-        overrides = QUICK if method.key == "state-centric" else {}
+        overrides = QUICK_OF.get(method.key, {})
         runs = [
             sgp.train(method.key, "gripper", "state-centric", variant, seed=seed, overrides=overrides)
             for seed in (1, 2)
