@@ -93,7 +93,8 @@ class RelationalEncoder:
         for name, arity in domain.predicates.items():
             for relation in (name, _goal_relation(name, True), _goal_relation(name, False)):
                 found[relation] = max(arity, 1)
-        found |= {_type_relation(name): 1 for name in domain.types if name != OBJECT}
+        types = set().union(*map(domain.supertypes, domain.types)) - {OBJECT}  # some are declared as parents alone
+        found |= {_type_relation(name): 1 for name in types}
         self.relations: Mapping[str, int] = dict(sorted(found.items()))  # their arities; the order is a network's
         self._numberings: weakref.WeakKeyDictionary[Task, _Numbering] = weakref.WeakKeyDictionary()
 
