@@ -222,8 +222,17 @@ def experts(
     suite: Suite,
     domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
     splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
-    optimal_seconds: Annotated[float, typer.Option(help="Limit of A* with LM-cut.")] = 60.0,
-    satisficing_seconds: Annotated[float, typer.Option(help="Limit of greedy search with FF, tried next.")] = 300.0,
+    teacher: Annotated[
+        str,
+        typer.Option(
+            help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF) or dynamic-validation "
+            "(merge and shrink)."
+        ),
+    ] = "state-centric",
+    seconds: Annotated[float | None, typer.Option(min=1, help="Limit of each search instead of its own.")] = None,
+    give_up: Annotated[
+        int, typer.Option(min=0, help="Leave a split after so many problems in a row without a plan; 0: never.")
+    ] = 0,
     retry: Annotated[bool, typer.Option("--retry", help="Try again what was not solved before.")] = False,
     jobs: Jobs = 0,
 ) -> None:
@@ -232,13 +241,16 @@ def experts(
 
     from sgp.datasets.experts import expert_plans
     from sgp.datasets.suite import load_suite
-    from sgp.planning.experts import OPTIMAL, SATISFICING
+    from sgp.errors import ConfigurationError
+    from sgp.planning.experts import TEACHERS
 
-    stages = (replace(OPTIMAL, seconds=optimal_seconds), replace(SATISFICING, seconds=satisficing_seconds))
+    if teacher not in TEACHERS:
+        raise ConfigurationError(f"unknown teacher '{teacher}'; expected one of {', '.join(TEACHERS)}")
+    stages = [stage if seconds is None else replace(stage, seconds=seconds) for stage in TEACHERS[teacher]]
     source = load_suite(suite)
     for name in [source.domain(domain).name] if domain else source.domains:
         for split in _words(splits) or source.domain(name).splits:
-            plans = expert_plans(source, name, split, stages, _jobs(jobs), retry)
+            plans = expert_plans(source, name, split, stages, _jobs(jobs), retry, patience=give_up)
             solved = [plan for plan in plans.values() if plan.plan is not None]
             typer.echo(f"{suite}/{name}/{source.split(name, split)}: {len(solved)} of {len(plans)} with a plan")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
@@ -62,12 +62,14 @@ def expert_plans(
     jobs: int = 1,
     retry: bool = False,
     baseline: str = "",
+    patience: int = 0,
 ) -> dict[str, ExpertPlan]:
     """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
 
     Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
-    stage solved are kept as such and tried again with `retry`. An error on one problem (UnsolvableProblem, ToolError)
-    is raised after the others are done and kept. Plans of a `baseline` are kept apart.
+    stage solved are kept as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest
+    of the split is given up and kept as such, too (dynamic validation, appendix B). An error on one problem
+    (UnsolvableProblem, ToolError) is raised after the others are done and kept. Plans of a `baseline` are kept apart.
     Raises StoreError and PlanError where the kept plans cannot be read.
     """
     kept = kept_plans(suite, domain, split, baseline)
@@ -79,18 +81,25 @@ def expert_plans(
         return kept
     driver = fast_downward_driver()
     errors: list[SgpError] = []
+    failures = 0  # in a row
     with (
         ThreadPoolExecutor(max_workers=jobs) as pool,
         progress(f"{baseline or 'expert plans'} {domain} {split}", len(missing)) as bar,
     ):
-        futures = {pool.submit(plan_of, problem, stages, driver): problem for problem in missing}
+        futures = [pool.submit(plan_of, problem, stages, driver) for problem in missing]
         try:
-            for future in as_completed(futures):
+            for problem, future in zip(missing, futures, strict=True):
                 try:
-                    kept[futures[future].sha256] = future.result()
+                    found = kept[problem.sha256] = future.result()
                 except SgpError as error:
                     errors.append(error)
+                else:
+                    failures = failures + 1 if found.plan is None else 0
                 bar.advance()
+                if patience and failures == patience:
+                    pool.shutdown(wait=False, cancel_futures=True)
+                    kept |= {each.sha256: _given_up(each, patience) for each in missing[missing.index(problem) + 1 :]}
+                    break
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
@@ -98,6 +107,11 @@ def expert_plans(
     if errors:
         raise errors[0]
     return kept
+
+
+def _given_up(problem: Problem, patience: int) -> ExpertPlan:
+    why = f"not tried: {patience} problems in a row without a plan"
+    return ExpertPlan(problem.name, problem.sha256, None, "fast-downward", why, 0.0)
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,8 @@ from sgp.planning.task import Task
 from sgp.progress import track
 
 SUITE_SEED = 20261121
+SCALING_SUITE = "scaling"  # problems of the sizes that the domain files name under `scaling`
+_PER_SIZE = {"train": 10, "validation": 4}  # dynamic validation, section 4, has 100 and 4
 _ATTEMPTS = 50  # draws of one problem before a renamed duplicate within its split is accepted
 
 
@@ -29,7 +31,7 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
     duplicates within that split stand. Raises SuiteError where two splits cannot be kept apart, PddlError where a
     domain's text cannot be read, StoreError where the folder cannot be written.
     """
-    domains = [domain for domain in all_domains() if name in domain.splits]
+    domains = [domain for domain in all_domains() if _splits(domain, name)]
     if not domains:
         raise SuiteError(f"no domain describes a suite '{name}'; its splits belong into the files of sgp/domains")
     generated = {domain.name: _generate_domain(name, domain, folder / domain.name, seed) for domain in domains}
@@ -39,19 +41,28 @@ def generate_suite(name: str, folder: Path, seed: int = SUITE_SEED) -> Suite:
     return suite
 
 
+def _splits(domain: Domain, suite: str) -> Mapping[str, Sequence[Mapping[str, int] | int]]:
+    """The problems of a suite's splits: the generator's arguments, or a number of objects for which they are drawn."""
+    if suite == SCALING_SUITE and domain.scaling is not None:
+        sizes = {"train": domain.scaling.train, "validation": domain.scaling.validation}
+        return {split: [size for size in found for _ in range(_PER_SIZE[split])] for split, found in sizes.items()}
+    return domain.splits.get(suite, {})
+
+
 def _generate_domain(suite: str, domain: Domain, folder: Path, seed: int) -> SuiteDomain:
     pddl = domain.pddl
     write_text(folder / "domain.pddl", pddl)
     seen: dict[str, str] = {}  # canonical forms and the splits that they stand in
     splits = {}
-    for split, arguments in domain.splits[suite].items():
+    for split, arguments in _splits(domain, suite).items():
         entries = []
         digits = len(str(len(arguments)))
         for index, chosen in enumerate(track(arguments, f"{domain.name} {split}"), start=1):
             name = f"p{index:0{digits}d}"
-            text, task = _distinct(
-                domain, pddl, chosen, seen, split, (seed, _number(domain.name), _number(split), index)
-            )
+            stream = seed, _number(domain.name), _number(split), index
+            text, task = _distinct(domain, pddl, chosen, seen, split, stream)
+            if isinstance(chosen, int) and canonical_form(task) in seen:
+                continue  # of a size with few problems; duplicates are discarded (dynamic validation, section 4)
             seen.setdefault(canonical_form(task), split)
             write_text(folder / split / f"{name}.pddl", text)
             entries.append(Entry(name, task.size, sha256_of(text)))
@@ -62,7 +73,7 @@ def _generate_domain(suite: str, domain: Domain, folder: Path, seed: int) -> Sui
 def _distinct(
     domain: Domain,
     pddl: str,
-    arguments: Mapping[str, int],
+    arguments: Mapping[str, int] | int,
     seen: Mapping[str, str],
     split: str,
     stream: Iterable[int],
@@ -70,7 +81,11 @@ def _distinct(
     """A problem unlike those seen before, or one like another of its own split where there seems to be no other."""
     drawn: set[str] = set()
     while len(drawn) < _ATTEMPTS:
-        text = domain.generate(np.random.default_rng([*stream, len(drawn)]), **arguments)
+        rng = np.random.default_rng([*stream, len(drawn)])
+        if isinstance(arguments, int):
+            text = domain.generate_scaled(rng, arguments)
+        else:
+            text = domain.generate(rng, **arguments)
         task = Task(Problem("generated", pddl, text))
         twin = seen.get(canonical_form(task))
         if twin is None:
@@ -80,7 +95,7 @@ def _distinct(
         drawn.add(text)
     if twin != split:
         raise SuiteError(
-            f"{domain.name} {split}: {len(drawn)} draws with {dict(arguments)} only gave problems of split {twin}; "
+            f"{domain.name} {split}: {len(drawn)} draws with {arguments} only gave problems of split {twin}; "
             "choose other sizes"
         )
     return text, task

@@ -148,10 +148,18 @@ def library_versions() -> dict[str, str]:
 
 @contextmanager
 def new_run(
-    key: RunKey, config: Mapping[str, Any], device: Device, domain_pddl: str, data: Mapping[str, Any]
+    key: RunKey,
+    config: Mapping[str, Any],
+    device: Device,
+    domain_pddl: str,
+    data: Mapping[str, Any],
+    folder: Path | None = None,
 ) -> Iterator[RunDraft]:
-    """A draft whose folder takes the run's place when the block ends without an error; else nothing is changed."""
-    target = key.folder
+    """A draft whose folder takes the run's place when the block ends without an error; else nothing is changed.
+
+    That place is `folder`, or the key's in the store.
+    """
+    target = folder or key.folder
     target.parent.mkdir(parents=True, exist_ok=True)
     draft = RunDraft(key, Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent)), device)
     try:

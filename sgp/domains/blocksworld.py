@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -269,6 +269,7 @@ DOMAIN = Domain(
     models={"untyped": UNTYPED, "ipc-2023": IPC_2023},
     renamed={"ipc-2023": dict([_TABLE, _EMPTY])},
     sizes=Sizes(bounds={"blocks": (2, None)}, count=lambda blocks: blocks),
+    scaling=Scaling(train=range(7, 15), validation=range(15, 18), bound=120),  # dynamic validation, Tables 2 and 3
     generator=generate,
     slots=Slots(slot_values),
     draw=draw,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
 from sgp.domains.drawing.tokens import ROBOT, THING, WIDEST, aside, hint, natural, short_names, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -34,12 +34,16 @@ UNTYPED = """\
 """
 
 
-def generate(rng: Generator, balls: int) -> str:
-    """All balls and the robot in one room, all balls wanted in the other; the order of the balls is random."""
+def generate(rng: Generator, balls: int, delivered: int = 0) -> str:
+    """The robot and the balls, but for `delivered` ones, in one room, all balls wanted in the other.
+
+    The order of the balls is random.
+    """
     names = [f"ball{number + 1}" for number in rng.permutation(balls)]
     init = ["(room rooma)", "(room roomb)", "(gripper left)", "(gripper right)"]
     init += [f"(ball {name})" for name in names]
-    init += ["(at-robby rooma)", "(free left)", "(free right)", *(f"(at {name} rooma)" for name in names)]
+    init += ["(at-robby rooma)", "(free left)", "(free right)"]
+    init += [f"(at {name} {'roomb' if place < delivered else 'rooma'})" for place, name in enumerate(names)]
     goal = [f"(at {name} roomb)" for name in names]
     return problem_pddl(f"gripper-{balls}", "gripper", ["rooma", "roomb", "left", "right", *names], init, goal)
 
@@ -154,7 +158,14 @@ DOMAIN = Domain(
     name="gripper",
     title="Gripper",
     models={"untyped": UNTYPED},
-    sizes=Sizes(bounds={"balls": (1, None)}, count=lambda balls: balls + 4),
+    sizes=Sizes(
+        bounds={"balls": (1, None), "delivered": (0, None)},
+        count=lambda balls, delivered=0: balls + 4,
+        allowed=lambda balls, delivered=0: delivered < balls,
+        free=frozenset({"delivered"}),
+    ),
+    # Dynamic validation, Tables 2 and 3. Its bound 3N leaves N = 20 actions for 11 balls: some are there already.
+    scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=60, drawn=("delivered",)),
     generator=generate,
     slots=Slots(slot_values, has_global=True),
     draw=draw,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, words
 from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -246,6 +246,7 @@ DOMAIN = Domain(
         allowed=_fits,
         free=frozenset({"goals"}),
     ),
+    scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=27),  # dynamic validation, Tables 2 and 3
     generator=generate,
     slots=Slots(slot_values),
     draw=draw,

@@ -9,7 +9,7 @@ from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, paragraph
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.network import Link, network
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, aside, hint, listed, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
 from sgp.planning.pddl import Atom
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -320,6 +320,7 @@ DOMAIN = Domain(
         # A rover has a store; a lander and three modes are always there (dynamic validation, section 2).
         count=lambda rovers, waypoints, cameras, objectives: 2 * rovers + waypoints + cameras + objectives + 4,
     ),
+    scaling=Scaling(train=range(10, 18), validation=range(18, 21), bound=60),  # dynamic validation, Tables 2 and 3
     generator=generate,
     draw=draw,
 )

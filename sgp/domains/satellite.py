@@ -9,7 +9,7 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, paragraph, tiled, words
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, Colour, aside, hint, listed, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -169,6 +169,7 @@ DOMAIN = Domain(
         count=lambda satellites, instruments, modes, directions: satellites + instruments + modes + directions,
         allowed=lambda satellites, instruments, modes, directions: instruments >= satellites,
     ),
+    scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=39),  # dynamic validation, Tables 2 and 3
     generator=generate,
     draw=draw,
 )

@@ -12,7 +12,7 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth
 from sgp.domains.drawing.cells import NEIGHBOURS, by_distance, from_names, walls
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, hint, marks, whole
-from sgp.planning.domain import Domain, Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -206,6 +206,13 @@ DOMAIN = Domain(
         count=lambda width, height, start=None, holes=0: width * height - holes,
         allowed=_inside,
         free=frozenset({"start", "holes"}),
+    ),
+    scaling=Scaling(
+        # Dynamic validation, Tables 2 and 3: squares only.
+        train=[side**2 for side in range(2, 8)],
+        validation=[side**2 for side in (8, 9)],
+        bound=114,
+        only=lambda width, height, **free: width == height,
     ),
     generator=generate,
     slots=Slots(slot_values, has_global=True),

@@ -5,14 +5,16 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from functools import cache
-from typing import Any, Protocol
+from pathlib import Path
+from typing import Any, Protocol, cast
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import TrainingData
 from sgp.errors import ConfigurationError, InputError
+from sgp.models.device import Device
 from sgp.planning.planner import Planner
 
 _VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
@@ -31,7 +33,8 @@ class Snapshot:
 class Method(Protocol):
     """A way to learn a planner.
 
-    `variants` names its configurations (frozen dataclasses that check themselves), the default first.
+    `variants` names its configurations (frozen dataclasses that check themselves), the default first. A method whose
+    training passes through several planners, of which validation chooses one, also has `snapshots` (`Selectable`).
     """
 
     key: str
@@ -50,6 +53,27 @@ class Method(Protocol):
 
     def load(self, run: Run) -> Planner:
         """The planner of a run. Raises StoreError where the run's files are damaged or of another version."""
+
+
+class Selectable(Method, Protocol):
+    """A method whose training passes through several planners."""
+
+    def snapshots(
+        self, config: Any, data: TrainingData, folder: Path, seed: int, device: Device, after: int = 0
+    ) -> Iterator[Snapshot]:
+        """The planners of one training, from the one after the first `after`.
+
+        `folder` is the method's own, to keep what it needs to go on after an interruption.
+        """
+
+
+def selectable(key: str) -> Selectable:
+    """The method with this key. Raises InputError where there is none, or its training has one planner alone."""
+    method: Any = get_method(key)
+    if not hasattr(method, "snapshots"):
+        known = ", ".join(each.key for each in all_methods() if hasattr(each, "snapshots"))
+        raise InputError(f"method {key} makes one planner, so that there is none to select; expected one of {known}")
+    return cast(Selectable, method)
 
 
 @cache
@@ -83,7 +107,7 @@ def configure(method: Method, variant: str | None, overrides: Mapping[str, str] 
     for path, text in sorted((overrides or {}).items()):
         if not _VALUE.fullmatch(text):  # it becomes part of a folder's name
             raise ConfigurationError(f"setting {path} is '{text}'; expected letters, digits, '.', '-' and '_'")
-        config = _override(config, path, text)
+        config = overridden(config, path, text)
         name += f"+{path}={text}"
     return name, config
 
@@ -104,8 +128,11 @@ def has_setting(config: Any, path: str) -> bool:
     return known and (not rest or has_setting(getattr(config, head), rest))
 
 
-def _override(config: Any, path: str, text: str) -> Any:
-    """`config` with the field `path` (dots lead into nested configurations) read from text."""
+def overridden(config: Any, path: str, text: str) -> Any:
+    """`config` with the field `path` (dots lead into nested configurations) read from text.
+
+    Raises ConfigurationError for an unknown field, or a value that cannot be.
+    """
     head, _, rest = path.partition(".")
     known = {entry.name for entry in fields(config)}
     if head not in known:
@@ -115,7 +142,7 @@ def _override(config: Any, path: str, text: str) -> Any:
         inside = ", ".join(entry.name for entry in fields(current)) if is_dataclass(current) else "no further field"
         raise ConfigurationError(f"setting '{path}' is wrong at '{head}', which has {inside}")
     if rest:
-        return replace(config, **{head: _override(current, rest, text)})
+        return replace(config, **{head: overridden(current, rest, text)})
     return replace(config, **{head: _parse(path, text, type(current))})
 
 

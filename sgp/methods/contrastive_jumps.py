@@ -15,25 +15,31 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
+from itertools import groupby, product
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array, hstack
+from scipy.special import logsumexp
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import TrainingData
 from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
+from sgp.methods import Snapshot, overridden
 from sgp.methods.candidates import Candidates, check_candidates, successors_for
-from sgp.methods.labels import Decision, LabelConfig, label
+from sgp.methods.labels import Decision, LabelConfig, followed, label
 from sgp.methods.policies import NearestTransition, progress
+from sgp.models.device import Device
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Successors
+from sgp.planning.policy import Node, Successors
 from sgp.planning.task import Task
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
 
@@ -133,6 +139,13 @@ class ContrastiveJumps:
         "labels.states": ("3000", "10000"),
     }
 
+    # What a joint training passes through (`snapshots`), the last varying fastest; the first two decide the labels.
+    sweep: Mapping[str, Sequence[str]] = {
+        "candidates": ("aiw", "one-step"),
+        "labels.source": ("optimal", "experts"),
+        "loss.l2": ("0.1", "1.0", "0.01"),
+    }
+
     def deterministic(self, config: ContrastiveJumpsConfig) -> bool:
         """The loss is minimised from zero; only states of a state space are drawn."""
         return config.labels.deterministic
@@ -144,27 +157,38 @@ class ContrastiveJumps:
     def train(self, config: ContrastiveJumpsConfig, data: TrainingData, draft: RunDraft) -> Planner:
         """Embeds the candidates of every expert state and fits delta."""
         started = time.perf_counter()
-
-        def fit(decisions: Sequence[Decision]) -> Planner:
-            return _planner(config, _fit(config, decisions)[0])
-
-        rng = np.random.default_rng(draft.key.seed)
-        decisions = label(config.labels, data.train, config.successors, fit, rng)
-        policy, facts = _fit(config, decisions)
-        policy.encoder.save(draft.folder / _ENCODER)
-        with whole_file(draft.folder / _DELTA) as temporary:
-            save_file({"weights": policy.weights}, temporary)
-        draft.facts.update(
-            dimension=policy.encoder.dimension,
-            parameters=int(np.count_nonzero(policy.weights)),
-            decisions=len(decisions),
-            walked=sorted(policy.encoder.walked),
-            seconds=round(time.perf_counter() - started, 3),
-            **facts,
-        )
-        task = data.train[0].task
-        draft.keep_check(task.problem, policy.sample(task, config.successors))
+        embedded = _Decisions.of(config, _labelled(config, data, draft.key.seed))
+        policy, facts = embedded.fit(config)
+        _save(config, policy, facts, data, draft)
+        draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return _planner(config, policy)
+
+    def snapshots(
+        self,
+        config: ContrastiveJumpsConfig,
+        data: TrainingData,
+        folder: Path,
+        seed: int,
+        device: Device,
+        after: int = 0,
+    ) -> Iterator[Snapshot]:
+        """One planner for each combination of the values in `sweep`. Nothing is kept; what is skipped costs no time."""
+        settings = [dict(zip(self.sweep, values, strict=True)) for values in product(*self.sweep.values())][after:]
+        configs = [reduce(lambda each, item: overridden(each, *item), found.items(), config) for found in settings]
+        for (candidates, labels), group in groupby(
+            zip(settings, configs, strict=True), key=lambda pair: (pair[1].candidates, pair[1].labels)
+        ):
+            first = replace(config, candidates=candidates, labels=labels)
+            embedded = _Decisions.of(first, _labelled(first, data, seed))
+            held_out = list(followed(data.validation, first.successors))
+            for found, each in group:
+                policy, facts = embedded.fit(each)
+                yield Snapshot(
+                    name=", ".join(f"{path} {value}" for path, value in found.items()),
+                    config=each,
+                    loss=_loss(policy, held_out),
+                    save=partial(_save, each, policy, facts, data),
+                )
 
     def load(self, run: Run) -> Planner:
         """The planner of a run, verified to rank as it ranked when it was trained."""
@@ -181,28 +205,80 @@ class ContrastiveJumps:
         return _planner(config, policy)
 
 
-def _fit(
-    config: ContrastiveJumpsConfig, decisions: Sequence[Decision]
-) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
-    """Embeds the candidates of every decision and fits delta; the policy, and what the fit says of itself."""
-    transitions = [(each.task, each.state, each.choice) for each in decisions]
-    encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
-    rows = _rows(embedded, encoder.dimension)
-    squares = rows.multiply(rows)
-    counts = [len(each.choice) for each in decisions]
-    if config.delta == "progress":
-        shares = np.repeat([progress(each.task, each.state) for each in decisions], counts)
-        rows = csr_array(hstack([rows, rows.multiply(shares[:, None])], format="csr"))
-    weights, facts = fit_contrastive(
-        config.loss,
-        sparse_rows(rows),
-        np.asarray(squares.sum(axis=1)).ravel(),
-        np.concatenate([[0], np.cumsum(counts)]),
-        np.concatenate([each.positive for each in decisions]),
-        np.array([each.weight for each in decisions]),
+def _labelled(config: ContrastiveJumpsConfig, data: TrainingData, seed: int) -> list[Decision]:
+    """The decisions to learn from."""
+
+    def fit(decisions: Sequence[Decision]) -> Planner:
+        return _planner(config, _Decisions.of(config, decisions).fit(config)[0])
+
+    return label(config.labels, data.train, config.successors, fit, np.random.default_rng(seed))
+
+
+@dataclass(frozen=True)
+class _Decisions:
+    """Decisions with all their candidates embedded."""
+
+    encoder: MarkedTransitionEncoder
+    decisions: Sequence[Decision]
+    rows: csr_array  # [b, D]
+
+    @classmethod
+    def of(cls, config: ContrastiveJumpsConfig, decisions: Sequence[Decision]) -> _Decisions:
+        """Finds the features and embeds."""
+        transitions = [(each.task, each.state, each.choice) for each in decisions]
+        encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
+        return cls(encoder, decisions, _rows(embedded, encoder.dimension))
+
+    def fit(
+        self, config: ContrastiveJumpsConfig
+    ) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
+        """Fits delta; the policy, and what the fit says of itself."""
+        rows, counts = self.rows, [len(each.choice) for each in self.decisions]
+        squares = rows.multiply(rows)
+        if config.delta == "progress":
+            shares = np.repeat([progress(each.task, each.state) for each in self.decisions], counts)
+            rows = csr_array(hstack([rows, rows.multiply(shares[:, None])], format="csr"))
+        weights, facts = fit_contrastive(
+            config.loss,
+            sparse_rows(rows),
+            np.asarray(squares.sum(axis=1)).ravel(),
+            np.concatenate([[0], np.cumsum(counts)]),
+            np.concatenate([each.positive for each in self.decisions]),
+            np.array([each.weight for each in self.decisions]),
+        )
+        weights = weights.reshape(-1, self.encoder.dimension)
+        policy = NearestTransition(self.encoder, weights, config.loss.alpha, additive=config.beam > 1)
+        return policy, {"decisions": len(self.decisions), **facts}
+
+
+def _loss(policy: NearestTransition[MarkedTransitionEncoder], decisions: Sequence[Decision]) -> float:
+    """The contrastive loss on decisions, those of each problem weighing the same together."""
+    total = 0.0
+    for each in decisions:
+        (ranking,) = policy.rank([Node(each.task, each.state)], [each.choice])
+        total += each.weight * float(logsumexp(-ranking.costs) - logsumexp(-ranking.costs[each.positive]))
+    return total / sum(each.weight for each in decisions)
+
+
+def _save(
+    config: ContrastiveJumpsConfig,
+    policy: NearestTransition[MarkedTransitionEncoder],
+    facts: Mapping[str, float],
+    data: TrainingData,
+    draft: RunDraft,
+) -> None:
+    """Writes what `load` reads."""
+    policy.encoder.save(draft.folder / _ENCODER)
+    with whole_file(draft.folder / _DELTA) as temporary:
+        save_file({"weights": policy.weights}, temporary)
+    draft.facts.update(
+        dimension=policy.encoder.dimension,
+        parameters=int(np.count_nonzero(policy.weights)),
+        walked=sorted(policy.encoder.walked),
+        **facts,
     )
-    weights = weights.reshape(-1, encoder.dimension)
-    return NearestTransition(encoder, weights, config.loss.alpha, additive=config.beam > 1), facts
+    task = data.train[0].task
+    draft.keep_check(task.problem, policy.sample(task, config.successors))
 
 
 def _planner(config: ContrastiveJumpsConfig, policy: NearestTransition[MarkedTransitionEncoder]) -> Planner:

@@ -98,6 +98,12 @@ def label(
     return decisions
 
 
+def followed(trajectories: Sequence[Trajectory], successors: Successors) -> Iterator[Decision]:
+    """The decisions of trajectories, those of each problem weighing the same together."""
+    for trajectory in trajectories:
+        yield from _weighed(_followed(trajectory, successors))
+
+
 def _weighed(found: Iterator[Decision]) -> list[Decision]:
     decisions = [decision for decision in found if decision.positive.any()]
     return [decision._replace(weight=1 / len(decisions)) for decision in decisions]

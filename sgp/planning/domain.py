@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +64,24 @@ class Sizes:
         """Whether there is a problem of exactly `size` objects."""
         return next(self.solutions(size), None) is not None
 
-    def draw(self, rng: Generator, size: int) -> dict[str, int]:
-        """One of the solutions for a size that has some, all equally probable.
+    def draw(self, rng: Generator, size: int, free: Sequence[str] = ()) -> dict[str, int]:
+        """One of the solutions for a size that has some, all equally probable; then the `free` ones that are named.
 
         Solutions can be hundreds of thousands: all arguments but the last are drawn, each from all values that it can
-        have alone, and drawn again until the last one, of which at most one value fits, completes them.
+        have alone, and drawn again until the last one, of which at most one value fits, completes them. A free
+        argument is uniform over the values, `size` at most, that the others allow.
         """
+        found = self._draw(rng, size)
+        for name in free:
+            least, most = self.bounds[name]
+            values = [value for value in range(least, min(size, most or size) + 1) if self._fits(found, name, value)]
+            found[name] = int(rng.choice(values))
+        return found
+
+    def _fits(self, found: Arguments, name: str, value: int) -> bool:
+        return self.allowed(**{**found, name: value})
+
+    def _draw(self, rng: Generator, size: int) -> dict[str, int]:
         *names, last = self._named
         least = {name: self.bounds[name][0] for name in self._named}
         ends = {name: self._first(least, name, size + 1) for name in names}
@@ -100,6 +112,29 @@ class Sizes:
         most = self.bounds[name][1]
         if self.count(**found) == size and (most is None or found[name] <= most):
             yield found
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How a planner for the domain is trained, selected and measured over sizes (dynamic validation, Tables 2 and 3).
+
+    `train` and `validation` are numbers of objects, none in both; `bound` is the most actions of a plan in validation
+    (None: three times the mean length of the expert plans for the largest training problems). Problems are drawn from
+    those solutions of the size equation that satisfy `only`, with the free arguments in `drawn` drawn uniformly.
+    """
+
+    train: Sequence[int]
+    validation: Sequence[int]
+    bound: int | None = None
+    only: Callable[..., bool] = _always
+    drawn: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not self.train or not self.validation or max(self.train) >= min(self.validation):
+            raise ConfigurationError(
+                f"training sizes are {list(self.train)}, validation sizes {list(self.validation)}; expected some of "
+                "each, the latter larger"
+            )
 
 
 @dataclass(frozen=True)
@@ -200,8 +235,8 @@ class Domain:
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
     first of them, from a random generator and checked arguments: one that has a plan; `renamed` tells what further
     models call predicates of the first; `splits` maps a bundled suite's name to its splits and, for each split, to the
-    generator's arguments, one entry per problem; `slots` are the variables of the fixed-size encoding; `draw` makes an
-    SVG of a scene, a goal's (partial) one included.
+    generator's arguments, one entry per problem; `scaling` says how planners are measured over sizes; `slots` are the
+    variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial) one included.
     """
 
     name: str
@@ -212,6 +247,7 @@ class Domain:
     aliases: tuple[str, ...] = ()
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
+    scaling: Scaling | None = None
     slots: Slots | None = None
     draw: Callable[[Scene], str] | None = None
 
@@ -239,6 +275,21 @@ class Domain:
         """
         self.check_size(size)
         return self.generate(rng, **self.sizes.draw(rng, size))
+
+    @cached_property
+    def scaled(self) -> Sizes:
+        """The sizes of problems on which planners are measured over sizes."""
+        if self.scaling is None:
+            return self.sizes
+        only, allowed = self.scaling.only, self.sizes.allowed
+        return replace(self.sizes, allowed=lambda **arguments: only(**arguments) and allowed(**arguments))
+
+    def generate_scaled(self, rng: Generator, size: int) -> str:
+        """One of the problems of `size` objects on which planners are measured over sizes.
+
+        Hangs where `scaled` has none.
+        """
+        return self.generate(rng, **self.scaled.draw(rng, size, self.scaling.drawn if self.scaling else ()))
 
     def check_size(self, size: int) -> None:
         """Raises ConfigurationError, with the nearest sizes, where no problem has exactly `size` objects."""

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,22 +20,26 @@ from sgp.planning.pddl import Action, Problem, normalise, parse_plan
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}
 _UNSOLVABLE = {10, 11}
-_GAVE_UP = {12, 13, 20, 21, 22, 23, 24}
+_OUT_OF_TIME_IN_TRANSLATION = 256 - signal.SIGXCPU  # the driver hands on how the translator died
+_GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME_IN_TRANSLATION}
 _GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One attempt: the driver's arguments after the input files (or an alias), and its time limit in seconds."""
+    """One attempt: the driver's arguments after the input files (or an alias), and its limits."""
 
     name: str
     seconds: float
     search: str = ""
     alias: str = ""
+    megabytes: int = 4096
 
     def __post_init__(self) -> None:
         if self.seconds <= 0:
             raise ConfigurationError(f"expert stage {self.name} has {self.seconds} seconds; expected a positive number")
+        if self.megabytes < 1:
+            raise ConfigurationError(f"expert stage {self.name} has {self.megabytes} MB; expected a positive number")
         if bool(self.search) == bool(self.alias):
             raise ConfigurationError(f"expert stage {self.name} needs either a search or an alias, not both")
 
@@ -43,6 +47,9 @@ class Stage:
 OPTIMAL = Stage("astar-lmcut", 60.0, search="astar(lmcut())")  # state-centric, appendix G.1
 SATISFICING = Stage("gbfs-ff", 300.0, search="eager_greedy([ff()])")  # state-centric, appendix G.1
 STAGES = (OPTIMAL, SATISFICING)
+# Dynamic validation, section 4, with its limits of 20 minutes and 64 GB scaled to a desktop machine.
+MERGE_AND_SHRINK = Stage("seq-opt-merge-and-shrink", 60.0, alias="seq-opt-merge-and-shrink", megabytes=8192)
+TEACHERS: Mapping[str, Sequence[Stage]] = {"state-centric": STAGES, "dynamic-validation": (MERGE_AND_SHRINK,)}
 
 
 @dataclass(frozen=True)
@@ -69,9 +76,7 @@ def fast_downward_driver() -> Path:
     return driver
 
 
-def find_plan(
-    problem: Problem, stages: Sequence[Stage] = STAGES, memory_mb: int = 4096, driver: Path | None = None
-) -> ExpertPlan:
+def find_plan(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
     """The plan of the first stage that finds one.
 
     Raises UnsolvableProblem where a stage proves that there is none, ToolError where Fast Downward is missing or
@@ -83,7 +88,7 @@ def find_plan(
     tried: list[Stage] = []
     for stage in stages:
         tried.append(stage)
-        plan = _attempt(problem, stage, memory_mb, driver)
+        plan = _attempt(problem, stage, driver)
         if plan is not None:
             break
     named = tried[-1:] if plan is not None else tried
@@ -117,13 +122,13 @@ def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.Comp
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def _attempt(problem: Problem, stage: Stage, memory_mb: int, driver: Path) -> tuple[Action, ...] | None:
+def _attempt(problem: Problem, stage: Stage, driver: Path) -> tuple[Action, ...] | None:
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
         Path(folder, "domain.pddl").write_text(normalise(problem.domain_pddl), encoding="utf-8")
         Path(folder, "problem.pddl").write_text(normalise(problem.problem_pddl), encoding="utf-8")
         command = [sys.executable, str(driver), "--plan-file", "plan", "--sas-file", "output.sas"]
         command += ["--overall-time-limit", f"{max(1, round(stage.seconds))}s"]
-        command += ["--overall-memory-limit", f"{memory_mb}M"]
+        command += ["--overall-memory-limit", f"{stage.megabytes}M"]
         command += ["--alias", stage.alias] if stage.alias else []
         command += ["domain.pddl", "problem.pddl"]
         command += ["--search", stage.search] if stage.search else []

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -8,6 +9,7 @@ import sgp
 from sgp.datasets import experts as store
 from sgp.datasets.experts import expert_plans, experts_file, kept_plans
 from sgp.datasets.importing import import_folder
+from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import load_training_data
 from sgp.errors import StoreError, SuiteError, UnsolvableProblem
 from sgp.planning.experts import Stage, find_plan
@@ -124,3 +126,17 @@ def test_the_hash_of_training_data_follows_the_data(home, tmp_path):
     assert load_training_data(sgp.load_suite("same"), "blocks").sha256 == one
     (tmp_path / "one" / "blocks" / "train" / "p1.pddl").write_text(PROBLEMS["p2"].problem_pddl)
     assert load_training_data(import_folder(tmp_path / "one", "other"), "blocks").sha256 != one
+
+
+def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_path):
+    """What was found before stays, later problems are kept as not tried, whatever the number of jobs."""
+    monkeypatch.setenv("SGP_HOME", str(tmp_path))
+    source = load_suite("state-centric")
+    hopeless = (Stage("hopeless", 1.0, search="let(h, lmcut(), astar(h, bound=1))"),)
+    found = [
+        expert_plans(replace(source, experts=tmp_path / str(jobs)), "gripper", "train", hopeless, jobs, patience=2)
+        for jobs in (1, 3)
+    ]
+    told = [[(plan.plan, plan.configuration) for plan in plans.values()] for plans in found]
+    given_up = (None, "not tried: 2 problems in a row without a plan")
+    assert told[0] == told[1] == [(None, "hopeless 1s")] * 2 + [given_up] * 2

@@ -1,0 +1,15 @@
+(define (problem ferry-4-7)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 - location)
+  (:init
+    (at-ferry l2)
+    (empty-ferry)
+    (at c1 l6)
+    (at c2 l4)
+    (at c3 l5)
+    (at c4 l7))
+  (:goal (and
+    (at c1 l5)
+    (at c2 l1)
+    (at c3 l1)
+    (at c4 l6))))

@@ -1,0 +1,15 @@
+(define (problem ferry-4-9)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 - location)
+  (:init
+    (at-ferry l3)
+    (empty-ferry)
+    (at c1 l5)
+    (at c2 l6)
+    (at c3 l7)
+    (at c4 l4))
+  (:goal (and
+    (at c1 l8)
+    (at c2 l1)
+    (at c3 l8)
+    (at c4 l8))))

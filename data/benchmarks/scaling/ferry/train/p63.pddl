@@ -1,0 +1,15 @@
+(define (problem ferry-4-10)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 l10 - location)
+  (:init
+    (at-ferry l8)
+    (empty-ferry)
+    (at c1 l5)
+    (at c2 l9)
+    (at c3 l10)
+    (at c4 l6))
+  (:goal (and
+    (at c1 l7)
+    (at c2 l7)
+    (at c3 l3)
+    (at c4 l10))))

@@ -1,0 +1,15 @@
+(define (problem ferry-4-11)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 l10 l11 - location)
+  (:init
+    (at-ferry l9)
+    (empty-ferry)
+    (at c1 l6)
+    (at c2 l5)
+    (at c3 l1)
+    (at c4 l3))
+  (:goal (and
+    (at c1 l9)
+    (at c2 l8)
+    (at c3 l5)
+    (at c4 l7))))

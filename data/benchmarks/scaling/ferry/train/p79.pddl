@@ -1,0 +1,15 @@
+(define (problem ferry-4-11)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 l10 l11 - location)
+  (:init
+    (at-ferry l8)
+    (empty-ferry)
+    (at c1 l5)
+    (at c2 l11)
+    (at c3 l6)
+    (at c4 l9))
+  (:goal (and
+    (at c1 l1)
+    (at c2 l7)
+    (at c3 l7)
+    (at c4 l10))))

@@ -1,0 +1,15 @@
+(define (problem ferry-4-12)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 l10 l11 l12 - location)
+  (:init
+    (at-ferry l2)
+    (empty-ferry)
+    (at c1 l10)
+    (at c2 l12)
+    (at c3 l4)
+    (at c4 l8))
+  (:goal (and
+    (at c1 l4)
+    (at c2 l1)
+    (at c3 l1)
+    (at c4 l10))))

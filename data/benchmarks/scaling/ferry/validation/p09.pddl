@@ -1,0 +1,15 @@
+(define (problem ferry-4-14)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 l10 l11 l12 l13 l14 - location)
+  (:init
+    (at-ferry l14)
+    (empty-ferry)
+    (at c1 l6)
+    (at c2 l2)
+    (at c3 l2)
+    (at c4 l10))
+  (:goal (and
+    (at c1 l14)
+    (at c2 l11)
+    (at c3 l3)
+    (at c4 l8))))

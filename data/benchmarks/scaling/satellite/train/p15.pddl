@@ -1,0 +1,16 @@
+(define (problem satellite-1-2)
+  (:domain satellite)
+  (:objects satellite1 - satellite instrument1 - instrument mode1 mode2 mode3 mode4 mode5 - mode direction1 direction2 - direction)
+  (:init
+    (supports instrument1 mode1)
+    (supports instrument1 mode2)
+    (supports instrument1 mode3)
+    (supports instrument1 mode4)
+    (supports instrument1 mode5)
+    (calibration_target instrument1 direction1)
+    (on_board instrument1 satellite1)
+    (power_avail satellite1)
+    (pointing satellite1 direction2))
+  (:goal (and
+    (have_image direction1 mode3)
+    (have_image direction2 mode3))))

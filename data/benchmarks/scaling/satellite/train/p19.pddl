@@ -1,0 +1,18 @@
+(define (problem satellite-1-4)
+  (:domain satellite)
+  (:objects satellite1 - satellite instrument1 instrument2 instrument3 - instrument mode1 - mode direction1 direction2 direction3 direction4 - direction)
+  (:init
+    (supports instrument1 mode1)
+    (calibration_target instrument1 direction2)
+    (on_board instrument1 satellite1)
+    (supports instrument2 mode1)
+    (calibration_target instrument2 direction2)
+    (on_board instrument2 satellite1)
+    (supports instrument3 mode1)
+    (calibration_target instrument3 direction2)
+    (on_board instrument3 satellite1)
+    (power_avail satellite1)
+    (pointing satellite1 direction2))
+  (:goal (and
+    (have_image direction3 mode1)
+    (have_image direction4 mode1))))

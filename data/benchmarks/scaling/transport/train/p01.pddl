@@ -1,0 +1,16 @@
+(define (problem transport-1-2-3)
+  (:domain transport)
+  (:objects l1 l2 l3 - location capacity-0 capacity-1 - size v1 - vehicle p1 p2 - package)
+  (:init
+    (capacity-predecessor capacity-0 capacity-1)
+    (road l1 l2)
+    (road l2 l1)
+    (road l2 l3)
+    (road l3 l2)
+    (at v1 l1)
+    (capacity v1 capacity-1)
+    (at p1 l3)
+    (at p2 l1))
+  (:goal (and
+    (at p1 l1)
+    (at p2 l2))))

@@ -1,0 +1,18 @@
+(define (problem transport-1-1-4)
+  (:domain transport)
+  (:objects l1 l2 l3 l4 - location capacity-0 capacity-1 - size v1 - vehicle p1 - package)
+  (:init
+    (capacity-predecessor capacity-0 capacity-1)
+    (road l1 l2)
+    (road l2 l1)
+    (road l2 l3)
+    (road l3 l2)
+    (road l2 l4)
+    (road l4 l2)
+    (road l3 l4)
+    (road l4 l3)
+    (at v1 l2)
+    (capacity v1 capacity-1)
+    (at p1 l4))
+  (:goal (and
+    (at p1 l1))))

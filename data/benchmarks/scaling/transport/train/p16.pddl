@@ -1,0 +1,18 @@
+(define (problem transport-2-1-4)
+  (:domain transport)
+  (:objects l1 l2 l3 l4 - location capacity-0 capacity-1 - size v1 v2 - vehicle p1 - package)
+  (:init
+    (capacity-predecessor capacity-0 capacity-1)
+    (road l1 l2)
+    (road l2 l1)
+    (road l1 l3)
+    (road l3 l1)
+    (road l1 l4)
+    (road l4 l1)
+    (at v1 l4)
+    (capacity v1 capacity-1)
+    (at v2 l4)
+    (capacity v2 capacity-1)
+    (at p1 l1))
+  (:goal (and
+    (at p1 l3))))

@@ -1,0 +1,18 @@
+(define (problem transport-3-2-2)
+  (:domain transport)
+  (:objects l1 l2 - location capacity-0 capacity-1 - size v1 v2 v3 - vehicle p1 p2 - package)
+  (:init
+    (capacity-predecessor capacity-0 capacity-1)
+    (road l1 l2)
+    (road l2 l1)
+    (at v1 l2)
+    (capacity v1 capacity-1)
+    (at v2 l1)
+    (capacity v2 capacity-1)
+    (at v3 l1)
+    (capacity v3 capacity-1)
+    (at p1 l2)
+    (at p2 l1))
+  (:goal (and
+    (at p1 l1)
+    (at p2 l2))))
