@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import TrainingData
 from sgp.encoders.relations import RelationalEncoder, concatenate
+from sgp.errors import ConfigurationError
 from sgp.methods import Snapshot
 from sgp.methods.policies import LowestValue
 from sgp.models.device import Device, choose_device
@@ -73,8 +74,13 @@ def costs_to_go(encoder: RelationalEncoder, trajectories: Sequence[Trajectory]) 
 
     Of an optimal plan that is the distance to the goal, V*. Stahlberg, Bonet and Geffner take all states of small
     problems; the dynamic-validation paper, whose problems are too large for that, says that the policy imitates the
-    planner and not on which states: here, those that the plans visit.
+    planner and not on which states: here, those that the plans visit. Raises ConfigurationError for a problem that
+    cannot be encoded.
     """
+    for each in trajectories:
+        refusal = encoder.refuses(each.task)
+        if refusal is not None:
+            raise ConfigurationError(f"{each.task.name} cannot be trained on: {refusal}; leave it out of the suite")
     states = concatenate([encoder.encode(each.task, each.states) for each in trajectories])
     left = [np.arange(len(each), -1, -1, dtype=np.float32) for each in trajectories]
     return ValuedStates(states, np.concatenate(left))
@@ -105,8 +111,8 @@ class ValueGNN:
     ) -> Iterator[Snapshot]:
         """The planner after every epoch; `folder` keeps the last epochs, from which the training goes on.
 
-        Raises ConfigurationError where the loss is no longer finite, StoreError where the folder is damaged or of
-        another training.
+        Raises ConfigurationError for a problem that cannot be encoded or where the loss is no longer finite, StoreError
+        where the folder is damaged or of another training.
         """
         encoder = RelationalEncoder(data.train[0].task.domain_text)
         train, validation = (costs_to_go(encoder, part) for part in (data.train, data.validation))

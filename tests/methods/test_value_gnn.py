@@ -3,19 +3,22 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import numpy as np
+import pytest
 
 import sgp
 from sgp.datasets.runs import RunKey, new_run, open_run
 from sgp.encoders.relations import RelationalEncoder
+from sgp.errors import ConfigurationError
 from sgp.methods import configure, get_method
 from sgp.methods.policies import LowestValue
-from sgp.methods.value_gnn import LearnedValue
+from sgp.methods.value_gnn import LearnedValue, costs_to_go
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Node, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
 from tests.conftest import COURIER, COURIER_PROBLEM
 
 SUITE = sgp.load_suite("state-centric")
@@ -71,6 +74,8 @@ def test_a_negative_goal_is_refused_by_its_outcome(home):
     rollout = Planner(LowestValue(LearnedValue(encoder, model, "cpu"))).solve(task)
     assert rollout.outcome is Outcome.REFUSED
     assert "wants (in q1 v1) to be false" in rollout.reason
+    with pytest.raises(ConfigurationError, match="courier-1 cannot be trained on: the goal wants"):
+        costs_to_go(encoder, [Trajectory(task, (), (task.init,))])
 
 
 class Unreached:
