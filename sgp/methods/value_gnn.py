@@ -96,7 +96,7 @@ class ValueGNN:
     key = "gnn-value"
     title = "GNN value policy"
     paper = "dynamic-validation"
-    variants: Mapping[str, ValueGNNConfig] = {"loss": ValueGNNConfig()}
+    variants: Mapping[str, ValueGNNConfig] = {"rgnn": ValueGNNConfig()}
 
     def deterministic(self, config: ValueGNNConfig) -> bool:
         """Training starts from random weights."""
