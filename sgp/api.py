@@ -20,9 +20,9 @@ from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
-from sgp.datasets.training_data import load_training_data, trajectories
+from sgp.datasets.training_data import TrainingData, load_training_data, trajectories
 from sgp.domains import all_domains, serving
-from sgp.errors import DomainMismatch, InputError, StoreError
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.evaluation import diagnostics, maps
 from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
@@ -36,7 +36,7 @@ from sgp.files import write_text
 from sgp.methods import configure, get_method
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
 from sgp.planning.recorded import About, Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
@@ -85,13 +85,7 @@ def train(
     found = None if again else _usable_run(key)
     if found is not None and found.config == asdict(config) and found.record["data"]["sha256"] == data.sha256:
         return found
-    facts = {
-        "sha256": data.sha256,
-        "train": len(data.train),
-        "validation": len(data.validation),
-        "transitions": sum(map(len, data.train)),
-    }
-    with new_run(key, asdict(config), chosen, data.domain_pddl, facts) as draft:
+    with new_run(key, asdict(config), chosen, data.domain_pddl, data.facts) as draft:
         learner.train(config, data, draft)
     run = open_run(key.folder)
     write_card(run)
@@ -261,30 +255,48 @@ def scaling(
 ) -> Curve:
     """How far a run scales: its coverage at every size of its domain, on problems that are generated from `seed`.
 
-    A plan for a problem of n objects may have `bound` + n actions; without one, three times the mean length of the
-    expert plans for the largest training problems. After so many `hours` no more problems are tried, and the curve says
-    so. `watch` sees every size as it is done. What is done is kept and not done again. Source: dynamic validation,
-    algorithm 3. Raises InputError for a run whose domain the house cannot generate problems of, StoreError for a
-    damaged run or damaged attempts, and ValidationDisagreement or ToolError from judging plans.
+    A plan for a problem of n objects may have `bound` + n actions; without one, `plan_bound` of what the run was
+    trained on. After so many `hours` no more problems are tried, and the curve says so. `watch` sees every size as it
+    is done. What is done is kept and not done again. `curve_scores` gives a curve's numbers, any property of its
+    attempts among them. Source: dynamic validation, algorithm 3.
+    Raises InputError for a run whose domain the house cannot generate problems of, for settings that cannot be, and for
+    a generator that fails; UnsolvableProblem for a problem that is proven to have no plan where its domain promises
+    one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward or VAL fails; and
+    ValidationDisagreement where VAL refuses a plan.
     """
+    if not hours >= 0:
+        raise ConfigurationError(f"hours is {hours}; expected 0 or more")
     opened = open_run(run)
-    domain = serving(opened.domain_text)
-    if domain is None:
-        raise InputError(
-            f"{opened.folder} was trained on {opened.key.domain}, which the house has no generator for; "
-            f"choose a run of one of {', '.join(each.name for each in all_domains())}"
-        )
-    signature = opened.domain_text.signature
-    model = next(name for name, text in domain.texts.items() if text.signature == signature)
-    planner = Evaluated(str(opened.folder), opened.sha256, load_planner)
+    source = source_for(opened.record["domain_pddl"], opened.key.domain, seed)
+    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner)
     until = time.monotonic() + 3600 * hours
-    found = _plan_bound(opened) if bound is None else bound
-    return scaling_of(planner, Source(domain, model, seed), found, config, jobs, until, watch)
+    if bound is None:
+        bound = plan_bound(load_training_data(load_suite(opened.key.suite), opened.key.domain))
+    return scaling_of(planner, source, bound, config, jobs, until, watch)
 
 
-def _plan_bound(run: Run) -> int:
-    """3N, N the mean length of the expert plans for the largest training problems (dynamic validation, section 2)."""
-    data = load_training_data(load_suite(run.key.suite), run.key.domain)
+def source_for(domain_pddl: str, name: str, seed: int) -> Source:
+    """Where problems of a domain come from, in the words of its text.
+
+    Raises InputError for one that the house has no generator for.
+    """
+    text = read_domain(domain_pddl, name)
+    domain = serving(text)
+    if domain is None:
+        known = ", ".join(each.name for each in all_domains())
+        raise InputError(f"the house has no generator for problems of {name}; choose one of {known}")
+    model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
+    return Source(domain, model, seed)
+
+
+def plan_bound(data: TrainingData) -> int:
+    """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
+
+    Source: dynamic validation, section 2 and Table 2.
+    """
+    domain = serving(read_domain(data.domain_pddl, data.domain))
+    if domain is not None and domain.scaling is not None and domain.scaling.bound is not None:
+        return domain.scaling.bound
     largest = max(each.task.size for each in data.train)
     return round(BOUND_FACTOR * mean(len(each) for each in data.train if each.task.size == largest))
 

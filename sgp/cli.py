@@ -29,6 +29,13 @@ SOLVED, NOT_SOLVED, FAILED, INTERRUPTED = 0, 1, 2, 130
 
 Suite = Annotated[str, typer.Option("--suite", help="Bundled or imported suite; see 'sgp list'.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Processes at a time; 0 means one per core.")]
+By = Annotated[
+    str,
+    typer.Option(
+        help="Which validation selects among the planners of one training: dynamic, coverage or loss; none: the method "
+        "trains as it does alone."
+    ),
+]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
@@ -225,8 +232,8 @@ def experts(
     teacher: Annotated[
         str,
         typer.Option(
-            help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF) or dynamic-validation "
-            "(merge and shrink)."
+            help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation (merge "
+            "and shrink), or lama (anytime, not optimal)."
         ),
     ] = "state-centric",
     seconds: Annotated[float | None, typer.Option(min=1, help="Limit of each search instead of its own.")] = None,
@@ -266,15 +273,40 @@ def train(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Override a setting, such as boosting.rounds=200.")
     ] = None,
+    by: By = "none",
     again: Annotated[bool, typer.Option("--again", help="Train even where the same run exists.")] = False,
     jobs: Jobs = 0,
 ) -> None:
     """Train a method on a domain, making missing expert plans first. The last line is the run's folder."""
-    from sgp.api import train
-
-    found = _overrides(settings)
-    run = train(method, domain, suite, variant or None, seed, device, _jobs(jobs), overrides=found, again=again)
+    run = _trained(
+        by,
+        method,
+        domain,
+        suite,
+        variant,
+        seed=seed,
+        device=device,
+        jobs=_jobs(jobs),
+        overrides=_overrides(settings),
+        again=again,
+    )
     typer.echo(run.folder)
+
+
+def _trained(by: str, method: str, domain: str, suite: str, variant: str, **others: Any) -> Any:
+    """The run of a training, or the one that a validation selects from it, with a table of all that it chose from."""
+    from sgp import api
+    from sgp.errors import ConfigurationError
+    from sgp.joint import VALIDATIONS, joint_sheet, train_jointly
+
+    if by == "none":
+        return api.train(method, domain, suite, variant or None, **others)
+    if by not in VALIDATIONS:
+        raise ConfigurationError(f"validation is '{by}'; expected one of {', '.join(VALIDATIONS)}, none")
+    found = train_jointly(method, domain, suite, variant or None, **others)
+    title = f"{method} on {domain}, trained on {suite}: its planners and how they were validated"
+    _console().print(joint_sheet(found, title).terminal())
+    return found.runs[by]
 
 
 @verb("solve", "sgp solve domain.pddl problem.pddl --run runs/state-centric/wl-xgboost-delta/... --plan plan.txt")
@@ -421,15 +453,26 @@ def scaling(
     domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
     method: Annotated[str, typer.Option(help="Method; see 'sgp list methods'.")] = "contrastive_jumps",
     variant: Annotated[str, typer.Option(help="Variant of the method; its first where left out.")] = "",
-    suite: Suite = "state-centric",
+    suite: Suite = "scaling",
+    by: By = "dynamic",
     run: Annotated[Path | None, typer.Option(help="A trained run, instead of method, domain and suite.")] = None,
     seed: Annotated[int, typer.Option(help="Random seed of the generated problems.")] = 0,
     bound: Annotated[
-        int | None, typer.Option(min=1, help="Most actions, beside one for each object; 3 times the experts' mean.")
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most actions, beside one for each object; where left out the paper's, or 3 times the experts' mean.",
+        ),
     ] = None,
-    largest: Annotated[int | None, typer.Option(min=1, help="Largest size to try.")] = None,
+    largest: Annotated[
+        int | None, typer.Option(min=1, help="Largest size to try; twice the published Scale where there is one.")
+    ] = None,
     hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
     seconds: Seconds = None,
+    references: Annotated[
+        int, typer.Option("--reference", min=0, help="Ask LAMA about so many problems of a size that are not solved.")
+    ] = 0,
+    reference_seconds: Annotated[float, typer.Option(help="Most seconds for each search of LAMA.")] = 10.0,
     json: JsonFile = None,
     csv: CsvFile = None,
     html: Annotated[Path | None, typer.Option(help="Write the curve here as a plot in one HTML page.")] = None,
@@ -440,24 +483,32 @@ def scaling(
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
     from sgp.evaluation.coverage import Subject
+    from sgp.evaluation.curves import curve_scores, curve_sheet, published_cap, published_words
     from sgp.evaluation.plots import scaling_curves
-    from sgp.evaluation.scaling import ScalingConfig, curve_scores, curve_sheet, published_words
+    from sgp.evaluation.scaling import ScalingConfig
     from sgp.evaluation.tables import published
     from sgp.files import write_text
 
     if run is None and not domain:
         raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
-    key = (open_run(run) if run else api.train(method, domain, suite, variant or None, jobs=_jobs(jobs))).key
-    config = ScalingConfig(largest=largest, seconds=seconds)
-    curve = api.scaling(key.folder if run is None else run, config, seed, _jobs(jobs), bound, hours)
+    if run is not None and domain:
+        raise ConfigurationError(f"--run {run} was trained on a domain already; leave out --domain {domain}, or --run")
+    trained = open_run(run) if run else _trained(by, method, domain, suite, variant, jobs=_jobs(jobs))
+    key, theirs = trained.key, published("dynamic-validation")
+    config = ScalingConfig(
+        largest=largest or published_cap(theirs, key.domain),
+        seconds=seconds,
+        references=references,
+        reference_seconds=reference_seconds,
+    )
+    curve = api.scaling(trained.folder, config, seed, _jobs(jobs), bound, hours)
     subject = Subject(key.method, key.variant, key.domain, key.suite, "scaling", key.seed)
     scores = list(curve_scores(curve, subject))
     _write(scores, json, csv)
     if html is not None:
         write_text(html, scaling_curves(scores).to_html(include_plotlyjs=True))
     title = f"{key.method} {key.variant} on {key.domain}, trained on {key.suite}"
-    theirs = published_words(published("dynamic-validation"), key.domain)
-    _console().print(curve_sheet(curve, title, config.kappa, theirs).terminal())
+    _console().print(curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain)).terminal())
 
 
 @verb("grid", "sgp grid --domains gripper --variants state-centric:wl-xgboost-delta,zero-change --out results")

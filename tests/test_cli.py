@@ -127,7 +127,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
     [
         (
             ["train", "--domain", "gripper", "--suite", "nope"],
-            "unknown suite 'nope'; expected one of harder, selection, state-centric",
+            "unknown suite 'nope'; expected one of harder, scaling, selection, state-centric",
         ),
         (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; it has blocksworld"),
         (["train", "--method", "nope", "--domain", "gripper", "--suite", "state-centric"], "unknown method 'nope'"),
@@ -326,7 +326,7 @@ def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
     subprocess.run(
         ["sgp", "import", str(tmp_path / "in"), "--suite", "mine"], env=environment, check=True, capture_output=True
     )
-    command = ["sgp", "experts", "--suite", "mine", "--jobs", "1", "--optimal-seconds", "2"]
+    command = ["sgp", "experts", "--suite", "mine", "--jobs", "1", "--seconds", "2"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     cache = tmp_path / "home" / "cache" / "experts"
     deadline = time.monotonic() + 60

@@ -18,7 +18,7 @@ FLOORS = [
     {"methods", "evaluation", "viewer"},
     {"api"},
     {"grid", "listing", "record", "tour", "worker"},
-    {"demo", "selection"},
+    {"demo", "joint", "selection"},
     {"cli"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import Suite
-from sgp.errors import SgpError, StoreError
+from sgp.errors import SgpError, StoreError, UnsolvableProblem
 from sgp.files import read_json, write_json, write_text
 from sgp.planning.experts import STAGES, ExpertPlan, Stage, fast_downward_driver, find_plan
 from sgp.planning.pddl import Problem, parse_plan
@@ -79,34 +79,47 @@ def expert_plans(
     ]
     if not missing:
         return kept
+    title = f"{baseline or 'expert plans'} {domain} {split}"
+    plans, errors = plans_of(missing, stages, jobs, title, patience)
+    kept |= plans
+    write_plans(experts_file(suite, domain, split, baseline), (kept[p.sha256] for p in problems if p.sha256 in kept))
+    for error in errors.values():
+        raise error
+    return kept
+
+
+def plans_of(
+    problems: Sequence[Problem], stages: Sequence[Stage], jobs: int, title: str, patience: int = 0
+) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
+    """The plans of problems (`plan_of`), `jobs` at a time, and the errors of the others, both by SHA-256.
+
+    After `patience` problems in a row without a plan (0: never) the rest is not tried.
+    """
+    plans: dict[str, ExpertPlan] = {}
+    errors: dict[str, SgpError] = {}
+    if not problems:
+        return plans, errors
     driver = fast_downward_driver()
-    errors: list[SgpError] = []
     failures = 0  # in a row
-    with (
-        ThreadPoolExecutor(max_workers=jobs) as pool,
-        progress(f"{baseline or 'expert plans'} {domain} {split}", len(missing)) as bar,
-    ):
-        futures = [pool.submit(plan_of, problem, stages, driver) for problem in missing]
+    with ThreadPoolExecutor(max_workers=jobs) as pool, progress(title, len(problems)) as bar:
+        futures = [pool.submit(plan_of, problem, stages, driver) for problem in problems]
         try:
-            for problem, future in zip(missing, futures, strict=True):
+            for place, (problem, future) in enumerate(zip(problems, futures, strict=True), start=1):
                 try:
-                    found = kept[problem.sha256] = future.result()
+                    found = plans[problem.sha256] = future.result()
                 except SgpError as error:
-                    errors.append(error)
+                    errors[problem.sha256] = error
                 else:
                     failures = failures + 1 if found.plan is None else 0
                 bar.advance()
                 if patience and failures == patience:
                     pool.shutdown(wait=False, cancel_futures=True)
-                    kept |= {each.sha256: _given_up(each, patience) for each in missing[missing.index(problem) + 1 :]}
+                    plans |= {each.sha256: _given_up(each, patience) for each in problems[place:]}
                     break
         except KeyboardInterrupt:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
-    write_plans(experts_file(suite, domain, split, baseline), (kept[p.sha256] for p in problems if p.sha256 in kept))
-    if errors:
-        raise errors[0]
-    return kept
+    return plans, errors
 
 
 def _given_up(problem: Problem, patience: int) -> ExpertPlan:
@@ -115,18 +128,40 @@ def _given_up(problem: Problem, patience: int) -> ExpertPlan:
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
-    """A plan from the cache or made now. Failures to find one are cached too, under these very stages.
+    """A plan from the cache or made now. Failures to find one and proofs that there is none are cached too.
 
     Raises UnsolvableProblem where there is none, ToolError where Fast Downward fails, PlanError for a plan that cannot
     be read, StoreError where the cache is damaged or cannot be written.
     """
-    settings = sha256(json.dumps([asdict(stage) for stage in stages]).encode()).hexdigest()[:16]
-    file = cache_folder() / "experts" / problem.sha256[:2] / f"{problem.sha256}-{settings}.json"
+    file = _cached(problem.sha256, stages)
     if file.is_file():
-        return _from_record(read_json(file))
-    plan = find_plan(problem, stages, driver=driver)
+        record = read_json(file)
+        if "unsolvable" in record:
+            raise UnsolvableProblem(record["unsolvable"])
+        return _from_record(record)
+    try:
+        plan = find_plan(problem, stages, driver=driver)
+    except UnsolvableProblem as error:
+        write_json(file, {"unsolvable": str(error)})
+        raise
     write_json(file, _to_record(plan))
     return plan
+
+
+def is_cached(problem: str, stages: Sequence[Stage]) -> bool:
+    """Whether these very stages were tried on the problem of this SHA-256."""
+    return _cached(problem, stages).is_file()
+
+
+def cached_plans(problem: str) -> list[ExpertPlan]:
+    """What is cached of the problem of this SHA-256, whatever the stages; without proofs that it has no plan."""
+    files = sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json"))
+    return [_from_record(record) for record in map(read_json, files) if "unsolvable" not in record]
+
+
+def _cached(problem: str, stages: Sequence[Stage]) -> Path:
+    settings = sha256(json.dumps([asdict(stage) for stage in stages]).encode()).hexdigest()[:16]
+    return cache_folder() / "experts" / problem[:2] / f"{problem}-{settings}.json"
 
 
 def _to_record(plan: ExpertPlan) -> dict[str, object]:

@@ -38,6 +38,7 @@ _RECORD_KINDS: Mapping[str, type] = {
 }
 _DATA_FACTS = frozenset({"sha256", "train", "validation", "transitions"})
 _LIBRARIES = ("sgp", "wlplan", "xgboost", "torch", "pymimir", "pymimir-rgnn", "numpy")
+_BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
 
@@ -100,6 +101,13 @@ class Run:
     def sha256(self) -> str:
         """Hash of the record, which lists the hashes of all files."""
         return sha256(json.dumps(self.record, sort_keys=True).encode()).hexdigest()
+
+    @property
+    def planner_sha256(self) -> str:
+        """Hash of what the planner is made from: equal for runs that differ in name and time alone."""
+        facts = {name: value for name, value in self.record["facts"].items() if name not in _BESIDE_THE_PLANNER}
+        parts = [self.record[name] for name in ("method", "config", "domain_pddl", "versions", "files")]
+        return sha256(json.dumps([*parts, facts], sort_keys=True).encode()).hexdigest()
 
     @cached_property
     def domain_text(self) -> DomainText:

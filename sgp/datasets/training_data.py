@@ -31,6 +31,16 @@ class TrainingData:
     sha256: str
     largest: int
 
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What the record of a run tells of its data."""
+        return {
+            "sha256": self.sha256,
+            "train": len(self.train),
+            "validation": len(self.validation),
+            "transitions": sum(map(len, self.train)),
+        }
+
     def without(self, problem: str) -> TrainingData:
         """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
         kept = tuple(each for each in self.train if each.task.name != problem)

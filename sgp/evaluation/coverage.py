@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sgp.errors import StoreError
 from sgp.evaluation.scores import Score
+from sgp.files import read_json
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.rollout import Outcome
 from sgp.planning.validation import confirm
@@ -44,6 +47,19 @@ class Attempt:
         """The attempt in a record. Raises KeyError, TypeError or ValueError for anything else."""
         plan = tuple(map(str, parse_plan("\n".join(record["plan"]))))
         return cls(**{**record, "outcome": Outcome(record["outcome"]), "plan": plan})
+
+
+def kept_attempts(file: Path, only: Container[str] | None = None) -> list[Attempt]:
+    """The attempts in a file of the store, those at the problems of these SHA-256 alone; none where it is missing.
+
+    Raises StoreError for a damaged file.
+    """
+    if not file.is_file():
+        return []
+    try:
+        return [Attempt.from_record(each) for each in read_json(file) if only is None or each["sha256"] in only]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(f"{file} holds no attempts ({error!r}); remove it, and they are made again") from error
 
 
 def attempt(

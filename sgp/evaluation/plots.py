@@ -10,6 +10,7 @@ from typing import Any
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
+from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow
 from sgp.evaluation.scores import Score, wilson
 from sgp.evaluation.tables import Planner
@@ -30,6 +31,8 @@ _COLOURS = (
 _SYMBOLS = ("circle", "diamond", "square", "cross", "x", "triangle-up", "triangle-down", "star", "hexagon", "pentagon")
 _DASHES = ("solid", "dash", "dot", "dashdot")
 
+
+RATES = ("coverage", "fits", "with_plan")  # metrics that are shares of problems
 
 _SHOWN = 4  # planners that a plot shows at first; a click in the legend shows the others
 
@@ -114,7 +117,7 @@ def _add_banded(
     counts: Sequence[int],
 ) -> None:
     """A planner's rates over sizes, with the band of their intervals."""
-    colour, symbol = _style(number)
+    colour, _ = _style(number)
     bounds = [wilson(rate, count) for rate, count in zip(rates, counts, strict=True)]
     figure.add_trace(
         go.Scatter(
@@ -129,10 +132,24 @@ def _add_banded(
         ),
         **_place(panel),
     )
+    _add_line(figure, number, name, panel, sizes, rates, counts)
+
+
+def _add_line(
+    figure: go.Figure,
+    number: int,
+    name: str,
+    panel: int,
+    sizes: Sequence[int],
+    values: Sequence[float],
+    counts: Sequence[int],
+) -> None:
+    """A planner's values over sizes, with what each is of."""
+    colour, symbol = _style(number)
     figure.add_trace(
         go.Scatter(
             x=sizes,
-            y=rates,
+            y=values,
             customdata=counts,
             hovertemplate="%{x} objects: %{y:.2f}, n = %{customdata}",
             mode="lines+markers",
@@ -144,21 +161,30 @@ def _add_banded(
     )
 
 
-def scaling_curves(scores: Sequence[Score]) -> go.Figure:
-    """Coverage over size as `sgp scaling` measured it, a line for each planner, with 95 % Wilson bands.
+def scaling_curves(scores: Sequence[Score], metric: str = "coverage") -> go.Figure:
+    """A metric over size as `sgp scaling` measured it, a line for each planner; n stands at every point.
 
-    A panel for each domain; coverages of whole splits and other metrics are left out.
+    A panel for each domain; rates of problems (coverage, fits, with_plan) have 95 % Wilson bands, means of properties
+    none. Scores of whole splits are left out. Raises InputError where no size has the metric, with those there are.
     """
-    found = [each for each in scores if each.metric == "coverage" and each.size is not None]
+    sized = [each for each in scores if each.size is not None]
+    found = [each for each in sized if each.metric == metric]
+    if sized and not found:
+        there = ", ".join(dict.fromkeys(each.metric for each in sized))
+        raise InputError(f"no size has a score '{metric}'; choose one of {there}")
+    rate = metric in RATES
+    title = metric.replace("_", " ")
     domains = list(dict.fromkeys(each.domain for each in found))
-    figure = _panels(domains, "objects", "coverage")
+    figure = _panels(domains, "objects", title)
     for number, (name, own) in enumerate(_scores_by_planner(found).items()):
         for panel, domain in enumerate(domains):
             line = sorted((each for each in own if each.domain == domain), key=lambda each: each.size or 0)
             sizes, counts = [each.size or 0 for each in line], [each.count for each in line]
-            _add_banded(figure, number, name, panel, sizes, [each.value for each in line], counts)
-    figure.update_yaxes(range=[-0.03, 1.05])
-    return _finish(figure, "Coverage over size, with 95 % Wilson bands", 380 * -(-len(domains) // 2))
+            add = _add_banded if rate else _add_line
+            add(figure, number, name, panel, sizes, [each.value for each in line], counts)
+    figure.update_yaxes(**({"range": [-0.03, 1.05]} if rate else {"rangemode": "tozero"}))
+    told = f"{title.capitalize()} over size{', with 95 % Wilson bands' if rate else ''}"
+    return _finish(figure, told, 380 * -(-len(domains) // 2))
 
 
 def _by_planner(rows: Iterable[AttemptRow]) -> dict[str, list[AttemptRow]]:

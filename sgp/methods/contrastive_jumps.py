@@ -143,7 +143,7 @@ class ContrastiveJumps:
     sweep: Mapping[str, Sequence[str]] = {
         "candidates": ("aiw", "one-step"),
         "labels.source": ("optimal", "experts"),
-        "loss.l2": ("0.1", "1.0", "0.01"),
+        "loss.l2": ("0.1", "0.01"),
     }
 
     def deterministic(self, config: ContrastiveJumpsConfig) -> bool:

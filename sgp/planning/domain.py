@@ -16,6 +16,7 @@ if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a
     from numpy.random import Generator
 
 Arguments = Mapping[str, int]
+_MOST_EMPTY = 200
 
 
 def _always(**arguments: int) -> bool:
@@ -63,6 +64,15 @@ class Sizes:
     def has(self, size: int) -> bool:
         """Whether there is a problem of exactly `size` objects."""
         return next(self.solutions(size), None) is not None
+
+    def above(self, size: int) -> Iterator[int]:
+        """The sizes above one that have problems, until so many in a row have none that no larger one is looked for."""
+        empty = 0
+        while empty < _MOST_EMPTY:
+            size += 1
+            empty = 0 if self.has(size) else empty + 1
+            if not empty:
+                yield size
 
     def draw(self, rng: Generator, size: int, free: Sequence[str] = ()) -> dict[str, int]:
         """One of the solutions for a size that has some, all equally probable; then the `free` ones that are named.
@@ -233,10 +243,11 @@ class Domain:
     """One planning domain. A domain without extras still plans.
 
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
-    first of them, from a random generator and checked arguments: one that has a plan; `renamed` tells what further
-    models call predicates of the first; `splits` maps a bundled suite's name to its splits and, for each split, to the
-    generator's arguments, one entry per problem; `scaling` says how planners are measured over sizes; `slots` are the
-    variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial) one included.
+    first of them, from a random generator and checked arguments: one that has a plan, unless `solvable` is false;
+    `renamed` tells what further models call predicates of the first; `splits` maps a bundled suite's name to its splits
+    and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
+    over sizes; `slots` are the variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial)
+    one included.
     """
 
     name: str
@@ -250,6 +261,7 @@ class Domain:
     scaling: Scaling | None = None
     slots: Slots | None = None
     draw: Callable[[Scene], str] | None = None
+    solvable: bool = True
 
     @property
     def pddl(self) -> str:

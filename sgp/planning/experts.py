@@ -49,7 +49,12 @@ SATISFICING = Stage("gbfs-ff", 300.0, search="eager_greedy([ff()])")  # state-ce
 STAGES = (OPTIMAL, SATISFICING)
 # Dynamic validation, section 4, with its limits of 20 minutes and 64 GB scaled to a desktop machine.
 MERGE_AND_SHRINK = Stage("seq-opt-merge-and-shrink", 60.0, alias="seq-opt-merge-and-shrink", megabytes=8192)
-TEACHERS: Mapping[str, Sequence[Stage]] = {"state-centric": STAGES, "dynamic-validation": (MERGE_AND_SHRINK,)}
+LAMA = Stage("lama", 60.0, alias="seq-sat-lama-2011")  # anytime: ever better plans until its time is up
+TEACHERS: Mapping[str, Sequence[Stage]] = {
+    "state-centric": STAGES,
+    "dynamic-validation": (MERGE_AND_SHRINK,),
+    "lama": (LAMA,),
+}
 
 
 @dataclass(frozen=True)

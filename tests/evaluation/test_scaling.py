@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from statistics import fmean
 
 import pytest
@@ -14,10 +15,12 @@ import sgp
 from sgp import api
 from sgp.cli import app
 from sgp.errors import ConfigurationError, InputError, StoreError
-from sgp.evaluation import scaling
+from sgp.evaluation import curves, scaling
 from sgp.evaluation.coverage import Attempt
-from sgp.evaluation.scaling import ScalingConfig, enough, least
+from sgp.evaluation.scaling import ScalingConfig
+from sgp.evaluation.sequential import enough, least, still_needed
 from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
 
 QUICK = ScalingConfig(epsilon=0.3, largest=8)
 
@@ -43,6 +46,13 @@ def test_as_many_results_as_the_interval_needs():
     assert enough([], 0.05, 0.1) is None
 
 
+def test_how_many_more_are_tried_at_a_time():
+    assert still_needed([], 0.05, 0.1) == still_needed([True], 0.05, 0.1) == 34
+    assert still_needed([False] * 33, 0.05, 0.1) == 8, "one more would do"
+    half = [bool(number % 2) for number in range(100)]
+    assert still_needed(half, 0.05, 0.1) == math.ceil((student.ppf(0.95, 99) / 0.05) ** 2 * (0.25 + 1 / 100)) - 100
+
+
 @pytest.fixture
 def run(quick_run, home):
     return quick_run("contrastive_jumps", "gripper", "one-step")
@@ -53,7 +63,7 @@ def test_a_curve_goes_over_the_sizes_and_does_not_depend_on_jobs(run, home, monk
     curve = sgp.scaling(run.folder, QUICK, bound=40, watch=seen.append)
     assert [each.size for each in curve.sizes] == [5, 6, 7, 8] == [each.size for each in seen]
     assert [each.bound for each in curve.sizes] == [45, 46, 47, 48]
-    assert "size 8, as asked" in curve.ended
+    assert "size 8, the largest to try" in curve.ended
     for each in curve.sizes:
         assert len(each.attempts) == first_enough([one.solved for one in each.attempts], 0.3, 0.1)
         assert all(one.size == each.size for one in each.attempts)
@@ -99,8 +109,9 @@ def test_damaged_attempts_are_a_sentence(run, home):
 
 def test_two_sizes_below_the_threshold_end_it(run):
     curve = sgp.scaling(run.folder, ScalingConfig(epsilon=0.3), bound=1)
-    assert [each.coverage for each in curve.sizes[-2:]] == [0, 0], "6 and 7 actions are too few"
-    assert curve.scale == max((each.size for each in curve.sizes if each.coverage), default=0)
+    coverages = [each.coverage for each in curve.sizes]
+    assert [each < 0.3 for each in coverages] == [False] * (len(coverages) - 2) + [True, True]
+    assert curve.scale == curve.sizes[-3].size
     assert curve.ended == "below 0.3 at 2 sizes in a row"
 
 
@@ -111,19 +122,85 @@ def test_a_curve_that_ran_out_of_time_says_so(run):
     assert curve.ended == "out of time at size 5, which is not counted"
 
 
-def test_the_bound_is_three_times_what_experts_need(run):
+def test_the_bound_is_the_papers_or_three_times_what_experts_need(monkeypatch):
     data = sgp.load_training_data(sgp.load_suite("state-centric"), "gripper")
+    assert api.plan_bound(data) == 60
+    monkeypatch.setattr(api, "serving", lambda text: None)  # a domain that the house does not know
     largest = max(data.train, key=lambda each: each.task.size)
-    assert api._plan_bound(run) == 3 * len(largest) == 69
+    assert api.plan_bound(data) == 3 * len(largest) == 69
+
+
+def test_problems_are_those_of_the_paper():
+    """Squares alone in VisitAll; in Gripper any number of balls may be there already."""
+    visitall, gripper = (scaling.Source(sgp.get_domain(name), "untyped", 0) for name in ("visitall", "gripper"))
+    assert [size for size in range(1, 50) if visitall.domain.scaled.has(size)] == [1, 4, 9, 16, 25, 36, 49]
+    assert Task(visitall.problem(36, 1)).size == 36
+    wanted = [problem.problem_pddl.split("(:goal")[0].count("rooma)") - 2 for problem in drawn(gripper, 12, 300)]
+    assert Counter(wanted).keys() == set(range(1, 9)), "the robot's room and the room itself are not balls"
+    assert all(abs(count - 300 / 8) < 25 for count in Counter(wanted).values()), "each number alike"
+
+
+def drawn(source, size, count):
+    return [source.problem(size, number) for number in range(1, count + 1)]
 
 
 def test_bad_settings_are_sentences(run, monkeypatch):
-    for wrong in ({"epsilon": 0.0}, {"kappa": 1.5}, {"threshold": -1.0}, {"fails": 0}, {"largest": 0}):
+    for wrong in (
+        {"epsilon": 0.0},
+        {"kappa": 1.5},
+        {"threshold": -1.0},
+        {"fails": 0},
+        {"largest": 0},
+        {"seconds": 0.0},
+        {"references": -1},
+        {"reference_seconds": math.nan},
+    ):
         with pytest.raises(ConfigurationError, match=next(iter(wrong))):
             ScalingConfig(**wrong)
     monkeypatch.setattr(api, "serving", lambda text: None)
     with pytest.raises(InputError, match="no generator"):
         sgp.scaling(run.folder, QUICK)
+
+
+def test_bad_input_is_a_sentence(run):
+    for wrong, said in (
+        ({"seed": -1}, "seed is -1; expected 0 or more"),
+        ({"bound": -3}, "bound is -3; expected 0 or more actions"),
+        ({"hours": math.nan}, "hours is nan; expected 0 or more"),
+        ({"config": ScalingConfig(largest=3)}, "gripper has no problem of exactly 3 objects; try 5$"),
+    ):
+        with pytest.raises(ConfigurationError, match=said):
+            sgp.scaling(run.folder, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--domain", "gripper"], "was trained on a domain already; leave out --domain gripper, or --run"),
+        (["--seed", "-1"], "seed is -1; expected 0 or more"),
+        (["--largest", "4"], "gripper has no problem of exactly 4 objects; try 5"),
+        (["--seconds", "0"], "seconds is 0.0; expected a positive number"),
+        (["--reference-seconds", "-2"], "reference_seconds is -2.0; expected a positive number"),
+    ],
+)
+def test_bad_words_of_the_verb_are_a_sentence_and_no_work(run, home, words, said):
+    refused = CliRunner().invoke(app, ["scaling", "--run", str(run.folder), *words])
+    assert refused.exit_code == 2
+    assert said in refused.output
+    assert not (home / "scaling").exists()
+
+
+def test_the_progress_tells_the_size_and_the_largest(run, home, monkeypatch):
+    titles = []
+    real = scaling.run_all
+    monkeypatch.setattr(
+        scaling, "run_all", lambda works, load, jobs, title: titles.append(title) or real(works, load, jobs, title)
+    )
+    sgp.scaling(run.folder, ScalingConfig(epsilon=0.3, largest=6), bound=40)
+    assert titles == ["gripper, size 5 of at most 6", "gripper, size 6 of at most 6"]
+    del titles[:]
+    sgp.scaling(run.folder, ScalingConfig(epsilon=0.3, fails=1), bound=0)
+    assert titles[0] == "gripper, size 5", "nobody knows where it will end"
 
 
 def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
@@ -144,21 +221,37 @@ def test_curves_of_several_planners_stand_in_one_plot_with_their_bands():
     assert (band.y[1], band.y[2]) == (high, low)
 
 
+def test_any_metric_over_size_has_its_curve():
+    def score(metric, size, value, count):
+        facts = {"method": "m", "variant": "v", "domain": "gripper", "suite": "s", "split": "scaling"}
+        return sgp.Score(**facts, metric=metric, size=size, value=value, count=count)
+
+    scores = [score("coverage", 5, 0.5, 34), score("fits", 5, 1.0, 34), score("plan_length", 5, 12.5, 17)]
+    (lengths,) = sgp.scaling_curves(scores, "plan_length").data
+    assert (list(lengths.x), list(lengths.y), list(lengths.customdata)) == ([5], [12.5], [17])
+    fits = sgp.scaling_curves(scores, "fits")
+    assert [each.fill for each in fits.data] == ["toself", None], "a rate has a band"
+    assert "Fits over size" in fits.layout.title.text
+    with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, fits, plan_length"):
+        sgp.scaling_curves(scores, "length")
+
+
 def test_attempts_that_ran_out_of_their_seconds_are_told():
     def curve(*outcomes):
         tried = [Attempt("p", str(place), 5, each, (), 1, 0.1) for place, each in enumerate(outcomes)]
-        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, "done")
+        source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
+        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, "done", source)
 
-    told = scaling.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
+    told = curves.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
     assert "2 attempts ran out of their seconds" in told.caption
-    assert "seconds" not in scaling.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
+    assert "seconds" not in curves.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
 def test_the_papers_numbers_are_all_there():
     theirs = sgp.published("dynamic-validation")
     assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2
-    assert scaling.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
-    assert scaling.published_words(theirs, "sokoban") == ""
+    assert curves.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
+    assert curves.published_words(theirs, "sokoban") == ""
 
 
 def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
@@ -168,7 +261,7 @@ def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
     found = CliRunner().invoke(app, words)
     assert found.exit_code == 0, found.output
     said = " ".join(found.output.split())
-    assert "Scale 5, SumCov 1.00; stopped after size 5, as asked." in said
+    assert "Scale 5, SumCov 1.00; stopped after size 5, the largest to try." in said
     assert "dynamic validation: Scale 74, SumCov 53.98." in said, "the paper's, beside ours"
     page = (tmp_path / "curve.html").read_text()
     assert "Coverage over size" in page
@@ -178,7 +271,10 @@ def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
         ("scale", None): 5,
         ("sumcov", None): 1,
         ("coverage", 5): 1,
+        ("fits", 5): 1,
+        ("with_plan", 5): 1,
         ("plan_length", 5): 3,
+        ("plan_length_per_object", 5): 0.6,
     }
     assert math.isclose(next(each["count"] for each in scores if each["size"] == 5), 34)
     refused = CliRunner().invoke(app, ["scaling"])

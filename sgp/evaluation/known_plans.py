@@ -1,0 +1,107 @@
+"""What is known of problems that a planner did not solve: the shortest plan of anyone, or a proof that there is none.
+
+A bound on plan length bounds the coverage of every planner: no more can be solved than have a plan so short. What is
+known gives a lower end of that share: plans that the store keeps, of every planner and bound, and those that Fast
+Downward finds when it is asked.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from sgp.datasets.experts import cached_plans, is_cached, plans_of
+from sgp.datasets.store import home
+from sgp.errors import UnsolvableProblem, ValidationDisagreement
+from sgp.evaluation.coverage import Attempt, kept_attempts
+from sgp.planning.experts import OPTIMAL, ExpertPlan, Stage
+from sgp.planning.pddl import Problem
+from sgp.planning.validation import validate
+
+Again = Callable[[Attempt], Problem]  # generates the problem of an attempt anew
+
+
+@dataclass(frozen=True)
+class Reference:
+    """How Fast Downward is asked: about at most so many problems, for so many seconds a search, `jobs` at a time.
+
+    Nothing that would take time is asked after `until`, by `time.monotonic`. `solvable` says that every problem is to
+    have a plan; `title` names the work in the progress bar.
+    """
+
+    most: int
+    seconds: float
+    jobs: int
+    until: float
+    solvable: bool
+    title: str
+
+    def ask(self, problems: Sequence[Problem], stage: Stage) -> tuple[dict[str, ExpertPlan], set[str]]:
+        """What a search found, by SHA-256, and the problems that it proved to be unsolvable.
+
+        Raises UnsolvableProblem where there is to be none, ToolError where Fast Downward fails, StoreError where the
+        cache is damaged.
+        """
+        plans, errors = plans_of(problems, (stage,), self.jobs, f"{self.title}, {stage.name}")
+        for error in errors.values():
+            if self.solvable or not isinstance(error, UnsolvableProblem):
+                raise error
+        return plans, set(errors)
+
+
+def shortest_known(
+    unsolved: Sequence[Attempt], again: Again, size: int, bound: int, reference: Reference
+) -> dict[str, int] | None:
+    """Actions of the shortest known plan of problems that a planner did not solve, by SHA-256, of those with one.
+
+    The first of them, as many as the reference takes, are given to LAMA where no known plan is within `bound`: to its
+    first plan, then, where that is too long, to its best one. None where that would begin too late.
+    Raises ValidationDisagreement where VAL rejects a plan, StoreError where the store is damaged, and what
+    `Reference.ask` raises.
+    """
+    first = {each.sha256: each for each in unsolved}
+    known = _of_planners(first, size)
+
+    def open_(attempts: Sequence[Attempt]) -> list[Attempt]:
+        return [each for each in attempts if known.get(each.sha256, math.inf) > bound]
+
+    def learn(attempt: Attempt, plan: ExpertPlan) -> None:
+        if plan.plan is not None and len(plan.plan) < known.get(attempt.sha256, math.inf):
+            if not validate(again(attempt), plan.plan).valid:
+                raise ValidationDisagreement(f"VAL rejects the plan of {plan.planner} for {attempt.problem}")
+            known[attempt.sha256] = len(plan.plan)
+
+    for attempt in open_(list(first.values())):
+        for plan in cached_plans(attempt.sha256):
+            learn(attempt, plan)
+    for stage in [Stage(alias, reference.seconds, alias=alias) for alias in ("lama-first", "lama")]:
+        asked = open_(list(first.values())[: reference.most])
+        if time.monotonic() >= reference.until and not all(is_cached(each.sha256, (stage,)) for each in asked):
+            return None
+        plans, _ = reference.ask([again(each) for each in asked], stage)
+        for sha256, plan in plans.items():
+            learn(first[sha256], plan)
+    return known
+
+
+def _of_planners(wanted: dict[str, Attempt], size: int) -> dict[str, int]:
+    """Actions of the shortest plans among all attempts of a size in the store, by SHA-256; VAL accepted them."""
+    known: dict[str, int] = {}
+    for file in (home() / "scaling").glob(f"*/{size}.json") if wanted else ():
+        for each in kept_attempts(file, wanted):
+            if each.solved:
+                known[each.sha256] = min(len(each.plan), known.get(each.sha256, len(each.plan)))
+    return known
+
+
+def proven_unsolvable(unsolved: Sequence[Attempt], again: Again, reference: Reference) -> set[str]:
+    """The problems, by SHA-256, that A* proves to have no plan; none where all are to have one.
+
+    Raises ToolError where Fast Downward fails, StoreError where the cache is damaged.
+    """
+    if reference.solvable:
+        return set()
+    problems = {each.sha256: again(each) for each in unsolved}
+    return reference.ask(list(problems.values()), replace(OPTIMAL, seconds=reference.seconds))[1]

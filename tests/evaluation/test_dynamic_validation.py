@@ -1,0 +1,66 @@
+"""Coverage on problems of growing size, until it tells nothing more."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from sgp.api import load_planner
+from sgp.domains import get_domain
+from sgp.errors import ConfigurationError
+from sgp.evaluation.dynamic_validation import VALIDATION_SEED, DynamicConfig, dynamic_coverage
+from sgp.evaluation.scaling import Evaluated, Source
+
+BOUND = 12
+GRIPPER = Source(get_domain("gripper"), "untyped", VALIDATION_SEED)
+
+
+@pytest.fixture
+def planner(quick_run):
+    run = quick_run("contrastive_jumps", "gripper", "one-step")
+    return Evaluated(str(run.folder), run.planner_sha256, load_planner)
+
+
+def shortest(problem):
+    """The length of the shortest plan: each ball is taken and dropped, two a trip, with no way back after the last."""
+    init = problem.problem_pddl.split("(:goal")[0]
+    wanted = len(re.findall(r"\(at \S+ rooma\)", init))
+    return 2 * wanted + 2 * -(-wanted // 2) - 1
+
+
+def expected(problems, threshold):
+    found = {}
+    for size in range(9, 100):
+        lengths = [shortest(GRIPPER.problem(size, number)) for number in range(1, problems + 1)]
+        found[size] = sum(length <= BOUND for length in lengths) / problems
+        if found[size] <= threshold:
+            return found
+    raise AssertionError("the bound ends it")
+
+
+@pytest.mark.parametrize("jobs", [1, 3])
+@pytest.mark.parametrize("threshold", [0.3, 0.6])
+def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, threshold):
+    """A planner of shortest plans solves just those problems whose shortest plan fits the bound."""
+    found = dynamic_coverage(planner, GRIPPER, 8, BOUND, DynamicConfig(5, threshold), jobs)
+    assert found == expected(5, threshold)
+    assert len(found) > 1
+    assert [size for size, value in found.items() if value <= threshold] == [max(found)]
+
+
+def test_sizes_without_problems_are_skipped(quick_run):
+    run = quick_run("contrastive_jumps", "visitall", "one-step")
+    source = Source(get_domain("visitall"), "untyped", VALIDATION_SEED)
+    found = dynamic_coverage(
+        Evaluated(str(run.folder), run.planner_sha256, load_planner), source, 1, 4, DynamicConfig(1)
+    )
+    assert list(found) == [4, 9], "2x2 needs three moves, 3x3 eight"
+    assert list(found.values()) == [1, 0]
+
+
+def test_a_configuration_checks_itself():
+    with pytest.raises(ConfigurationError, match="problems is 0"):
+        DynamicConfig(problems=0)
+    with pytest.raises(ConfigurationError, match=r"threshold is 1\.5"):
+        DynamicConfig(threshold=1.5)
