@@ -87,6 +87,8 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 # Small enough for a second of training.
 QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs": "3", "lstm.shape.hidden": "32"}
 QUICK_LABELS = {"labels.states": "60", "labels.space": "3000"}
+QUICK_GNN = {"shape.layers": "2", "shape.hidden": "8", "training.epochs": "2", "training.learning_rate": "0.01"}
+QUICK_OF = {"state-centric": QUICK, "contrastive_jumps": QUICK_LABELS, "gnn-value": QUICK_GNN}
 
 
 @pytest.fixture(scope="session")
@@ -96,7 +98,7 @@ def quick_run(shared_home: Path):
     def train(method: str, domain: str, variant: str | None = None) -> sgp.Run:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("SGP_HOME", str(shared_home))
-            overrides = {"state-centric": QUICK, "contrastive_jumps": QUICK_LABELS}.get(method, {})
+            overrides = QUICK_OF.get(method, {})
             return sgp.train(method, domain, "state-centric", variant, device="cpu", overrides=overrides)
 
     return train

@@ -37,7 +37,7 @@ _RECORD_KINDS: Mapping[str, type] = {
     "cores": int,
 }
 _DATA_FACTS = frozenset({"sha256", "train", "validation", "transitions"})
-_LIBRARIES = ("sgp", "wlplan", "xgboost", "torch", "pymimir", "numpy")
+_LIBRARIES = ("sgp", "wlplan", "xgboost", "torch", "pymimir", "pymimir-rgnn", "numpy")
 _BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 

@@ -18,7 +18,7 @@ from sgp.methods import all_methods, configure, get_method
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
-from tests.conftest import QUICK, QUICK_LABELS
+from tests.conftest import QUICK_OF
 
 SUITE = sgp.load_suite("state-centric")
 EVERY = [(method, variant) for method in all_methods() for variant in method.variants]
@@ -55,14 +55,14 @@ def test_a_trained_planner_is_the_one_that_is_saved(method, variant, home):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sgp.api.get_method", lambda key: Watched())
-        overrides = QUICK if method.key == "state-centric" else {}
+        overrides = QUICK_OF.get(method.key, {})
         run = sgp.train(method.key, "gripper", "state-centric", variant, overrides=overrides)
     assert rollouts(trained["planner"], "gripper") == rollouts(method.load(run), "gripper")
 
 
 @pytest.mark.parametrize("method", [each for each in all_methods() if hasattr(each, "snapshots")], ids=lambda m: m.key)
 def test_a_snapshot_saved_and_loaded_gives_identical_rollouts(method, tmp_path):
-    name, config = configure(method, None, {"state-centric": QUICK, "contrastive_jumps": QUICK_LABELS}[method.key])
+    name, config = configure(method, None, QUICK_OF[method.key])
     data = load_training_data(SUITE, "gripper")
     snapshot = next(method.snapshots(config, data, tmp_path / "training", 13, "cpu"))
     assert np.isfinite(snapshot.loss)
@@ -221,7 +221,9 @@ def test_variants_and_settings_are_checked():
             configure(method, None, overrides)
     with pytest.raises(ConfigurationError, match="no variant 'wl-quantum'; expected one of wl-xgboost-delta"):
         configure(method, "wl-quantum")
-    with pytest.raises(InputError, match="unknown method 'magic'; expected one of contrastive_jumps, random-succ"):
+    with pytest.raises(
+        InputError, match="unknown method 'magic'; expected one of contrastive_jumps, gnn-value, random-succ"
+    ):
         get_method("magic")
 
 
@@ -255,7 +257,7 @@ def test_the_defaults_are_those_of_the_paper():
 def test_seeds_matter_only_to_methods_that_say_so(home):
     for method in all_methods():
         variant = next(iter(method.variants))
-        overrides = QUICK if method.key == "state-centric" else {}
+        overrides = QUICK_OF.get(method.key, {})
         runs = [
             sgp.train(method.key, "gripper", "state-centric", variant, seed=seed, overrides=overrides)
             for seed in (1, 2)

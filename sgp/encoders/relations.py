@@ -1,0 +1,209 @@
+"""States as relations over numbered objects, as arrays: what a relational graph neural network reads."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.encoders.fluent_numbers import FluentNumbers
+from sgp.planning.pddl import OBJECT, Atom, DomainText
+from sgp.planning.task import State, Task
+
+Arguments = NDArray[np.int32]  # half the memory of all training states
+
+
+@dataclass(frozen=True, eq=False)
+class Relation:
+    """The tuples of one relation in n states: those of state i are `arguments[first[i] : first[i + 1]]`."""
+
+    first: NDArray[np.int64]  # [n + 1]
+    arguments: Arguments  # [m, arity], objects by their place in their own state
+
+
+@dataclass(frozen=True, eq=False)
+class RelationalStates:
+    """States of any tasks of one domain: the number of objects of each, `objects` [n], and every relation's tuples."""
+
+    objects: NDArray[np.int64]
+    relations: Mapping[str, Relation]
+
+    def __len__(self) -> int:
+        """n."""
+        return len(self.objects)
+
+    @cached_property
+    def weights(self) -> NDArray[np.int64]:
+        """Arguments of all tuples of each state [n]: what computing and memory grow with."""
+        total = np.zeros(len(self), np.int64)
+        for relation in self.relations.values():
+            total += np.diff(relation.first) * relation.arguments.shape[1]
+        return total
+
+    def select(self, places: NDArray[np.int64]) -> RelationalStates:
+        """Some of the states, in the order of `places`."""
+        return RelationalStates(
+            self.objects[places], {name: _select(relation, places) for name, relation in self.relations.items()}
+        )
+
+    def parts(self, weight: int) -> Iterator[RelationalStates]:
+        """The states in order, cut into parts of at most `weight` arguments; a state that has more stands alone."""
+        start, ends = 0, np.cumsum(self.weights)
+        while start < len(self):
+            before = ends[start - 1] if start else 0
+            stop = max(int(np.searchsorted(ends, before + weight, "right")), start + 1)
+            yield self.select(np.arange(start, stop))
+            start = stop
+
+    def joined_arguments(self) -> dict[str, NDArray[np.int64]]:
+        """Each relation's tuples [m, arity] over the objects of all states, numbered one state after the other."""
+        before = np.cumsum(self.objects) - self.objects
+        found = {}
+        for name, relation in self.relations.items():
+            shift: NDArray[np.int64] = np.repeat(before, np.diff(relation.first))
+            found[name] = shift[:, None] + relation.arguments
+        return found
+
+
+def concatenate(parts: Sequence[RelationalStates]) -> RelationalStates:
+    """The states of all parts (at least one) in order."""
+    relations = {}
+    for name in parts[0].relations:
+        each = [part.relations[name] for part in parts]
+        counts = np.concatenate([np.diff(relation.first) for relation in each])
+        relations[name] = Relation(_firsts(counts), np.concatenate([relation.arguments for relation in each]))
+    return RelationalStates(np.concatenate([part.objects for part in parts]), relations)
+
+
+class RelationalEncoder:
+    """Turns states into relations: one for each predicate, two more for it in goals, one for each type.
+
+    An atom of the goal stands in the relation of the goal's true or of its false atoms, as in pymimir-rgnn, beside
+    what holds in the state. An atom without objects is said of every object, so that it is seen at all. An object is
+    of its type and of all types above it but the root. Static atoms are included.
+    """
+
+    def __init__(self, domain: DomainText):
+        self.domain = domain
+        found = {}
+        for name, arity in domain.predicates.items():
+            for relation in (name, _goal_relation(name, True), _goal_relation(name, False)):
+                found[relation] = max(arity, 1)
+        types = set().union(*map(domain.supertypes, domain.types)) - {OBJECT}  # some are declared as parents alone
+        found |= {_type_relation(name): 1 for name in types}
+        self.relations: Mapping[str, int] = dict(sorted(found.items()))  # their arities; the order is a network's
+        self._numberings: weakref.WeakKeyDictionary[Task, _Numbering] = weakref.WeakKeyDictionary()
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the problem cannot be encoded, or None where it can. Raises DomainMismatch for another domain's task."""
+        task.require_domain(self.domain)
+        if not task.objects:
+            return "the problem has no objects, which a relational network computes with"
+        negated = [str(literal.atom) for literal in task.goal if not literal.positive]
+        if negated:
+            return f"the goal wants {negated[0]} to be false, and the relations of a goal hold positive atoms alone"
+        return None
+
+    def encode(self, task: Task, states: Sequence[State]) -> RelationalStates:
+        """States of one task, which is not refused."""
+        numbering = self._numberings.get(task)
+        if numbering is None:
+            numbering = self._numberings[task] = _Numbering(task, self.relations)
+        return numbering.encode(states)
+
+
+class _Numbering:
+    """One task's objects and atoms as numbers."""
+
+    def __init__(self, task: Task, relations: Mapping[str, int]):
+        text = task.domain_text
+        self._relations = relations
+        self._fluents = FluentNumbers(task)
+        self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
+        self._predicates = {name: place for place, name in enumerate(text.predicates)}
+        self._arities = list(text.predicates.values())
+        self._numbers: dict[Atom, int] = {}
+        self._goal = np.array([self._number(atom) for atom in dict.fromkeys(task.goal_atoms)], np.int64)
+        self._static = np.array([self._number(atom) for atom in task.static_atoms], np.int64)
+        self._kinds: dict[str, list[int]] = {}
+        for place, thing in enumerate(task.objects):
+            for kind in set().union(*map(text.supertypes, thing.types)) - {OBJECT}:
+                self._kinds.setdefault(_type_relation(kind), []).append(place)
+        self._tables: tuple[NDArray[np.int64], Arguments] | None = None
+
+    def encode(self, states: Sequence[State]) -> RelationalStates:
+        """The states' relations."""
+        first, fluents = self._fluents.of(states, self._number)
+        every = np.arange(len(states))
+        owners = np.concatenate([np.repeat(every, np.diff(first)), np.repeat(every, len(self._static))])
+        atoms = np.concatenate([fluents, np.tile(self._static, len(states))])
+        true = np.zeros((len(states), len(self._numbers)), bool)
+        true[owners, atoms] = True
+        reached = true[:, self._goal]  # [n, goal atoms]
+        found = self._by_predicate(owners, atoms, len(states), str)
+        for holds in (True, False):
+            owners, places = np.nonzero(reached == holds)
+            found |= self._by_predicate(owners, self._goal[places], len(states), partial(_goal_relation, holds=holds))
+        for name in self._relations.keys() - found.keys():
+            things = np.array(self._kinds.get(name, []), np.int32)
+            found[name] = Relation(np.arange(len(states) + 1) * len(things), np.tile(things, len(states))[:, None])
+        return RelationalStates(
+            np.full(len(states), len(self._objects)), {name: found[name] for name in self._relations}
+        )
+
+    def _by_predicate(
+        self, owners: NDArray[np.int64], atoms: NDArray[np.int64], count: int, name: Callable[[str], str]
+    ) -> dict[str, Relation]:
+        """The relation of each predicate among atoms, whose owners ascend within a predicate."""
+        predicates, arguments = self._layout()
+        found = {}
+        for predicate, place in self._predicates.items():
+            chosen = predicates[atoms] == place
+            counts = np.bincount(owners[chosen], minlength=count)
+            arity = self._arities[place]
+            rows = arguments[atoms[chosen], :arity]
+            if arity == 0:
+                rows = np.tile(np.arange(len(self._objects), dtype=np.int32), len(rows))[:, None]
+                counts = counts * len(self._objects)
+            found[name(predicate)] = Relation(_firsts(counts), rows)
+        return found
+
+    def _layout(self) -> tuple[NDArray[np.int64], Arguments]:
+        """Each atom's predicate [a], and its objects [a, longest arity]."""
+        if self._tables is None:
+            arguments = np.zeros((len(self._numbers), max(self._arities, default=0)), np.int32)
+            for number, atom in enumerate(self._numbers):
+                arguments[number, : len(atom.objects)] = [self._objects[name] for name in atom.objects]
+            predicates = np.array([self._predicates[atom.predicate] for atom in self._numbers], np.int64)
+            self._tables = predicates, arguments
+        return self._tables
+
+    def _number(self, atom: Atom) -> int:
+        if atom not in self._numbers:
+            self._numbers[atom] = len(self._numbers)
+            self._tables = None
+        return self._numbers[atom]
+
+
+def _goal_relation(predicate: str, holds: bool) -> str:
+    return f"{predicate}:goal-{str(holds).lower()}"
+
+
+def _type_relation(name: str) -> str:
+    return f"{name}:type"
+
+
+def _firsts(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Where each run of so many begins, and where the last ends [n + 1]."""
+    return np.concatenate([[0], np.cumsum(counts)])
+
+
+def _select(relation: Relation, places: NDArray[np.int64]) -> Relation:
+    counts = np.diff(relation.first)[places]
+    first = _firsts(counts)
+    rows = np.repeat(relation.first[places] - first[:-1], counts) + np.arange(first[-1])
+    return Relation(first, relation.arguments[rows])

@@ -1,0 +1,128 @@
+"""A relational graph neural network that maps relations over objects to a number."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from pymimir_rgnn import (
+    MLP,
+    Encoder,
+    HyperparameterConfig,
+    MLPUpdates,
+    PredicateMLPMessages,
+    SmoothMaximumAggregation,
+)
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from sgp.errors import ConfigurationError, StoreError
+from sgp.files import whole_file
+
+warnings.filterwarnings("ignore", r"index_reduce\(\) is in beta")  # torch to pymimir-rgnn, not to our users
+
+
+@dataclass(frozen=True)
+class RelationalShape:
+    """The layers of the network. Defaults: dynamic-validation, appendix A."""
+
+    layers: int = 30  # rounds of messages, all with the same weights
+    hidden: int = 32  # numbers that an object carries
+
+    def __post_init__(self) -> None:
+        for name in ("layers", "hidden"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"GNN {name} is {getattr(self, name)}; expected at least 1")
+
+
+class _Arities(Encoder):  # type: ignore[misc]
+    """Tells pymimir-rgnn which relations there are; the tuples are made elsewhere."""
+
+    def __init__(self, arities: Mapping[str, int]):
+        self._arities = arities
+
+    def get_relations(self, domain: None) -> list[tuple[str, int]]:
+        return list(self._arities.items())
+
+    def encode(self, *_: Any) -> None:
+        raise NotImplementedError("relations come as arrays")
+
+
+class RelationalModel(nn.Module):
+    """Relations over the objects of B graphs to a value for each graph [B].
+
+    An object starts from zero. In every layer each tuple of a relation sends a message to each of its objects, made by
+    the relation's own two-layer network from what all its objects carry; an object adds to what it carries a normalised
+    update from the smooth maximum of its messages. The value is read from the sum over objects: V = f(sum g(object)).
+    Source: Stahlberg, Bonet and Geffner (ICAPS 2022), in the form of pymimir-rgnn, which adds what an object carries to
+    its update and to its messages, normalises the update, and draws no random numbers for objects.
+    """
+
+    def __init__(self, arities: Mapping[str, int], shape: RelationalShape):
+        super().__init__()
+        self.shape = shape
+        self._keys = {name: str(place) for place, name in enumerate(arities)}  # names of PDDL may be torch's own
+        config = HyperparameterConfig(domain=None, embedding_size=shape.hidden)
+        relations = _Arities({self._keys[name]: arity for name, arity in arities.items()})
+        self.messages = PredicateMLPMessages(config, (relations,))
+        self.maximum = SmoothMaximumAggregation()
+        self.update, self.normalised = MLPUpdates(config), nn.LayerNorm(shape.hidden)
+        self.read_object, self.read_value = MLP(shape.hidden, shape.hidden), MLP(shape.hidden, 1)
+
+    def forward(self, objects: Tensor, arguments: Mapping[str, Tensor]) -> Tensor:
+        """Values [B] of graphs with `objects` [B] each; `arguments` [m, arity] number the objects of all graphs.
+
+        At least one relation has a tuple.
+        """
+        relations = {self._keys[name]: rows.reshape(-1) for name, rows in arguments.items()}
+        owners = torch.repeat_interleave(torch.arange(len(objects), device=objects.device), objects)
+        carried = self.normalised.weight.new_zeros(len(owners), self.shape.hidden)  # [all objects, hidden]
+        for _ in range(self.shape.layers):
+            messages, receivers = self.messages(carried, relations)
+            update = self.update(carried, self.maximum(carried, messages, receivers))
+            carried = carried + self.normalised(update)
+        read = self.read_object(carried)
+        # Graph by graph: differences of a running sum, as pymimir-rgnn takes them, depend on the graphs beside.
+        sums = read.new_zeros(len(objects), self.shape.hidden).index_add(0, owners, read)
+        values: Tensor = self.read_value(sums)[:, 0]
+        return values
+
+    def count_parameters(self) -> int:
+        """Number of trainable parameters."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+    def tensors(
+        self, objects: NDArray[np.integer[Any]], arguments: Mapping[str, NDArray[np.integer[Any]]]
+    ) -> tuple[Tensor, dict[str, Tensor]]:
+        """Arrays as what `forward` takes, on the network's device."""
+        device = next(self.parameters()).device
+        return (
+            torch.as_tensor(objects, device=device),
+            {name: torch.as_tensor(rows, device=device) for name, rows in arguments.items()},
+        )
+
+    @torch.inference_mode()
+    def values(
+        self, objects: NDArray[np.integer[Any]], arguments: Mapping[str, NDArray[np.integer[Any]]]
+    ) -> NDArray[np.float32]:
+        """Values [B] of graphs that `forward` describes."""
+        return np.asarray(self(*self.tensors(objects, arguments)).cpu().numpy())
+
+    def save(self, path: Path) -> None:
+        """Writes the weights as safetensors."""
+        with whole_file(path) as temporary:
+            save_file({name: value.contiguous().cpu() for name, value in self.state_dict().items()}, temporary)
+
+    def read(self, path: Path) -> None:
+        """Takes the weights that `save` wrote. Raises StoreError for a file that is none or of another shape."""
+        try:
+            self.load_state_dict(load_file(path))
+        except (SafetensorError, RuntimeError, OSError) as error:
+            raise StoreError(f"{path} holds no weights of this network; train the run again") from error

@@ -1,0 +1,200 @@
+"""Trains a relational model to values of states, epoch by epoch; what was interrupted goes on after its last epoch."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from sgp.encoders.relations import RelationalStates
+from sgp.errors import ConfigurationError, StoreError
+from sgp.files import whole_file
+from sgp.models.device import Device
+from sgp.models.relational import RelationalModel
+
+# Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
+# under 0.4 GB (30 layers of 32 take about 40 kB an argument for the gradient) and the parts stay in a core's cache.
+PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
+_KEPT = 2  # the last epoch, and the one before for whoever was ended before taking note of the last
+
+
+@dataclass(frozen=True)
+class RelationalTraining:
+    """How the network is trained. Defaults: dynamic-validation, appendix A."""
+
+    epochs: int = 100
+    learning_rate: float = 2e-4  # of Adam
+    clip: float = 0.1  # longest gradient; of all weights together, which the paper leaves open
+    batch: int = 1024  # states a step
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"GNN {name} is {getattr(self, name)}; expected at least 1")
+        for name in ("learning_rate", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigurationError(f"GNN {name} is {getattr(self, name)}; expected above 0")
+
+
+@dataclass(frozen=True, eq=False)
+class ValuedStates:
+    """States and the values [n] that a network shall give them."""
+
+    states: RelationalStates
+    values: NDArray[np.float32]
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """What a network was after an epoch, counted from 1: its weights on the CPU, and its mean absolute errors.
+
+    `train_loss` is the mean over the epoch's batches, each before its step.
+    """
+
+    number: int
+    train_loss: float
+    validation_loss: float
+    weights: Mapping[str, Tensor]
+
+
+def train_values(
+    model: RelationalModel,
+    config: RelationalTraining,
+    train: ValuedStates,
+    validation: ValuedStates,
+    seed: int,
+    device: Device,
+    folder: Path,
+    training: str,
+    after: int = 0,
+) -> Iterator[Epoch]:
+    """Trains in place by the absolute error and gives every epoch after the first `after`.
+
+    `folder` keeps the last two epochs with Adam's state, from which the same `training` (a name of data, configuration
+    and seed) goes on; the batches of an epoch depend on its number and `seed` alone. So an interrupted training gives
+    what an uninterrupted one gives. One thread computes, so that a seed gives the same weights whatever else runs (on
+    a GPU, sums are taken in any order, and the last bits differ). Raises ConfigurationError where the loss is no longer
+    finite, StoreError where the folder holds a damaged epoch or one of another training.
+    """
+    model.to(device)
+    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
+    last = _restore(folder, training, after, model, optimizer)
+    for number in range(last + 1, config.epochs + 1):
+        with _one_thread():
+            train_loss = _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device)
+            validation_loss = mean_error(model, validation, device)
+        if not math.isfinite(train_loss + validation_loss):
+            raise ConfigurationError(
+                f"epoch {number} of the GNN has train loss {train_loss} and validation loss {validation_loss}; "
+                f"learning_rate {config.learning_rate} is too high"
+            )
+        _keep(folder, training, number, model, optimizer)
+        if number > after:
+            weights = {name: value.cpu().clone() for name, value in model.state_dict().items()}
+            yield Epoch(number, train_loss, validation_loss, weights)
+
+
+def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:
+    """The model's values [n] of states, computed in parts."""
+    parts = [model.values(part.objects, part.joined_arguments()) for part in states.parts(PART[device])]
+    return np.concatenate([np.empty(0, np.float32), *parts])
+
+
+def mean_error(model: RelationalModel, valued: ValuedStates, device: Device) -> float:
+    """Mean absolute error of the model's values."""
+    return float(np.abs(predict(model, valued.states, device) - valued.values).mean())
+
+
+def _train_epoch(
+    model: RelationalModel,
+    optimizer: torch.optim.Optimizer,
+    config: RelationalTraining,
+    train: ValuedStates,
+    order: np.random.Generator,
+    device: Device,
+) -> float:
+    """One pass over the states in batches; the mean error met on the way."""
+    places = order.permutation(len(train.states))
+    total = 0.0
+    for start in range(0, len(places), config.batch):
+        batch = places[start : start + config.batch]
+        targets = torch.as_tensor(train.values[batch], device=device)
+        optimizer.zero_grad()
+        done = 0
+        for part in train.states.select(batch).parts(PART[device]):
+            values = model(*model.tensors(part.objects, part.joined_arguments()))
+            errors = (values - targets[done : done + len(part)]).abs().sum()
+            (errors / len(batch)).backward()
+            total += float(errors.detach())
+            done += len(part)
+        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+        optimizer.step()
+    return total / len(places)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _file(folder: Path, number: int) -> Path:
+    return folder / f"epoch{number}.safetensors"
+
+
+def _kept(folder: Path) -> list[int]:
+    """The epochs that a folder keeps, ascending."""
+    return sorted(int(path.stem.removeprefix("epoch")) for path in folder.glob("epoch*.safetensors"))
+
+
+def _keep(folder: Path, training: str, number: int, model: RelationalModel, optimizer: torch.optim.Optimizer) -> None:
+    """Keeps this epoch and the one before, of which Adam's state is each weight's step and two moments."""
+    tensors = {f"weight {name}": value for name, value in model.state_dict().items()}
+    for place, state in optimizer.state_dict()["state"].items():
+        tensors |= {f"{moment} {place}": value for moment, value in state.items()}
+    with whole_file(_file(folder, number)) as temporary:
+        save_file(
+            {name: value.contiguous().cpu() for name, value in tensors.items()}, temporary, {"training": training}
+        )
+    for other in _kept(folder):
+        if not number - _KEPT < other <= number:
+            _file(folder, other).unlink()
+
+
+def _restore(folder: Path, training: str, after: int, model: RelationalModel, optimizer: torch.optim.Optimizer) -> int:
+    """Takes the last epoch kept that is no later than `after`; 0 where there is none."""
+    number = max((each for each in _kept(folder) if each <= after), default=0)
+    if number == 0:
+        return 0
+    path = _file(folder, number)
+    try:
+        with safe_open(path, "pt") as file:
+            known = (file.metadata() or {}).get("training")
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
+        if known != training:
+            raise StoreError(f"{path} is of another training; delete {folder} and train again")
+        moments: dict[int, dict[str, Tensor]] = {}
+        for name, value in tensors.items():
+            kind, _, rest = name.partition(" ")
+            if kind != "weight":
+                moments.setdefault(int(rest), {})[kind] = value
+        model.load_state_dict(
+            {name.removeprefix("weight "): value for name, value in tensors.items() if name.startswith("weight ")}
+        )
+        optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
+    except (SafetensorError, RuntimeError, ValueError, OSError) as error:
+        raise StoreError(f"{path} holds no epoch of this network; delete {folder} and train again") from error
+    return number

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from sgp.errors import ConfigurationError, StoreError
+from sgp.models.relational import RelationalModel, RelationalShape
+
+ARITIES = {"clear": 1, "on": 2, "on:goal-false": 2}  # "clear" is a method of torch's containers
+
+
+def network(layers=3, hidden=8, seed=0):
+    torch.manual_seed(seed)
+    return RelationalModel(ARITIES, RelationalShape(layers, hidden)).eval()
+
+
+def graphs(count, seed):
+    rng = np.random.default_rng(seed)
+    found = []
+    for _ in range(count):
+        objects = int(rng.integers(2, 9))
+        rows = {name: rng.integers(objects, size=(int(rng.integers(1, 6)), arity)) for name, arity in ARITIES.items()}
+        found.append((objects, rows))
+    return found
+
+
+def values(model, each):
+    """The values of graphs computed together."""
+    before = np.cumsum([0, *(objects for objects, _ in each)])
+    joined = {
+        name: np.concatenate([rows[name] + at for (_, rows), at in zip(each, before, strict=False)]) for name in ARITIES
+    }
+    return model.values(np.array([objects for objects, _ in each]), joined)
+
+
+def test_a_graph_has_one_value_whatever_is_computed_beside_it():
+    model, many = network(layers=30, hidden=32), graphs(200, 1)
+    together = values(model, many)
+    alone = np.concatenate([values(model, [each]) for each in many])
+    assert np.allclose(together, alone, rtol=1e-5, atol=1e-6)
+    assert len(set(together.round(4).tolist())) > 150
+
+
+def test_the_order_of_objects_and_tuples_does_not_matter():
+    model, rng = network(), np.random.default_rng(0)
+    for objects, rows in graphs(20, 2):
+        names = rng.permutation(objects)
+        renamed = {name: rng.permutation(names[each]) for name, each in rows.items()}
+        assert np.allclose(values(model, [(objects, rows)]), values(model, [(objects, renamed)]), rtol=1e-5)
+
+
+def test_the_direction_of_a_tuple_and_its_relation_matter():
+    model = network()
+    nothing = {"clear": np.zeros((1, 1), int), "on": np.empty((0, 2), int), "on:goal-false": np.empty((0, 2), int)}
+    variants = [{}, {"on": np.array([[0, 1]])}, {"on": np.array([[1, 0]])}, {"on:goal-false": np.array([[0, 1]])}]
+    found = [values(model, [(2, nothing | each)])[0] for each in variants]
+    assert len({round(float(each), 5) for each in found}) == 4
+
+
+def test_one_layer_by_hand():
+    """Two objects, one of them clear: only biases speak, since all objects start from zero."""
+    model = network(layers=1, hidden=2)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.zero_()
+        model.messages._relation_mlps["0"]._outer.bias.copy_(torch.tensor([1.0, 3.0]))  # what being clear sends
+        model.update._update._inner.weight[:2, :2] = torch.eye(2)  # messages stand before what is carried
+        model.update._update._outer.weight[:, :2] = torch.eye(2)
+        model.normalised.weight.fill_(1.0)
+        model.read_object._inner.bias.fill_(1.0)
+        model.read_object._inner.weight.copy_(torch.eye(2))
+        model.read_object._outer.weight.copy_(torch.eye(2))
+        model.read_value._inner.weight.copy_(torch.eye(2))
+        model.read_value._outer.weight.copy_(torch.tensor([[1.0, 10.0]]))
+
+    def mish(x):
+        return x * math.tanh(math.log1p(math.exp(x)))
+
+    def normalised(pair):
+        mean = sum(pair) / 2
+        spread = math.sqrt(sum((x - mean) ** 2 for x in pair) / 2 + 1e-5)
+        return [(x - mean) / spread for x in pair]
+
+    clear = normalised([mish(1.0), mish(3.0)])
+    other = normalised([mish(math.log(1e-16) / 12)] * 2)  # the smooth maximum of no message
+    sums = [mish(1 + x) + mish(1 + y) for x, y in zip(clear, other, strict=True)]
+    arguments = {"clear": np.array([[0]]), "on": np.empty((0, 2), int), "on:goal-false": np.empty((0, 2), int)}
+    found = values(model, [(2, arguments)])
+    assert found[0] == pytest.approx(mish(sums[0]) + 10 * mish(sums[1]), rel=1e-5)
+
+
+def test_weights_are_shared_by_all_layers():
+    def perceptron(inputs, outputs):
+        return inputs * inputs + inputs + inputs * outputs + outputs
+
+    h = 32
+    expected = perceptron(h, h) + 2 * perceptron(2 * h, 2 * h)  # messages
+    expected += perceptron(2 * h, h) + 2 * h + perceptron(h, h) + perceptron(h, 1)  # update, normalisation, readout
+    assert network(layers=30, hidden=h).count_parameters() == network(layers=1, hidden=h).count_parameters() == expected
+
+
+def test_weights_survive_saving_and_damage_is_told(tmp_path):
+    model, file = network(), tmp_path / "m.safetensors"
+    model.save(file)
+    other, some = network(seed=1), graphs(5, 3)
+    assert not np.array_equal(values(other, some), values(model, some))
+    other.read(file)
+    assert np.array_equal(values(other, some), values(model, some))
+    with pytest.raises(StoreError, match="holds no weights of this network; train the run again"):
+        network(hidden=4).read(file)
+    file.write_bytes(file.read_bytes()[:-10])
+    with pytest.raises(StoreError, match="holds no weights of this network"):
+        other.read(file)
+
+
+def test_the_shape_is_the_papers_and_is_checked():
+    assert (RelationalShape().layers, RelationalShape().hidden) == (30, 32)
+    with pytest.raises(ConfigurationError, match="GNN layers is 0; expected at least 1"):
+        RelationalShape(layers=0)
