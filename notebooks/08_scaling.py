@@ -125,7 +125,7 @@ live_sizes = pd.DataFrame(
             "problems": len(each.attempts),
             "coverage": each.coverage,
             "half width": sgp.half_width(np.array([each.coverage]), np.array([len(each.attempts)]), config.kappa)[0],
-            "mean actions": each.mean_of(lambda attempt: len(attempt.plan) if attempt.solved else None),
+            "mean actions": np.mean([len(attempt.plan) for attempt in each.attempts if attempt.solved] or [np.nan]),
         }
         for each in curve.sizes
     ]
