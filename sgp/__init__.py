@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sgp.api import load_planner as load_planner
     from sgp.api import map_run as map_run
     from sgp.api import scaling as scaling
+    from sgp.api import scaling_subject as scaling_subject
     from sgp.api import solve as solve
     from sgp.api import train as train
 
@@ -28,6 +29,7 @@ _HOMES = {
         "load_planner",
         "map_run",
         "scaling",
+        "scaling_subject",
         "solve",
         "train",
     ),

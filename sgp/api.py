@@ -36,6 +36,7 @@ from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
 from sgp.evaluation.scaling import scaling as scaling_of
+from sgp.evaluation.scaling_table import SPLIT
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.methods import configure, get_method
@@ -295,6 +296,17 @@ def scaling(
     return scaling_of(planner, source, bound, config, jobs, until, watch)
 
 
+def scaling_subject(run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1) -> Subject:
+    """What the scores of a run's curve share: which run it is, when and where it is measured, with which time limit.
+
+    Raises StoreError for a damaged run.
+    """
+    opened = open_run(run)
+    key, limited = opened.key, "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
+    note = f"{_measured_here(opened, jobs)}{limited}"
+    return Subject(key.method, key.variant, key.domain, key.suite, SPLIT, key.seed, note)
+
+
 def source_for(domain_pddl: str, name: str, seed: int) -> Source:
     """Where problems of a domain come from, in the words of its text.
 
@@ -384,13 +396,17 @@ def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> li
 
 
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
-    """When and where a score of a run is measured."""
-    versions = ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
+    """When and where a score of a run is measured on a suite."""
     elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
     limits = {"actions": limit.actions, "seconds": limit.seconds, "bytes": limit.memory}
     limited = "".join(f"; at most {most} {name}" for name, most in limits.items() if most is not None)
+    return f"{_measured_here(run, jobs)}{elsewhere}{limited}"
+
+
+def _measured_here(run: Run, jobs: Jobs) -> str:
+    versions = ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
     where = "a Ray cluster" if workers(jobs).elsewhere else f"{cores()} cores"
-    return f"{date.today()}, {where}, {versions}{elsewhere}{limited}"
+    return f"{date.today()}, {where}, {versions}"
 
 
 def _domain_for(run: Run, suite: Suite) -> SuiteDomain:

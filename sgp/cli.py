@@ -495,7 +495,6 @@ def scaling(
     from sgp import api
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
-    from sgp.evaluation.coverage import Subject
     from sgp.evaluation.curves import curve_scores, curve_sheet, published_cap, published_words
     from sgp.evaluation.scaling import ScalingConfig
     from sgp.evaluation.scaling_plots import scaling_curves
@@ -516,8 +515,7 @@ def scaling(
         reference_seconds=reference_seconds,
     )
     curve = api.scaling(trained.folder, config, seed, crew, bound, hours)
-    subject = Subject(key.method, key.variant, key.domain, key.suite, "scaling", key.seed)
-    scores = list(curve_scores(curve, subject))
+    scores = list(curve_scores(curve, api.scaling_subject(trained.folder, config, crew)))
     _write(scores, json, csv)
     if html is not None:
         write_text(html, scaling_curves(scores, theirs=theirs).to_html(include_plotlyjs=True))
