@@ -308,9 +308,9 @@ class _Fitting:
                 yield self._snapshot(
                     f"epoch {best['epoch']}", best["validation_loss"], self.with_network(network, best)
                 )
-                kept.unlink(missing_ok=True)
-                kept = folder / f"epoch{end}.safetensors"
+                before, kept = kept, folder / f"epoch{end}.safetensors"
                 fit.save(kept)
+                before.unlink(missing_ok=True)
 
     def decisions(self) -> list[Decision]:
         """What the linear map is fitted to."""
