@@ -130,7 +130,8 @@ class Scaling:
 
     `train` and `validation` are numbers of objects, none in both; `bound` is the most actions of a plan in validation
     (None: three times the mean length of the expert plans for the largest training problems). Problems are drawn from
-    those solutions of the size equation that satisfy `only`, with the free arguments in `drawn` drawn uniformly.
+    those solutions of the size equation that satisfy `only`, with the free arguments in `drawn` drawn uniformly and
+    those in `given` given.
     """
 
     train: Sequence[int]
@@ -138,6 +139,7 @@ class Scaling:
     bound: int | None = None
     only: Callable[..., bool] = _always
     drawn: Sequence[str] = ()
+    given: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.train or not self.validation or max(self.train) >= min(self.validation):
@@ -301,7 +303,8 @@ class Domain:
 
         Hangs where `scaled` has none.
         """
-        return self.generate(rng, **self.scaled.draw(rng, size, self.scaling.drawn if self.scaling else ()))
+        drawn, given = (self.scaling.drawn, self.scaling.given) if self.scaling else ((), {})
+        return self.generate(rng, **self.scaled.draw(rng, size, drawn), **given)
 
     def check_size(self, size: int) -> None:
         """Raises ConfigurationError, with the nearest sizes, where no problem has exactly `size` objects."""
