@@ -41,6 +41,7 @@ from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.methods import configure, get_method
 from sgp.models.device import choose_device
+from sgp.planning.domain import Domain
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
@@ -292,7 +293,7 @@ def scaling(
     planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner)
     until = time.monotonic() + 3600 * hours
     if bound is None:
-        bound = plan_bound(load_training_data(load_suite(opened.key.suite), opened.key.domain))
+        bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
     return scaling_of(planner, source, bound, config, jobs, until, watch)
 
 
@@ -321,16 +322,16 @@ def source_for(domain_pddl: str, name: str, seed: int) -> Source:
     return Source(domain, model, seed)
 
 
-def plan_bound(data: TrainingData) -> int:
+def plan_bound(domain: Domain, data: Callable[[], TrainingData]) -> int:
     """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
 
-    Source: dynamic validation, section 2 and Table 2.
+    `data` is asked for where it is needed. Source: dynamic validation, section 2 and Table 2.
     """
-    domain = serving(read_domain(data.domain_pddl, data.domain))
-    if domain is not None and domain.scaling is not None and domain.scaling.bound is not None:
+    if domain.scaling is not None and domain.scaling.bound is not None:
         return domain.scaling.bound
-    largest = max(each.task.size for each in data.train)
-    return round(BOUND_FACTOR * mean(len(each) for each in data.train if each.task.size == largest))
+    train = data().train
+    largest = max(each.task.size for each in train)
+    return round(BOUND_FACTOR * mean(len(each) for each in train if each.task.size == largest))
 
 
 def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:

@@ -97,7 +97,8 @@ def train_jointly(
     name, settings = configure(learner, variant, overrides)
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
-    trial = _Trial(data, source_for(data.domain_pddl, data.domain, VALIDATION_SEED), plan_bound(data), rules, jobs)
+    source = source_for(data.domain_pddl, data.domain, VALIDATION_SEED)
+    trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, jobs)
     sweep = getattr(learner, "sweep", ())
     facts = [learner.key, asdict(settings), sweep, seed, data.sha256, trial.bound, asdict(rules), library_versions()]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
