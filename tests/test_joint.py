@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import pytest
+from typer.testing import CliRunner
 
 from sgp import joint
 from sgp.api import load_planner
+from sgp.cli import app
 from sgp.datasets.runs import run_folders
 from sgp.errors import InputError, StoreError
 from sgp.evaluation.dynamic_validation import DynamicConfig
+from sgp.evaluation.scores import read_scores
 from sgp.joint import VALIDATIONS, JointTraining, Validated, joint_sheet, train_jointly
 from sgp.methods import get_method
 from sgp.planning.planner import Limit
@@ -96,3 +99,20 @@ def test_bad_input_is_a_sentence(method, home):
     file.write_text('[{"name": 1}]')
     with pytest.raises(StoreError, match=r"snapshots\.json holds no validated snapshots"):
         train()
+
+
+def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
+    monkeypatch.setattr(joint, "DynamicConfig", lambda: RULES)
+    words = ["--method", "contrastive_jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
+    trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
+    assert trained.exit_code == 0, trained.output
+    assert trained.output.splitlines()[-1].endswith("aiw+by=coverage/scaling/logistics/seed13")
+    assert "selected by" in trained.output
+    measured = CliRunner().invoke(app, ["scaling", *words, "--largest", "6", "--csv", str(home / "curve.csv")])
+    assert measured.exit_code == 0, measured.output
+    scores = read_scores(home / "curve.csv")
+    assert {each.variant for each in scores} == {"aiw+by=dynamic"}, "by default the dynamic validation selects"
+    assert {each.split for each in scores} == {"scaling"}
+    wrong = CliRunner().invoke(app, ["train", *words, "--by", "luck"])
+    assert wrong.exit_code == 2
+    assert "validation is 'luck'; expected one of loss, coverage, dynamic, none" in wrong.output

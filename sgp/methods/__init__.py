@@ -72,7 +72,9 @@ def selectable(key: str) -> Selectable:
     method: Any = get_method(key)
     if not hasattr(method, "snapshots"):
         known = ", ".join(each.key for each in all_methods() if hasattr(each, "snapshots"))
-        raise InputError(f"method {key} makes one planner, so that there is none to select; expected one of {known}")
+        raise InputError(
+            f"method {key} makes one planner, so that there is none to select; choose one of {known}, or '--by none'"
+        )
     return cast(Selectable, method)
 
 
