@@ -72,8 +72,8 @@ def train(
     """A trained run: the one in the store where configuration and data are the same, else a new one.
 
     Missing expert plans are made first, `jobs` at a time; a `Cluster` leaves them to this machine and trains on one of
-    its own. `overrides` sets fields of the variant's configuration,
-    nested ones with dots (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name.
+    its own. `overrides` sets fields of the variant's configuration, nested ones with dots
+    (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name.
     Raises InputError for an unknown method, ConfigurationError for an unknown variant or setting, SuiteError for a
     suite, domain or problem that does not exist, PddlError and PlanError for texts that cannot be used, ToolError where
     Fast Downward fails, and StoreError for a damaged file.

@@ -113,9 +113,9 @@ def train_jointly(
         place = folder / str(len(done))
         _save(snapshot, keys["dynamic"], data, chosen, place)
         done.append(trial.validated(snapshot, open_run(place)))
+        write_json(folder / _DONE, [asdict(each) for each in done])
         for each in set(range(len(done))).difference(_selected(done).values()):
             shutil.rmtree(folder / str(each), ignore_errors=True)
-        write_json(folder / _DONE, [asdict(each) for each in done])
         watch(done[-1])
     best = _selected(done)
     for by, key in keys.items():
