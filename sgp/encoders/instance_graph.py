@@ -34,8 +34,8 @@ class InstanceGraph:
         self._static = [self._number(atom) for atom in task.static_atoms]
         self._goal = [self._number(atom) for atom in self._goal_sign]
         self.goal_atoms = np.array([self._number(atom) for atom in task.goal_atoms], np.int32)
-        if task.mode == "grounded":
-            for atom in task.known_fluents():  # all at once: an atom met later makes layout and colouring anew
+        if task.model is not None:
+            for atom in task.model.fluents:  # all at once: an atom met later makes layout and colouring anew
                 self._number(atom)
         self._layout: GraphLayout | None = None
         self._colouring: Colouring | None = None

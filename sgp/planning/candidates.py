@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.ground_model import GroundModel
-from sgp.planning.novelty import Found
+from sgp.planning.novelty import Found, successor_states
 from sgp.planning.operators import Ints, state_identity
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Successor, Task
@@ -18,12 +18,12 @@ from sgp.planning.task import State, Successor, Task
 class Candidates(Sequence[Successor]):
     """What a search over a ground model found from a state; successors are made when they are asked for.
 
-    In the state `fluents` are true, as the task numbers them; candidate i differs from it in
+    In `state` `fluents` are true, as the task numbers them; candidate i differs from it in
     `changed[first[i] : first[i + 1]]`.
     """
 
-    def __init__(self, task: Task, model: GroundModel, fluents: Ints, found: Found):
-        self._task, self._model, self._found = task, model, found
+    def __init__(self, task: Task, model: GroundModel, state: State, fluents: Ints, found: Found):
+        self._task, self._model, self._state, self._found = task, model, state, found
         self.fluents, self.first, self.changed = fluents, found.first, found.changed
         self.lengths, self.goals = found.lengths, found.goals
         self.identities: list[Hashable] = rows_as_bytes(found.identities)
@@ -44,10 +44,15 @@ class Candidates(Sequence[Successor]):
         place = range(len(self))[index]
         known = self._made.get(place)
         if known is None:
-            changed = self.changed[self.first[place] : self.first[place + 1]]
-            state = self._task.state_of(sorted({*self.fluents.tolist()}.symmetric_difference(changed.tolist())))
             parent = int(self._found.parents[place])
-            known = self._made[place] = Successor(self._path(place), state, None if parent < 0 else parent)
+            if parent < 0:
+                action = self._task.numbered(int(self._found.actions[place]))
+                known = Successor(action.actions, self._task.after(self._state, action))
+            else:
+                changed = self.changed[self.first[place] : self.first[place + 1]]
+                state = self._task.state_of(sorted({*self.fluents.tolist()}.symmetric_difference(changed.tolist())))
+                known = Successor(self._path(place), state, parent)
+            self._made[place] = known
         return known
 
     def _path(self, place: int) -> tuple[Action, ...]:
@@ -56,6 +61,12 @@ class Candidates(Sequence[Successor]):
             actions.append(self._model.action(int(self._found.actions[place])))
             place = int(self._found.parents[place])
         return tuple(reversed(actions))
+
+
+def successors(task: Task, model: GroundModel, state: State) -> Candidates:
+    """The states one action away, in the order of the PDDL's actions and objects."""
+    fluents = np.array(task.fluents(state), np.int32)
+    return Candidates(task, model, state, fluents, successor_states(model.operators, model.goal, model.atoms, fluents))
 
 
 def lengths(choice: Sequence[Successor]) -> NDArray[np.integer]:

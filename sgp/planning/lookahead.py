@@ -11,7 +11,7 @@ import numpy as np
 
 from sgp.errors import ConfigurationError
 from sgp.planning.candidates import Candidates
-from sgp.planning.ground_model import GroundModel, ground_model
+from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Search, novel_states
 from sgp.planning.operators import Lists
 from sgp.planning.pddl import Action
@@ -57,16 +57,15 @@ class Lookahead:
 
     def __call__(self, task: Task, state: State) -> Sequence[Successor]:
         """The candidates of a state; none where it is a dead end."""
-        return self._compiled(task, state) if task.mode == "grounded" else self._lifted(task, state)
+        return self._lifted(task, state) if task.model is None else self._compiled(task, task.model, state)
 
-    def _compiled(self, task: Task, state: State) -> Candidates:
+    def _compiled(self, task: Task, model: GroundModel, state: State) -> Candidates:
         """Searches over arrays of all ground actions."""
-        model = ground_model(task)
         forms, count = _novelty_forms(task, self.abstraction, model)
         search = Search(self.layer or 0, self.enough or 0, self.states)
         fluents = np.array(task.fluents(state), np.int32)
         found = novel_states(model.operators, forms, count, model.goal, model.atoms, fluents, search)
-        return Candidates(task, model, fluents, found)
+        return Candidates(task, model, state, fluents, found)
 
     def _lifted(self, task: Task, state: State) -> list[Successor]:
         """The same where not all ground actions are known."""

@@ -1,4 +1,4 @@
-"""Width-1 search over a ground model, compiled: the candidates that it finds, without making states."""
+"""Searches over a ground model, compiled: the successors and the candidates of width 1, without making states."""
 
 from __future__ import annotations
 
@@ -14,15 +14,17 @@ from sgp.planning.operators import (
     Lists,
     Operators,
     Words,
-    applicable,
+    applicable_actions,
+    applicable_in,
     apply,
     half_identity,
+    has,
     lacking,
-    possible,
     reached,
     state_identity,
     taller,
     unsatisfied,
+    words_of,
 )
 
 
@@ -77,7 +79,7 @@ def novel_states(
     identities = np.empty((256, 2), np.uint64)
     slots = np.full(1024, -1, np.int32)  # a hash table of the candidates by identity
     changed = np.empty(1024, np.int32)
-    watching = np.empty(count, np.int32)  # actions that might be applicable in the node
+    applicable = np.empty(count + 1, np.int32)  # actions in the node
     after, one = np.empty(words, np.uint64), np.empty(2, np.uint64)
     found = novelties = 0
     progress = False
@@ -86,16 +88,15 @@ def novel_states(
         layer_end = expanded
         for node in range(depth_first, layer_end):
             near = len(goal.unwanted) > 0 or lacking(table[node], goal) <= largest  # one action might reach the goal
-            total = possible(table[node], operators, watching)
-            for which in range(total):
-                action = watching[which]
+            for which in range(applicable_in(table[node], operators, applicable)):
+                action = applicable[which]
                 new = False
                 for place in range(adds.first[action], adds.first[action + 1]):
                     atom = adds.values[place]
                     for form in range(forms.first[atom], forms.first[atom + 1]):
                         if not seen[forms.values[form]]:
                             new = True
-                if not (new or near or node == 0) or not applicable(table[node], operators, action):
+                if not (new or near or node == 0):
                     continue
                 after[:] = table[node]
                 apply(after, operators, action)
@@ -157,6 +158,46 @@ def novel_states(
             table[layer_end:expanded] = chosen
             owner[layer_end:expanded] = chosen_owner
     return _found(found, parents, actions, lengths, goals, identities, first, changed)
+
+
+@compiled
+def successor_states(operators: Operators, goal: Goal, atoms: int, state: Ints) -> Found:
+    """The states one action away, one for each applicable action: not all need differ, nor from the state itself."""
+    actions = applicable_actions(operators, atoms, state)
+    count, room = len(actions), 0
+    for action in actions:
+        room += operators.adds.first[action + 1] - operators.adds.first[action]
+        room += operators.deletes.first[action + 1] - operators.deletes.first[action]
+    goals, identities = np.zeros(count, np.bool_), np.empty((count, 2), np.uint64)
+    first, changed = np.zeros(count + 1, np.int64), np.empty(room, np.int32)
+    words, here = words_of(state, atoms), state_identity(state)
+    after, lacked = np.empty_like(words), lacking(words, goal)
+    for number in range(count):
+        action, end = actions[number], first[number]
+        identities[number] = here
+        for effect, value in ((operators.adds, False), (operators.deletes, True)):
+            for place in range(effect.first[action], effect.first[action + 1]):
+                atom = effect.values[place]
+                if has(words, atom) == value and not _is_in(changed[first[number] : end], atom):
+                    changed[end] = atom
+                    end += 1
+                    identities[number, 0] ^= half_identity(atom, 0)
+                    identities[number, 1] ^= half_identity(atom, 1)
+        first[number + 1] = end
+        if lacked <= end - first[number] or len(goal.unwanted) > 0:  # else it cannot be a goal
+            after[:] = words
+            apply(after, operators, action)
+            goals[number] = reached(after, goal)
+    parents, lengths = np.full(count, -1, np.int32), np.ones(count, np.int32)
+    return Found(parents, actions, lengths, goals, identities, first, changed[: first[count]])
+
+
+@compiled
+def _is_in(atoms: Ints, atom: int) -> bool:
+    for each in atoms:  # noqa: SIM110 (numba compiles no generators)
+        if each == atom:
+            return True
+    return False
 
 
 @compiled

@@ -68,32 +68,18 @@ class Goal(NamedTuple):
 
 
 @compiled
-def has(state: Words, atom: int) -> bool:
-    """Whether an atom is true."""
-    return bool((state[atom >> 6] >> np.uint64(atom & 63)) & np.uint64(1) != np.uint64(0))
+def words_of(fluents: Ints, atoms: int) -> Words:
+    """The state [w] over fluents below `atoms` in which just these are true."""
+    state = np.zeros(max((atoms + 63) // 64, 1), np.uint64)
+    for atom in fluents:
+        state[atom >> 6] |= np.uint64(1) << np.uint64(atom & 63)
+    return state
 
 
 @compiled
-def possible(state: Words, operators: Operators, found: Ints) -> int:
-    """Writes actions into `found`, in their order, among which are all that are applicable; how many."""
-    watchers = operators.watchers
-    rest = len(watchers.first) - 2
-    total = 0
-    for place in range(watchers.first[rest], watchers.first[rest + 1]):
-        found[total] = watchers.values[place]
-        total += 1
-    for word in range(len(state)):
-        bits = state[word]
-        atom = 64 * word
-        while bits != np.uint64(0):
-            if bits & np.uint64(1) != np.uint64(0):
-                for place in range(watchers.first[atom], watchers.first[atom + 1]):
-                    found[total] = watchers.values[place]
-                    total += 1
-            bits >>= np.uint64(1)
-            atom += 1
-    found[:total].sort()
-    return total
+def has(state: Words, atom: int) -> bool:
+    """Whether an atom is true."""
+    return bool((state[atom >> 6] >> np.uint64(atom & 63)) & np.uint64(1) != np.uint64(0))
 
 
 @compiled
@@ -107,6 +93,38 @@ def applicable(state: Words, operators: Operators, action: int) -> bool:
         if has(state, forbids.values[place]):
             return False
     return True
+
+
+@compiled
+def applicable_in(state: Words, operators: Operators, found: Ints) -> int:
+    """Writes the actions applicable in a state into `found`, in their order; how many."""
+    watchers = operators.watchers
+    rest = len(watchers.first) - 2
+    total = 0
+    for place in range(watchers.first[rest], watchers.first[rest + 1]):
+        action = watchers.values[place]
+        found[total] = action
+        total += applicable(state, operators, action)
+    for word in range(len(state)):
+        bits = state[word]
+        atom = 64 * word
+        while bits != np.uint64(0):
+            if bits & np.uint64(1) != np.uint64(0):
+                for place in range(watchers.first[atom], watchers.first[atom + 1]):
+                    action = watchers.values[place]
+                    found[total] = action
+                    total += applicable(state, operators, action)
+            bits >>= np.uint64(1)
+            atom += 1
+    found[:total].sort()
+    return total
+
+
+@compiled
+def applicable_actions(operators: Operators, atoms: int, fluents: Ints) -> Ints:
+    """The actions applicable where just these fluents are true, in their order."""
+    found = np.empty(len(operators.needs.first), np.int32)
+    return found[: applicable_in(words_of(fluents, atoms), operators, found)].copy()
 
 
 @compiled

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.planning.candidates import successors
 from sgp.planning.task import State, Successor, Task
 
 
@@ -22,7 +23,7 @@ class Successors(Protocol):
 
 def one_step(task: Task, state: State) -> Sequence[Successor]:
     """The states one action away, in the order of the PDDL's actions and objects."""
-    return task.successors(state)
+    return task.successors(state) if task.model is None else successors(task, task.model, state)
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
 from sgp.planning.candidates import Candidates, rows_as_bytes
-from sgp.planning.ground_model import ground_model
-from sgp.planning.operators import Goal, Ints, Operators, Words, applicable, apply, possible, reached, taller
+from sgp.planning.operators import Goal, Ints, Operators, Words, applicable_in, apply, reached, taller
 from sgp.planning.task import State, Successor, Task
 
 
@@ -26,10 +25,10 @@ class StateSpace:
 
     @classmethod
     def expand(cls, task: Task, most: int) -> StateSpace | None:
-        """The state space of a task; None where it has more than `most` states, or the task cannot be grounded."""
-        if task.mode != "grounded":
+        """The state space of a task; None where it has more than `most` states, or the task too many actions."""
+        model = task.model
+        if model is None:
             return None
-        model = ground_model(task)
         start = cls._words(max(-(-model.atoms // 64), 1), task.fluents(task.init))
         table, distances = _expand(model.operators, model.goal, start, most)
         if len(table) > most:
@@ -112,10 +111,8 @@ def _expand(operators: Operators, goal: Goal, start: Words, most: int) -> tuple[
     after = np.empty(len(start), np.uint64)
     place = 0
     while place < count and count <= most:
-        for which in range(possible(table[place], operators, candidates)):
+        for which in range(applicable_in(table[place], operators, candidates)):
             action = candidates[which]
-            if not applicable(table[place], operators, action):
-                continue
             after[:] = table[place]
             apply(after, operators, action)
             slot = _slot(after, table, slots)

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import math
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Literal as OneOf
 from typing import NamedTuple, TypeAlias
 
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PddlError, PlanError
+from sgp.planning.ground_model import MOST_INSTANCES, GroundModel
+from sgp.planning.instances import TooLarge
 from sgp.planning.pddl import (
     Action,
     Atom,
@@ -28,13 +28,11 @@ from sgp.planning.pddl import (
     read_domain,
     read_problem,
 )
-from sgp.planning.silence import native_output_silenced
 
 State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""
 
-GROUNDING_SECONDS = 10.0
-_SURELY_GROUNDS = 50_000  # instantiations of action schemas; measured: under a second to ground
+Mode = OneOf["grounded", "lifted"]
 
 
 class Successor(NamedTuple):
@@ -66,12 +64,13 @@ class GroundAction(NamedTuple):
 class Task:
     """One problem of one domain: objects, initial state, goal, successors and atoms of states.
 
-    Actions are instantiated before the search (`mode` "grounded") where that ends within `GROUNDING_SECONDS`, and
-    while searching ("lifted") otherwise. States are never freed before their task is: use a task for one batch of
-    rollouts. Raises PddlError for text that cannot be used.
+    All actions are instantiated when one is first asked for, with `mode` "grounded" or where that is no more than
+    MOST_INSTANCES; else, and with "lifted", only those applicable in a state. Candidates are the same in either mode.
+    States are never freed before their task is: use a task for one batch of rollouts. Raises PddlError for text that
+    cannot be used.
     """
 
-    def __init__(self, problem: Problem, mode: str | None = None):
+    def __init__(self, problem: Problem, mode: Mode | None = None):
         self.problem = problem
         self.domain_text: DomainText = read_domain(problem.domain_pddl, problem.domain_source)
         self.text: ProblemText = read_problem(problem.problem_pddl, problem.problem_source)
@@ -80,11 +79,9 @@ class Task:
                 f"domain {self.domain_text.name}: action costs are ignored; every action counts 1", stacklevel=2
             )
         self._native = _parse(problem)
-        self.mode = mode or ("grounded" if self._grounds() else "lifted")
+        self._mode = mode
         lifted = search.LiftedOptions(search.LiftedKPKCOptions(search.SymmetryPruning.OFF))
-        options = search.SearchContextOptions(search.GroundedOptions() if self.mode == "grounded" else lifted)
-        with native_output_silenced():
-            context = search.SearchContext.create(self._native, options)
+        context = search.SearchContext.create(self._native, search.SearchContextOptions(lifted))
         self._context = context  # owns the two below
         self._generator = context.get_applicable_action_generator()
         self._repository = context.get_state_repository()
@@ -93,11 +90,36 @@ class Task:
         self.init: State = self._repository.get_or_create_initial_state()[0]
         self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
         self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
-        self._ground_actions: dict[int, GroundAction] = {}
+        self._ground_actions: dict[int, GroundAction] = {}  # by pymimir's index
+        self._numbered: dict[int, GroundAction] = {}  # by the model's number
         self._fluents: dict[int, Atom] = {}
 
     def __repr__(self) -> str:
-        return f"Task({self.name}, {self.size} objects, {self.mode})"
+        return f"Task({self.name}, {self.size} objects)"
+
+    @cached_property
+    def model(self) -> GroundModel | None:
+        """All actions and atoms that can ever matter, as arrays; None where actions are instantiated as needed."""
+        if self._mode == "lifted":
+            return None
+        most = None if self._mode == "grounded" else MOST_INSTANCES
+        try:
+            return GroundModel(self.domain_text, self.text, self._indices, self.static_goal_holds, most)
+        except TooLarge:
+            return None
+
+    @property
+    def mode(self) -> Mode:
+        """Whether all actions are instantiated before a search."""
+        return "lifted" if self.model is None else "grounded"
+
+    def _indices(self, atoms: Sequence[Atom]) -> list[int]:
+        """The indices of fluent atoms."""
+        predicates = {each.get_name(): each for each in self._native.get_domain().get_fluent_predicates()}
+        (_, things), make = self._native_names, self._native.get_or_create_ground_atom
+        found = [make(predicates[name], [things[each] for each in names]).get_index() for name, names in atoms]
+        self._fluents.update(zip(found, atoms, strict=True))
+        return found
 
     @property
     def name(self) -> str:
@@ -150,13 +172,24 @@ class Task:
 
     def applicable(self, state: State) -> list[GroundAction]:
         """The actions applicable in `state`, in the order of the PDDL's actions and objects."""
-        known = self._ground_actions
+        if self.model is not None:
+            known = self._numbered
+            return [known.get(each) or self.numbered(each) for each in self.model.applicable(self.fluents(state))]
+        met = self._ground_actions
         found = [
-            known.get(native.get_index()) or self._learn(native)
+            met.get(native.get_index()) or self._learn(native)
             for native in self._generator.generate_applicable_actions(state)
         ]
         found.sort(key=_place)
         return found
+
+    def numbered(self, number: int) -> GroundAction:
+        """The action with this number in `model`. The task must have one."""
+        known = self._numbered.get(number)
+        if known is None:
+            assert self.model is not None
+            known = self._numbered[number] = self.ground(self.model.action(number))
+        return known
 
     def after(self, state: State, action: GroundAction) -> State:
         """The state after an action of `applicable`."""
@@ -191,14 +224,6 @@ class Task:
         known = self._native.get_repositories().get_fluent_ground_atoms_from_indices(list(fluents))
         state: State = self._repository.get_or_create_state(known, [])[0]
         return state
-
-    def known_fluents(self) -> dict[Atom, int]:
-        """The index of every fluent atom met so far: in a grounded task, all that can ever be true."""
-        for native in self._native.get_repositories().get_fluent_ground_atoms():
-            index = native.get_index()
-            if index not in self._fluents:
-                self._fluents[index] = _named(native)
-        return {atom: index for index, atom in self._fluents.items()}
 
     def ground(self, action: Action) -> GroundAction:
         """An action of this task as `applicable` gives it, wherever it is applicable."""
@@ -240,43 +265,6 @@ class Task:
     @cached_property
     def _longest(self) -> int:
         return max(len(schema.parameters) for schema in self.domain_text.schemas.values())
-
-    def _grounds(self) -> bool:
-        """Whether instantiating all actions ends in time; a separate process finds out where the bound is high."""
-        if self._instantiations() <= _SURELY_GROUNDS:
-            return True
-        try:
-            trial = subprocess.run(
-                [sys.executable, "-m", "sgp.planning.grounding"],
-                input=f"{normalise(self.problem.domain_pddl)}\0{normalise(self.problem.problem_pddl)}",
-                text=True,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                timeout=GROUNDING_SECONDS,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-        return trial.returncode == 0
-
-    def _instantiations(self) -> int:
-        """Upper bound on ground actions: objects that fit each parameter's type and unary static preconditions."""
-        kinds = {thing.name: set().union(*map(self.domain_text.supertypes, thing.types)) for thing in self.objects}
-        unary: dict[str, set[str]] = {}
-        for atom in self.static_atoms:
-            if len(atom.objects) == 1:
-                unary.setdefault(atom.predicate, set()).add(atom.objects[0])
-        fluents = self.domain_text.fluent_predicates
-        total = 0
-        for schema in self.domain_text.schemas.values():
-            fitting = {
-                parameter.name: {name for name, above in kinds.items() if above.intersection(parameter.types)}
-                for parameter in schema.parameters
-            }
-            for atom, positive in schema.precondition:
-                if positive and len(atom.objects) == 1 and atom.predicate not in fluents and atom.objects[0] in fitting:
-                    fitting[atom.objects[0]] &= unary.get(atom.predicate, set())
-            total += math.prod(map(len, fitting.values()))
-        return total
 
 
 def check(problem: Problem) -> int:

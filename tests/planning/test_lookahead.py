@@ -5,7 +5,6 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.methods.policies import RandomSuccessor
-from sgp.planning.ground_model import GroundModel
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -153,9 +152,8 @@ def test_both_ways_to_search_keep_the_same_layers(domain):
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_ground_model_has_the_applicable_actions_and_their_effects(domain):
-    task = Task(SUITE.problems(domain, "validation")[0])
-    model = GroundModel(task)
-    state = task.init
+    task, lifted = (Task(SUITE.problems(domain, "validation")[0], mode) for mode in ("grounded", "lifted"))
+    model, state, same = task.model, task.init, lifted.init
 
     def listed(lists, action):
         return set(lists.values[lists.first[action] : lists.first[action + 1]].tolist())
@@ -164,15 +162,19 @@ def test_the_ground_model_has_the_applicable_actions_and_their_effects(domain):
         true = set(task.fluents(state))
         possible = [n for n in range(len(model)) if listed(model.operators.needs, n) <= true]
         usable = [n for n in possible if not listed(model.operators.forbids, n) & true]
-        assert [model.action(n) for n in usable] == [each.actions[0] for each in task.applicable(state)]
-        for n, each in zip(usable, task.applicable(state), strict=True):
-            after = set(task.fluents(task.after(state, each)))
-            assert after == (true - listed(model.operators.deletes, n)) | listed(model.operators.adds, n)
-        state = task.successors(state)[-1].state
+        expected = lifted.applicable(same)  # by pymimir's join
+        assert [model.action(n) for n in usable] == [each.actions[0] for each in expected]
+        for n, each in zip(usable, expected, strict=True):
+            after = (true - listed(model.operators.deletes, n)) | listed(model.operators.adds, n)
+            assert {task.fluent(atom) for atom in after} == {
+                *map(lifted.fluent, lifted.fluents(lifted.after(same, each)))
+            }
+        assert [each.actions for each in task.applicable(state)] == [each.actions for each in expected]
+        state, same = task.successors(state)[-1].state, lifted.successors(same)[-1].state
 
 
 def test_a_typed_domain_with_inequality_and_negations_is_grounded(courier):
-    model = GroundModel(courier)
+    model = courier.model
     names = [str(model.action(n)) for n in range(len(model))]
     assert "(drive v1 depot shop)" in names
     assert not [name for name in names if name.startswith("(drive") and name.endswith("depot)")]  # never to the depot

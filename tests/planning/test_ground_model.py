@@ -1,0 +1,104 @@
+"""Instantiation is compared with pymimir's grounded mode, which finds the same delete relaxation in another way."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from pymimir.advanced import formalism, search
+
+from sgp.domains import all_domains
+from sgp.planning.candidates import Candidates
+from sgp.planning.ground_model import GroundModel
+from sgp.planning.instances import TooLarge
+from sgp.planning.pddl import Atom, Problem, normalise
+from sgp.planning.policy import one_step
+from sgp.planning.silence import native_output_silenced
+from sgp.planning.task import Task
+from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
+
+
+def generated(domain):
+    """Problems of three sizes in every model of a domain."""
+    sizes = [size for size in range(1, 22) if domain.sizes.has(size)]
+    for size in (sizes[0], sizes[len(sizes) // 2], sizes[-1]):
+        text = domain.generate_size(np.random.default_rng(size), size)
+        for model, pddl in domain.models.items():
+            yield Problem(f"{domain.name}-{model}-{size}", pddl, domain.translated(text, model))
+
+
+def atoms_of_pymimir(problem):
+    """All fluent atoms that pymimir has once it has instantiated all actions."""
+    parser = formalism.Parser(normalise(problem.domain_pddl), "", formalism.ParserOptions())
+    parsed = parser.parse_problem(normalise(problem.problem_pddl), "", formalism.ParserOptions())
+    with native_output_silenced():
+        search.SearchContext.create(parsed, search.SearchContextOptions(search.GroundedOptions()))
+    return {
+        Atom(each.get_predicate().get_name(), tuple(thing.get_name() for thing in each.get_objects()))
+        for each in parsed.get_repositories().get_fluent_ground_atoms()
+    }
+
+
+@pytest.mark.parametrize("domain", all_domains(), ids=lambda domain: domain.name)
+def test_atoms_that_can_be_reached_are_those_of_pymimir(domain):
+    for problem in generated(domain):
+        task = Task(problem)
+        goal = {literal.atom for literal in task.goal}
+        ours = set(task.model.fluents)
+        assert ours | goal == atoms_of_pymimir(problem) | goal  # pymimir has the goal's atoms, reached or not
+        for atom, index in task.model.fluents.items():
+            assert task.fluent(index) == atom
+
+
+LOCKS = """(define (domain locks) (:requirements :strips :negative-preconditions)
+  (:predicates (open) (key ?x) (held ?x) (lost ?x))
+  (:action take :parameters (?x) :precondition (key ?x) :effect (held ?x))
+  (:action swap :parameters (?x ?y) :precondition (and (held ?x) (held ?y)) :effect (and (not (held ?x)) (held ?y)))
+  (:action unlock :parameters (?x) :precondition (and (held ?x) (not (open))) :effect (and (open) (not (held ?x))))
+  (:action find :parameters (?x) :precondition (lost ?x) :effect (and (held ?x) (not (lost ?x)))))"""
+
+
+@pytest.fixture
+def locks():
+    text = "(define (problem p) (:domain locks) (:objects a b c) (:init (key a) (key b)) (:goal (and (open) (held b))))"
+    return Task(Problem("p", LOCKS, text))
+
+
+def test_what_is_never_reached_is_left_out(locks):
+    """Nothing is ever lost and c is no key; atoms without arguments and an effect that is nothing are no trouble."""
+    found = [str(locks.model.action(number)) for number in range(len(locks.model))]
+    assert found == [
+        *("(take a)", "(take b)"),
+        *("(swap a a)", "(swap a b)", "(swap b a)", "(swap b b)"),
+        *("(unlock a)", "(unlock b)"),
+    ]
+    assert set(locks.model.fluents) == {Atom("open", ()), Atom("held", ("a",)), Atom("held", ("b",))}
+
+
+def test_successors_without_states_are_those_with_states(locks):
+    """Among them one state reached by two actions, one that is the state itself, and goals."""
+    courier = Task(Problem("courier", COURIER, COURIER_PROBLEM))
+    for task in (locks, courier):
+        met = [task.init]
+        for state in met:
+            ours, theirs = one_step(task, state), task.successors(state)
+            assert isinstance(ours, Candidates)
+            assert list(ours) == theirs
+            assert ours.goals.tolist() == [task.is_goal(each.state) for each in theirs]
+            names = dict(zip(ours.identities, (each.state for each in ours), strict=True))
+            assert len(names) == len({each.state for each in theirs})
+            for place, each in enumerate(theirs):
+                changed = set(ours.changed[ours.first[place] : ours.first[place + 1]].tolist())
+                assert changed == set(task.fluents(state)) ^ set(task.fluents(each.state))
+            met += [each.state for each in theirs if each.state not in met]
+        assert len(met) == (8 if task is locks else 5)
+
+
+def test_bindings_are_limited_on_the_way():
+    names = [f"b{number}" for number in range(20)]
+    problem = blocks_problem(
+        " ".join(names), " ".join(f"(ontable {name}) (clear {name})" for name in names), "(on b0 b1)"
+    )
+    task = Task(problem)
+    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 421)) == 840
+    with pytest.raises(TooLarge):  # a stack of 20 and 400 blocks, begun with nothing bound
+        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 420)
