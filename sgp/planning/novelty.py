@@ -15,11 +15,14 @@ from sgp.planning.operators import (
     Operators,
     Words,
     applicable_actions,
+    applicable_after,
     applicable_in,
     apply,
     half_identity,
     has,
     lacking,
+    looked_at,
+    looked_at_after,
     reached,
     state_identity,
     taller,
@@ -83,12 +86,19 @@ def novel_states(
     after, one = np.empty(words, np.uint64), np.empty(2, np.uint64)
     found = novelties = 0
     progress = False
+    before = applicable[: applicable_in(table[0], operators, applicable)].copy()
+    all_watched = looked_at(table[0], operators)
     lacked = lacking(table[0], goal)
     while depth_first < expanded and not (0 < search.enough <= novelties and progress):
         layer_end = expanded
         for node in range(depth_first, layer_end):
             near = len(goal.unwanted) > 0 or lacking(table[node], goal) <= largest  # one action might reach the goal
-            for which in range(applicable_in(table[node], operators, applicable)):
+            differs = changed[first[owner[node]] : first[owner[node] + 1]] if node else changed[:0]
+            if looked_at_after(table[node], operators, before, differs) < all_watched:
+                total = applicable_after(table[node], operators, table[0], before, differs, applicable)
+            else:
+                total = applicable_in(table[node], operators, applicable)
+            for which in range(total):
                 action = applicable[which]
                 new = False
                 for place in range(adds.first[action], adds.first[action + 1]):

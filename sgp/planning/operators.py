@@ -35,6 +35,7 @@ class Operators(NamedTuple):
 
     For each fluent `watchers` has actions that need it, each action at the one of its fluents that the fewest need;
     the last list has those that need none. So the lists of a state's true fluents hold all its applicable actions.
+    List 2a of `enabled` has the actions that forbid fluent a, list 2a + 1 those that need it.
     """
 
     needs: Lists
@@ -42,6 +43,7 @@ class Operators(NamedTuple):
     adds: Lists
     deletes: Lists
     watchers: Lists
+    enabled: Lists
 
     @classmethod
     def of(cls, needs: Lists, forbids: Lists, adds: Lists, deletes: Lists, atoms: int) -> Operators:
@@ -53,10 +55,17 @@ class Operators(NamedTuple):
         watched = np.full(len(counts), atoms)
         some = np.flatnonzero(counts)
         watched[some] = needs.values[order[needs.first[some]]]
-        sizes = np.bincount(watched, minlength=atoms + 1)
-        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
-        watchers = Lists(first, np.argsort(watched, kind="stable").astype(np.int32))
-        return cls(needs, forbids, adds, deletes, watchers)
+        watchers = _grouped(watched, np.arange(len(counts)), atoms + 1)
+        forbidding = np.repeat(np.arange(len(counts)), np.diff(forbids.first))
+        literals = np.concatenate([2 * forbids.values.astype(np.int64), 2 * needs.values.astype(np.int64) + 1])
+        enabled = _grouped(literals, np.concatenate([forbidding, owners]), 2 * atoms)
+        return cls(needs, forbids, adds, deletes, watchers, enabled)
+
+
+def _grouped(groups: NDArray[np.int64], values: NDArray[np.int64], count: int) -> Lists:
+    """The values of each group below `count`, in their order."""
+    first = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
+    return Lists(first.astype(np.int32), values[np.argsort(groups, kind="stable")].astype(np.int32))
 
 
 class Goal(NamedTuple):
@@ -117,6 +126,58 @@ def applicable_in(state: Words, operators: Operators, found: Ints) -> int:
             bits >>= np.uint64(1)
             atom += 1
     found[:total].sort()
+    return total
+
+
+@compiled
+def applicable_after(
+    state: Words, operators: Operators, origin: Words, before: Ints, changed: Ints, found: Ints
+) -> int:
+    """The same for a state that differs from an origin in some fluents; `before` are the origin's applicable actions.
+
+    An action that was not applicable needs a fluent that is true now, or forbids one that is not.
+    """
+    total = 0
+    for action in before:
+        found[total] = action
+        total += applicable(state, operators, action)
+    for atom in changed:
+        literal = 2 * atom + has(state, atom)
+        for place in range(operators.enabled.first[literal], operators.enabled.first[literal + 1]):
+            action = operators.enabled.values[place]
+            if applicable(state, operators, action) and not applicable(origin, operators, action):
+                if total == len(found):
+                    return applicable_in(state, operators, found)  # so many are enabled in several ways
+                found[total] = action
+                total += 1
+    found[:total].sort()
+    count = min(total, 1)
+    for place in range(1, total):
+        if found[place] != found[place - 1]:
+            found[count] = found[place]
+            count += 1
+    return count
+
+
+@compiled
+def looked_at(state: Words, operators: Operators) -> int:
+    """How many actions `applicable_in` looks at."""
+    watchers = operators.watchers
+    atoms = len(watchers.first) - 2
+    total = watchers.first[atoms + 1] - watchers.first[atoms]
+    for atom in range(atoms):
+        if has(state, atom):
+            total += watchers.first[atom + 1] - watchers.first[atom]
+    return total
+
+
+@compiled
+def looked_at_after(state: Words, operators: Operators, before: Ints, changed: Ints) -> int:
+    """How many actions `applicable_after` looks at."""
+    total = len(before)
+    for atom in changed:
+        literal = 2 * atom + has(state, atom)
+        total += operators.enabled.first[literal + 1] - operators.enabled.first[literal]
     return total
 
 
