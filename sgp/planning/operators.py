@@ -164,10 +164,10 @@ def looked_at(state: Words, operators: Operators) -> int:
     """How many actions `applicable_in` looks at."""
     watchers = operators.watchers
     atoms = len(watchers.first) - 2
-    total = watchers.first[atoms + 1] - watchers.first[atoms]
+    total = int(watchers.first[atoms + 1] - watchers.first[atoms])
     for atom in range(atoms):
         if has(state, atom):
-            total += watchers.first[atom + 1] - watchers.first[atom]
+            total += int(watchers.first[atom + 1] - watchers.first[atom])
     return total
 
 
@@ -177,7 +177,7 @@ def looked_at_after(state: Words, operators: Operators, before: Ints, changed: I
     total = len(before)
     for atom in changed:
         literal = 2 * atom + has(state, atom)
-        total += operators.enabled.first[literal + 1] - operators.enabled.first[literal]
+        total += int(operators.enabled.first[literal + 1] - operators.enabled.first[literal])
     return total
 
 
