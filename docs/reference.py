@@ -34,7 +34,7 @@ CHAPTERS = (
         "train",
         "Train, plan, evaluate",
         "The verbs, and grids of them.",
-        ("sgp.api", "sgp.grid", "sgp.joint", "sgp.selection", "sgp.methods", "sgp.workers"),
+        ("sgp.api", "sgp.grid", "sgp.joint", "sgp.scaling_runs", "sgp.selection", "sgp.methods", "sgp.workers"),
     ),
     Chapter(
         "plan",

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from sgp.api import evaluate as evaluate
     from sgp.api import load_planner as load_planner
     from sgp.api import map_run as map_run
-    from sgp.api import scaling as scaling
-    from sgp.api import scaling_subject as scaling_subject
     from sgp.api import solve as solve
     from sgp.api import train as train
+    from sgp.scaling_runs import scaling as scaling
+    from sgp.scaling_runs import scaling_subject as scaling_subject
 
 _HOMES = {
     "sgp.api": (
@@ -28,8 +28,6 @@ _HOMES = {
         "evaluate",
         "load_planner",
         "map_run",
-        "scaling",
-        "scaling_subject",
         "solve",
         "train",
     ),
@@ -94,6 +92,7 @@ _HOMES = {
     "sgp.planning.task": ("Task",),
     "sgp.planning.trajectory": ("Trajectory",),
     "sgp.planning.validation": ("validate",),
+    "sgp.scaling_runs": ("scaling", "scaling_subject"),
     "sgp.selection": ("select", "trials_sheet"),
     "sgp.viewer.branches": ("Branch", "Compared", "branch_script", "compared", "draw_branches", "forcing_words"),
     "sgp.viewer.comparison": ("comparison", "expert_rollout"),

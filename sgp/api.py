@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
-from statistics import mean
 from typing import Any
 
 from sgp.datasets.archives import export_run, place_run, unpacked_run
@@ -20,30 +17,24 @@ from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, 
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
     Demonstration,
-    TrainingData,
     TrainingTexts,
     demonstrations,
     load_training_data,
     training_texts,
 )
-from sgp.domains import all_domains, serving
-from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
+from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.evaluation import diagnostics, maps
 from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
 from sgp.evaluation.explanations import explain
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
-from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
-from sgp.evaluation.scaling import scaling as scaling_of
-from sgp.evaluation.scaling_table import SPLIT
 from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.methods import configure, get_method
 from sgp.models.device import choose_device
-from sgp.planning.domain import Domain
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem, read_domain
+from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
 from sgp.planning.recorded import About, Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
@@ -266,74 +257,6 @@ def _diagnose(folder: str, subject: Subject, expert: Sequence[Demonstration]) ->
     return diagnostics.diagnose(load_planner(folder), subject, [each.replayed() for each in expert])
 
 
-def scaling(
-    run: Path | str,
-    config: ScalingConfig = PAPERS,
-    seed: int = 0,
-    jobs: Jobs = 1,
-    bound: int | None = None,
-    hours: float = math.inf,
-    watch: Callable[[Measured], None] = lambda measured: None,
-) -> Curve:
-    """How far a run scales: its coverage at every size of its domain, on problems that are generated from `seed`.
-
-    A plan for a problem of n objects may have `bound` + n actions; without one, `plan_bound` of what the run was
-    trained on. After so many `hours` no more problems are tried, and the curve says so. `watch` sees every size as it
-    is done. What is done is kept and not done again. `curve_scores` gives a curve's numbers, any property of its
-    attempts among them. `jobs` as for `evaluate`. Source: dynamic validation, algorithm 3.
-    Raises InputError for a run whose domain the house cannot generate problems of, for settings that cannot be, and for
-    a generator that fails; UnsolvableProblem for a problem that is proven to have no plan where its domain promises
-    one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward or VAL fails; and
-    ValidationDisagreement where VAL refuses a plan.
-    """
-    if not hours >= 0:
-        raise ConfigurationError(f"hours is {hours}; expected 0 or more")
-    opened = open_run(run)
-    source = source_for(opened.record["domain_pddl"], opened.key.domain, seed)
-    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner)
-    until = time.monotonic() + 3600 * hours
-    if bound is None:
-        bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
-    return scaling_of(planner, source, bound, config, jobs, until, watch)
-
-
-def scaling_subject(run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1) -> Subject:
-    """What the scores of a run's curve share: which run it is, when and where it is measured, with which time limit.
-
-    Raises StoreError for a damaged run.
-    """
-    opened = open_run(run)
-    key, limited = opened.key, "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
-    note = f"{_measured_here(opened, jobs)}{limited}"
-    return Subject(key.method, key.variant, key.domain, key.suite, SPLIT, key.seed, note)
-
-
-def source_for(domain_pddl: str, name: str, seed: int) -> Source:
-    """Where problems of a domain come from, in the words of its text.
-
-    Raises InputError for one that the house has no generator for.
-    """
-    text = read_domain(domain_pddl, name)
-    domain = serving(text)
-    if domain is None:
-        known = ", ".join(each.name for each in all_domains())
-        raise InputError(f"the house has no generator for problems of {name}; choose one of {known}")
-    model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
-    return Source(domain, model, seed)
-
-
-def plan_bound(domain: Domain, data: Callable[[], TrainingData]) -> int:
-    """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
-
-    `data` is asked for where it is needed. Source: dynamic validation, section 2 and Table 2.
-    """
-    if domain.scaling is not None and domain.scaling.bound is not None:
-        return domain.scaling.bound
-    train = data().train
-    largest = max(each.task.size for each in train)
-    return round(BOUND_FACTOR * mean(len(each) for each in train if each.task.size == largest))
-
-
 def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:
     """A rollout that a run made, as a file holds it, with what explains every choice.
 
@@ -401,10 +324,11 @@ def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
     elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
     limits = {"actions": limit.actions, "seconds": limit.seconds, "bytes": limit.memory}
     limited = "".join(f"; at most {most} {name}" for name, most in limits.items() if most is not None)
-    return f"{_measured_here(run, jobs)}{elsewhere}{limited}"
+    return f"{measured_here(run, jobs)}{elsewhere}{limited}"
 
 
-def _measured_here(run: Run, jobs: Jobs) -> str:
+def measured_here(run: Run, jobs: Jobs) -> str:
+    """When and where a score of a run is measured, with which versions."""
     versions = ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
     where = "a Ray cluster" if workers(jobs).elsewhere else f"{cores()} cores"
     return f"{date.today()}, {where}, {versions}"

@@ -492,7 +492,6 @@ def scaling(
     cluster: ClusterAddress = "",
 ) -> None:
     """Measure coverage at every size, on as many generated problems as the interval needs; goes on where it stopped."""
-    from sgp import api
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
     from sgp.evaluation.curves import curve_scores, curve_sheet, published_cap, published_words
@@ -500,6 +499,8 @@ def scaling(
     from sgp.evaluation.scaling_plots import scaling_curves
     from sgp.evaluation.tables import published
     from sgp.files import write_text
+    from sgp.scaling_runs import scaling as measured
+    from sgp.scaling_runs import scaling_subject
 
     if run is None and not domain:
         raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
@@ -514,8 +515,8 @@ def scaling(
         references=references,
         reference_seconds=reference_seconds,
     )
-    curve = api.scaling(trained.folder, config, seed, crew, bound, hours)
-    scores = list(curve_scores(curve, api.scaling_subject(trained.folder, config, crew)))
+    curve = measured(trained.folder, config, seed, crew, bound, hours)
+    scores = list(curve_scores(curve, scaling_subject(trained.folder, config, crew)))
     _write(scores, json, csv)
     if html is not None:
         write_text(html, scaling_curves(scores, theirs=theirs).to_html(include_plotlyjs=True))

@@ -15,7 +15,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Literal, get_args
 
-from sgp.api import DEFAULT_SEED, load_planner, plan_bound, source_for
+from sgp.api import DEFAULT_SEED, load_planner
 from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
@@ -29,6 +29,7 @@ from sgp.files import read_json, write_json
 from sgp.methods import Snapshot, configure, selectable
 from sgp.models.device import Device, choose_device
 from sgp.planning.planner import Limit
+from sgp.scaling_runs import plan_bound, source_for
 from sgp.workers import Jobs, processes
 
 By = Literal["loss", "coverage", "dynamic"]

@@ -17,7 +17,7 @@ FLOORS = [
     {"training", "datasets"},
     {"methods", "evaluation", "viewer"},
     {"api"},
-    {"grid", "listing", "record", "tour", "worker"},
+    {"grid", "listing", "record", "scaling_runs", "tour", "worker"},
     {"demo", "joint", "selection"},
     {"cli"},
 ]

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError, StoreError
-from sgp.files import whole_file
+from sgp.errors import ConfigurationError
+from sgp.models.weights import Network
 
 Head = Literal["linear", "two-layer"]
 Hidden = tuple[Tensor, Tensor]
@@ -33,7 +30,7 @@ class LSTMShape:
                 raise ConfigurationError(f"LSTM {name} is {getattr(self, name)}; expected at least 1")
 
 
-class RecurrentModel(nn.Module):
+class RecurrentModel(Network):
     """Rows [B, T, F] to outputs [B, T, D], one at a time or a sequence at once.
 
     The head is one linear layer, or two with layer normalisation and a rectifier between, which reproduces the
@@ -81,15 +78,3 @@ class RecurrentModel(nn.Module):
         # Clones: a view would keep the whole batch's hidden states alive along the path.
         after = [(short[:, place].clone(), long[:, place].clone()) for place in range(len(hidden))]
         return outputs[:, 0].cpu().numpy(), after
-
-    def save(self, path: Path) -> None:
-        """Writes the weights as safetensors."""
-        with whole_file(path) as temporary:
-            save_file({name: value.contiguous().cpu() for name, value in self.state_dict().items()}, temporary)
-
-    def read(self, path: Path) -> None:
-        """Takes the weights that `save` wrote. Raises StoreError for a file that is none or of another shape."""
-        try:
-            self.load_state_dict(load_file(path))
-        except (SafetensorError, RuntimeError, OSError) as error:
-            raise StoreError(f"{path} holds no weights of this network; train the run again") from error

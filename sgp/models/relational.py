@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -19,12 +18,10 @@ from pymimir_rgnn import (
     PredicateMLPMessages,
     SmoothMaximumAggregation,
 )
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError, StoreError
-from sgp.files import whole_file
+from sgp.errors import ConfigurationError
+from sgp.models.weights import Network
 
 warnings.filterwarnings("ignore", r"index_reduce\(\) is in beta")  # torch to pymimir-rgnn, not to our users
 
@@ -55,7 +52,7 @@ class _Arities(Encoder):  # type: ignore[misc]
         raise NotImplementedError("relations come as arrays")
 
 
-class RelationalModel(nn.Module):
+class RelationalModel(Network):
     """Relations over the objects of B graphs to a value for each graph [B].
 
     An object starts from zero. In every layer each tuple of a relation sends a message to each of its objects, made by
@@ -114,15 +111,3 @@ class RelationalModel(nn.Module):
     ) -> NDArray[np.float32]:
         """Values [B] of graphs that `forward` describes."""
         return np.asarray(self(*self.tensors(objects, arguments)).cpu().numpy())
-
-    def save(self, path: Path) -> None:
-        """Writes the weights as safetensors."""
-        with whole_file(path) as temporary:
-            save_file({name: value.contiguous().cpu() for name, value in self.state_dict().items()}, temporary)
-
-    def read(self, path: Path) -> None:
-        """Takes the weights that `save` wrote. Raises StoreError for a file that is none or of another shape."""
-        try:
-            self.load_state_dict(load_file(path))
-        except (SafetensorError, RuntimeError, OSError) as error:
-            raise StoreError(f"{path} holds no weights of this network; train the run again") from error

@@ -13,13 +13,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError, StoreError
-from sgp.files import whole_file
 from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel
+from sgp.models.weights import write_tensors
 from sgp.progress import progress
 
 Loss = Literal["cosine", "squared"]
@@ -119,8 +119,7 @@ class RecurrentFit:
         for place, state in self._optimizer.state_dict()["state"].items():
             tensors |= {f"optimizer.{place}.{name}": value for name, value in state.items()}
         tensors |= {"order": self._order.get_state(), "epoch": torch.tensor(self.epoch)}
-        with whole_file(path) as temporary:
-            save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, temporary)
+        write_tensors(path, tensors)
 
     def resume(self, path: Path) -> None:
         """Goes on where `save` was called. Raises StoreError for a file of something else."""

@@ -12,14 +12,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from sgp.encoders.relations import RelationalStates
 from sgp.errors import ConfigurationError, StoreError
-from sgp.files import whole_file
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
+from sgp.models.weights import write_tensors
 
 # Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
 # under 0.4 GB (30 layers of 32 take about 40 kB an argument for the gradient) and the parts stay in a core's cache.
@@ -165,10 +164,7 @@ def _keep(folder: Path, training: str, number: int, model: RelationalModel, opti
     tensors = {f"weight {name}": value for name, value in model.state_dict().items()}
     for place, state in optimizer.state_dict()["state"].items():
         tensors |= {f"{moment} {place}": value for moment, value in state.items()}
-    with whole_file(_file(folder, number)) as temporary:
-        save_file(
-            {name: value.contiguous().cpu() for name, value in tensors.items()}, temporary, {"training": training}
-        )
+    write_tensors(_file(folder, number), tensors, {"training": training})
     for other in _kept(folder):
         if not number - _KEPT < other <= number:
             _file(folder, other).unlink()

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 from typer.testing import CliRunner
 
 import sgp
-from sgp import api
+from sgp import scaling_runs
 from sgp.cli import app
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation import curves, scaling
@@ -22,6 +22,7 @@ from sgp.evaluation.scaling import ScalingConfig
 from sgp.evaluation.sequential import enough, least, still_needed
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
+from sgp.scaling_runs import plan_bound
 
 QUICK = ScalingConfig(epsilon=0.3, largest=8)
 
@@ -129,10 +130,10 @@ def test_the_bound_is_the_papers_or_three_times_what_experts_need():
     def never():
         raise AssertionError("the domain's own bound needs no training data")
 
-    assert api.plan_bound(domain, never) == 60
+    assert plan_bound(domain, never) == 60
     data = sgp.load_training_data(sgp.load_suite("state-centric"), "gripper")
     largest = max(data.train, key=lambda each: each.task.size)
-    assert api.plan_bound(replace(domain, scaling=None), lambda: data) == 3 * len(largest) == 69
+    assert plan_bound(replace(domain, scaling=None), lambda: data) == 3 * len(largest) == 69
 
 
 def test_problems_are_those_of_the_paper():
@@ -162,7 +163,7 @@ def test_bad_settings_are_sentences(run, monkeypatch):
     ):
         with pytest.raises(ConfigurationError, match=next(iter(wrong))):
             ScalingConfig(**wrong)
-    monkeypatch.setattr(api, "serving", lambda text: None)
+    monkeypatch.setattr(scaling_runs, "serving", lambda text: None)
     with pytest.raises(InputError, match="no generator"):
         sgp.scaling(run.folder, QUICK)
 
