@@ -44,7 +44,7 @@ class GroundModel:
         needs, _, adds, _ = (_lists(kind) for kind in zip(*parts, strict=True))
         possible = np.concatenate([(needed >= 0).all(axis=1) for needed, *_ in parts])
         usable, true = _reached(needs, adds, fluents.initial, len(fluents), possible)
-        atoms = [fluents.atom(place) for place in np.flatnonzero(true).tolist()]
+        atoms = fluents.atoms(true)
         indices = number(atoms)
         self.fluents = dict(zip(atoms, indices, strict=True))
         self.atoms = max(indices, default=-1) + 1  # the indices of all fluents are below it
@@ -113,20 +113,22 @@ class _Fluents:
                     columns = facts.columns(schema, atom.objects, rows)
                     known[atom.predicate].append(np.array(columns, np.int64).reshape(len(columns), len(rows)).T)
         self._relations = {name: facts.relation(parts) for name, parts in known.items()}
-        ends = list(accumulate(map(len, self._relations.values())))
-        self._begins = dict(zip(self._relations, [0, *ends], strict=False))
-        self._names, self._ends = list(self._relations), ends
+        *begins, self._count = accumulate(map(len, self._relations.values()), initial=0)
+        self._begins = dict(zip(self._relations, begins, strict=True))
         places = [self._begins[name] + self._found(name, part) for name, (part, *_) in known.items()]
         self.initial: Places = np.concatenate([np.empty(0, np.int64), *places])
 
     def __len__(self) -> int:
-        return self._ends[-1] if self._ends else 0
+        return self._count
 
-    def atom(self, place: int) -> Atom:
-        """The atom at a place."""
-        name = self._names[bisect_right(self._ends, place)]
-        arguments = self._relations[name].arguments[place - self._begins[name]].tolist()
-        return Atom(name, tuple([self._facts.objects[argument].name for argument in arguments]))
+    def atoms(self, chosen: _Mask) -> list[Atom]:
+        """The atoms at the chosen places."""
+        found, objects = list[Atom](), [thing.name for thing in self._facts.objects]
+        for name, relation in self._relations.items():
+            begin = self._begins[name]
+            arguments = relation.arguments[chosen[begin : begin + len(relation)]].tolist()
+            found += [Atom(name, tuple([objects[each] for each in row])) for row in arguments]
+        return found
 
     def parts(self, schema: Schema, rows: Places) -> tuple[Places, Places, Places, Places]:
         """What instances need, forbid, add and delete: places [m, l] of atoms.
