@@ -35,7 +35,8 @@ const STYLE = `
 .sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0;
   contain: content; } /* a step lays out and paints the sections that it changes */
 .sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
-.sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; } .sgp h3[title] { cursor: help; }
+.sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; }
+.sgp h3[title] { cursor: help; }
 .sgp .picture { display: grid; place-items: center; height: clamp(200px, 44cqw, 420px); }
 .sgp .picture svg { width: 100%; height: 100%; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }
