@@ -11,6 +11,7 @@ from sgp.domains.drawing.fallback import draw_any
 from sgp.errors import InputError
 from sgp.planning.domain import Domain, Scene
 from sgp.planning.pddl import DomainText
+from sgp.planning.words import Words
 
 
 @cache
@@ -38,6 +39,12 @@ def canonical_name(name: str) -> str:
 def serving(text: DomainText) -> Domain | None:
     """The domain of the house with the same predicates and actions as a domain's text, or None."""
     return next((domain for domain in all_domains() if domain.serves(text)), None)
+
+
+def words_of(text: DomainText) -> Words:
+    """The words of the domain of the house that serves a text, or none, which leave everything as PDDL."""
+    domain = serving(text)
+    return Words() if domain is None else domain.words
 
 
 def draw_scene(text: DomainText, scene: Scene) -> str:

@@ -14,6 +14,7 @@ from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -283,6 +284,25 @@ DOMAIN = Domain(
     scaling=Scaling(train=range(7, 15), validation=range(15, 18), bound=120, given={"one_tower": 0}),
     generator=generate,
     slots=Slots(slot_values),
+    words=Words(
+        atoms={
+            "on": "{0} is {not}on {1}",
+            "ontable": "{0} is {not}on the table",
+            "on-table": "{0} is {not}on the table",
+            "clear": "{0} is {not}clear",
+            "handempty": "the hand is {not}empty",
+            "arm-empty": "the hand is {not}empty",
+            "holding": "the hand is {not}holding {0}",
+        },
+        actions={
+            "pick-up": "pick {0} up from the table",
+            "pickup": "pick {0} up from the table",
+            "put-down": "put {0} down on the table",
+            "putdown": "put {0} down on the table",
+            "stack": "stack {0} on {1}",
+            "unstack": "take {0} off {1}",
+        },
+    ),
     draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5.

@@ -10,6 +10,7 @@ from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, w
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.tokens import DONE, PLAIN, ROBOT, THING, Colour, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -223,5 +224,30 @@ DOMAIN = Domain(
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=15),  # dynamic validation, Tables 2 and 3
     generator=generate,
+    words=Words(
+        atoms={
+            "at_kitchen_bread": "{0} is {not}in the kitchen",
+            "at_kitchen_content": "{0} is {not}in the kitchen",
+            "at_kitchen_sandwich": "{0} is {not}in the kitchen",
+            "no_gluten_bread": "{0} is {not}free of gluten",
+            "no_gluten_content": "{0} is {not}free of gluten",
+            "no_gluten_sandwich": "{0} is {not}free of gluten",
+            "ontray": "{0} is {not}on {1}",
+            "allergic_gluten": "{0} is {not}allergic to gluten",
+            "not_allergic_gluten": "{0} can {not}eat gluten",
+            "served": "{0} is {not}served",
+            "waiting": "{0} is {not}waiting at {1}",
+            "at": "{0} is {not}at {1}",
+            "notexist": "{0} is {not}still to be made",
+        },
+        actions={
+            "make_sandwich_no_gluten": "make {0} without gluten from {1} and {2}",
+            "make_sandwich": "make {0} from {1} and {2}",
+            "put_on_tray": "put {0} on {1}",
+            "serve_sandwich_no_gluten": "serve {0} without gluten from {2} to {1} at {3}",
+            "serve_sandwich": "serve {0} from {2} to {1} at {3}",
+            "move_tray": "move {0} from {1} to {2}",
+        },
+    ),
     draw=draw,
 )

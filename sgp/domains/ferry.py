@@ -10,6 +10,7 @@ from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, tiled, wo
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -109,5 +110,18 @@ DOMAIN = Domain(
     sizes=Sizes(bounds={"cars": (1, None), "locations": (2, None)}, count=lambda cars, locations: cars + locations),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=78),  # dynamic validation, Tables 2 and 3
     generator=generate,
+    words=Words(
+        atoms={
+            "at-ferry": "the ferry is {not}at {0}",
+            "at": "{0} is {not}at {1}",
+            "empty-ferry": "the ferry is {not}empty",
+            "on": "{0} is {not}on the ferry",
+        },
+        actions={
+            "sail": "sail from {0} to {1}",
+            "board": "board {0} at {1}",
+            "debark": "debark {0} at {1}",
+        },
+    ),
     draw=draw,
 )

@@ -10,6 +10,7 @@ from sgp.domains.drawing.cells import Spots, by_directions, by_distance, walls
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.tokens import ROBOT, aside, hint, listed, marks, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -185,5 +186,28 @@ DOMAIN = Domain(
         allowed=lambda robots, rows, columns: robots <= columns,
     ),
     generator=generate,
+    words=Words(
+        atoms={
+            "robot-at": "{0} is {not}on {1}",
+            "up": "{0} is {not}above {1}",
+            "down": "{0} is {not}below {1}",
+            "right": "{0} is {not}right of {1}",
+            "left": "{0} is {not}left of {1}",
+            "clear": "{0} is {not}clear",
+            "painted": "{0} is {not}painted {1}",
+            "robot-has": "{0} is {not}loaded with {1}",
+            "available-color": "{0} is {not}available",
+            "free-color": "{0} is {not}without a colour",
+        },
+        actions={
+            "change_color": "change {0} from {1} to {2}",
+            "paint_up": "let {0} on {2} paint {1} above it {3}",
+            "paint_down": "let {0} on {2} paint {1} below it {3}",
+            "move_up": "move {0} up from {1} to {2}",
+            "move_down": "move {0} down from {1} to {2}",
+            "move_right": "move {0} right from {1} to {2}",
+            "move_left": "move {0} left from {1} to {2}",
+        },
+    ),
     draw=draw,
 )

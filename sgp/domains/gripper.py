@@ -11,6 +11,7 @@ from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
 from sgp.domains.drawing.tokens import ROBOT, THING, WIDEST, aside, hint, natural, short_names, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -168,6 +169,22 @@ DOMAIN = Domain(
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=60, drawn=("delivered",)),
     generator=generate,
     slots=Slots(slot_values, has_global=True),
+    words=Words(
+        atoms={
+            "room": "{0} is {not}a room",
+            "ball": "{0} is {not}a ball",
+            "gripper": "{0} is {not}a gripper",
+            "at-robby": "the robot is {not}in {0}",
+            "at": "{0} is {not}in {1}",
+            "free": "gripper {0} is {not}free",
+            "carry": "gripper {1} is {not}carrying {0}",
+        },
+        actions={
+            "move": "move from {0} to {1}",
+            "pick": "pick {0} up in {1} with gripper {2}",
+            "drop": "drop {0} in {1} from gripper {2}",
+        },
+    ),
     draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5.

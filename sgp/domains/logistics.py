@@ -11,6 +11,7 @@ from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, words
 from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -249,6 +250,27 @@ DOMAIN = Domain(
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=27),  # dynamic validation, Tables 2 and 3
     generator=generate,
     slots=Slots(slot_values),
+    words=Words(
+        atoms={
+            "package": "{0} is {not}a package",
+            "truck": "{0} is {not}a truck",
+            "airplane": "{0} is {not}an airplane",
+            "airport": "{0} is {not}an airport",
+            "location": "{0} is {not}a location",
+            "city": "{0} is {not}a city",
+            "in-city": "{0} is {not}in {1}",
+            "at": "{0} is {not}at {1}",
+            "in": "{0} is {not}in {1}",
+        },
+        actions={
+            "load-truck": "load {0} into {1} at {2}",
+            "load-airplane": "load {0} into {1} at {2}",
+            "unload-truck": "unload {0} from {1} at {2}",
+            "unload-airplane": "unload {0} from {1} at {2}",
+            "drive-truck": "drive {0} from {1} to {2} in {3}",
+            "fly-airplane": "fly {0} from {1} to {2}",
+        },
+    ),
     draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5, with the object counts of its published problems.

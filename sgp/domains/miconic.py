@@ -10,6 +10,7 @@ from sgp.domains.drawing.boxes import NOTHING, Box, column, flow, framed, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, Colour, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -143,5 +144,21 @@ DOMAIN = Domain(
         bounds={"passengers": (1, None), "floors": (2, None)}, count=lambda passengers, floors: passengers + floors
     ),
     generator=generate,
+    words=Words(
+        atoms={
+            "origin": "{0} is {not}waiting at {1}",
+            "destin": "{0} is {not}bound for {1}",
+            "above": "{1} is {not}above {0}",
+            "boarded": "{0} is {not}in the lift",
+            "served": "{0} is {not}served",
+            "lift-at": "the lift is {not}at {0}",
+        },
+        actions={
+            "board": "let {1} board at {0}",
+            "depart": "let {1} leave at {0}",
+            "up": "go up from {0} to {1}",
+            "down": "go down from {0} to {1}",
+        },
+    ),
     draw=draw,
 )

@@ -11,6 +11,7 @@ from sgp.domains.drawing.network import Link, network
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, aside, hint, listed, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
 from sgp.planning.pddl import Atom
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -322,5 +323,43 @@ DOMAIN = Domain(
     ),
     scaling=Scaling(train=range(10, 18), validation=range(18, 21), bound=60),  # dynamic validation, Tables 2 and 3
     generator=generate,
+    words=Words(
+        atoms={
+            "at": "{0} is {not}at {1}",
+            "at_lander": "{0} is {not}at {1}",
+            "can_traverse": "{0} can {not}drive from {1} to {2}",
+            "equipped_for_soil_analysis": "{0} is {not}equipped to analyse soil",
+            "equipped_for_rock_analysis": "{0} is {not}equipped to analyse rock",
+            "equipped_for_imaging": "{0} is {not}equipped to take images",
+            "empty": "{0} is {not}empty",
+            "have_rock_analysis": "{0} has {not}analysed the rock of {1}",
+            "have_soil_analysis": "{0} has {not}analysed the soil of {1}",
+            "full": "{0} is {not}full",
+            "calibrated": "{0} of {1} is {not}calibrated",
+            "supports": "{0} can {not}take images in {1}",
+            "visible": "{1} is {not}visible from {0}",
+            "have_image": "{0} has {not}taken an image of {1} in {2}",
+            "communicated_soil_data": "the soil data of {0} have {not}been sent",
+            "communicated_rock_data": "the rock data of {0} have {not}been sent",
+            "communicated_image_data": "an image of {0} in {1} has {not}been sent",
+            "at_soil_sample": "a sample of soil is {not}at {0}",
+            "at_rock_sample": "a sample of rock is {not}at {0}",
+            "visible_from": "{0} is {not}visible from {1}",
+            "store_of": "{0} is {not}the store of {1}",
+            "calibration_target": "{1} is {not}a calibration target of {0}",
+            "on_board": "{0} is {not}on board {1}",
+        },
+        actions={
+            "navigate": "drive {0} from {1} to {2}",
+            "sample_soil": "sample soil with {0} into {1} at {2}",
+            "sample_rock": "sample rock with {0} into {1} at {2}",
+            "drop": "empty {1} of {0}",
+            "calibrate": "calibrate {1} of {0} on {2} from {3}",
+            "take_image": "take an image of {2} in {4} with {3} of {0} from {1}",
+            "communicate_soil_data": "send the soil data of {2} from {0} at {3} to {1} at {4}",
+            "communicate_rock_data": "send the rock data of {2} from {0} at {3} to {1} at {4}",
+            "communicate_image_data": "send the image of {2} in {3} from {0} at {4} to {1} at {5}",
+        },
+    ),
     draw=draw,
 )

@@ -10,6 +10,7 @@ from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, p
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, Colour, aside, hint, listed, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -171,5 +172,24 @@ DOMAIN = Domain(
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=39),  # dynamic validation, Tables 2 and 3
     generator=generate,
+    words=Words(
+        atoms={
+            "on_board": "{0} is {not}on board {1}",
+            "supports": "{0} can {not}take images in {1}",
+            "pointing": "{0} is {not}pointing at {1}",
+            "power_avail": "power is {not}available on {0}",
+            "power_on": "{0} is {not}switched on",
+            "calibrated": "{0} is {not}calibrated",
+            "have_image": "an image of {0} in {1} has {not}been taken",
+            "calibration_target": "{1} is {not}a calibration target of {0}",
+        },
+        actions={
+            "turn_to": "turn {0} to {1} from {2}",
+            "switch_on": "switch {0} of {1} on",
+            "switch_off": "switch {0} of {1} off",
+            "calibrate": "calibrate {1} of {0} on {2}",
+            "take_image": "take an image of {1} in {3} with {2} of {0}",
+        },
+    ),
     draw=draw,
 )

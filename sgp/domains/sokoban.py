@@ -10,6 +10,7 @@ from sgp.domains.drawing.cells import Spots, by_directions, by_distance, walls
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -203,5 +204,17 @@ DOMAIN = Domain(
         allowed=lambda cells, boxes: cells >= 8 * boxes,  # with room to pull every box away from its place
     ),
     generator=generate,
+    words=Words(
+        atoms={
+            "at-robot": "the robot is {not}at {0}",
+            "at": "{0} is {not}at {1}",
+            "adjacent": "{1} is {not}one step {2} from {0}",
+            "clear": "{0} is {not}clear",
+        },
+        actions={
+            "move": "move {2} from {0} to {1}",
+            "push": "from {0}, push {4} {3} from {1} to {2}",
+        },
+    ),
     draw=draw,
 )

@@ -11,6 +11,7 @@ from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import both_ways, network
 from sgp.domains.drawing.tokens import DONE, PLAIN, ROBOT, THING, Colour, aside, hint, natural, token, whole
 from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -137,5 +138,20 @@ DOMAIN = Domain(
         allowed=lambda spanners, nuts, locations: spanners >= nuts,
     ),
     generator=generate,
+    words=Words(
+        atoms={
+            "at": "{0} is {not}at {1}",
+            "carrying": "{0} is {not}carrying {1}",
+            "usable": "{0} is {not}usable",
+            "link": "{0} is {not}linked to {1}",
+            "tightened": "{0} is {not}tightened",
+            "loose": "{0} is {not}loose",
+        },
+        actions={
+            "walk": "let {2} walk from {0} to {1}",
+            "pickup_spanner": "let {2} pick {1} up at {0}",
+            "tighten_nut": "let {2} tighten {3} with {1} at {0}",
+        },
+    ),
     draw=draw,
 )

@@ -12,6 +12,7 @@ from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import both_ways, network
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -134,5 +135,19 @@ DOMAIN = Domain(
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=33),  # dynamic validation, Tables 2 and 3
     generator=generate,
+    words=Words(
+        atoms={
+            "road": "{0} is {not}linked to {1} by road",
+            "at": "{0} is {not}at {1}",
+            "in": "{0} is {not}in {1}",
+            "capacity": "the room left in {0} is {not}{1}",
+            "capacity-predecessor": "{0} is {not}one less than {1}",
+        },
+        actions={
+            "drive": "drive {0} from {1} to {2}",
+            "pick-up": "load {2} into {0} at {1} and lower the room left from {4} to {3}",
+            "drop": "unload {2} from {0} at {1} and raise the room left from {3} to {4}",
+        },
+    ),
     draw=draw,
 )

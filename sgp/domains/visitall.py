@@ -14,6 +14,7 @@ from sgp.domains.drawing.cells import NEIGHBOURS, by_distance, from_names, walls
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, hint, marks, whole
 from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -216,6 +217,17 @@ DOMAIN = Domain(
     ),
     generator=generate,
     slots=Slots(slot_values, has_global=True),
+    words=Words(
+        atoms={
+            "place": "{0} is {not}a place",
+            "connected": "{0} is {not}connected to {1}",
+            "at-robot": "the robot is {not}at {0}",
+            "visited": "{0} is {not}visited",
+        },
+        actions={
+            "move": "move from {0} to {1}",
+        },
+    ),
     draw=draw,
     splits={
         # Counts and sizes: state-centric, Table 5, with the cell counts of its published problems.

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgp.errors import ConfigurationError
 from sgp.planning.pddl import Atom, DomainText, Literal, Parameter, read_domain
+from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
     from numpy.random import Generator
@@ -248,8 +249,8 @@ class Domain:
     first of them, from a random generator and checked arguments: one that has a plan, unless `solvable` is false;
     `renamed` tells what further models call predicates of the first; `splits` maps a bundled suite's name to its splits
     and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
-    over sizes; `slots` are the variables of the fixed-size encoding; `draw` makes an SVG of a scene, a goal's (partial)
-    one included.
+    over sizes; `slots` are the variables of the fixed-size encoding; `words` says atoms and actions in English; `draw`
+    makes an SVG of a scene, a goal's (partial) one included.
     """
 
     name: str
@@ -262,6 +263,7 @@ class Domain:
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     scaling: Scaling | None = None
     slots: Slots | None = None
+    words: Words = field(default_factory=Words)
     draw: Callable[[Scene], str] | None = None
     solvable: bool = True
 

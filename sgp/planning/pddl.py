@@ -126,6 +126,9 @@ class Literal(NamedTuple):
     atom: Atom
     positive: bool
 
+    def __str__(self) -> str:
+        return str(self.atom) if self.positive else f"(not {self.atom})"
+
 
 @dataclass(frozen=True)
 class Schema:
@@ -426,11 +429,8 @@ def format_problem(text: ProblemText) -> str:
     def kind(types: tuple[str, ...]) -> str:
         return types[0] if len(types) == 1 else f"(either {' '.join(types)})"
 
-    def literal(each: Literal) -> str:
-        return str(each.atom) if each.positive else f"(not {each.atom})"
-
     typed = any(each.types != ("object",) for each in text.objects)
     objects = [f"{each.name} - {kind(each.types)}" if typed else each.name for each in text.objects]
-    parts = ((":objects", objects), (":init", map(str, text.init)), (":goal (and", map(literal, text.goal)))
+    parts = ((":objects", objects), (":init", map(str, text.init)), (":goal (and", map(str, text.goal)))
     body = "".join(f"\n  ({head}" + "".join(f"\n    {line}" for line in lines) + ")" for head, lines in parts)
     return f"(define (problem {text.name})\n  (:domain {text.domain}){body}))\n"

@@ -85,7 +85,8 @@ export function mountComparison(host, data, options = {}) {
       goalTitle.textContent = `${data.goals - open} of ${data.goals} satisfied, ${open} open`;
       if (ended) taken.replaceChildren(`${symbol} ${ending}.`);
       else {
-        const next = step.actions.map((action, place) => h("code", { class: starts[frame] + place === data.divergence ? "differs" : "" }, action));
+        const next = step.actions.map((action, place) => h("code", { title: side.words[action] ?? null,
+          class: starts[frame] + place === data.divergence ? "differs" : "" }, action)); // prettier-ignore
         const cost = step.cost === null ? "" : `, cost ${number(step.cost)}`;
         const rank = step.of > 1 ? `: rank ${step.rank} of ${step.of}${cost}` : "";
         taken.replaceChildren("Takes ", ...next.flatMap((code, place) => (place ? [" ", code] : [code])), rank);

@@ -86,7 +86,7 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
 
 
 def _side(recorded: Recorded) -> dict[str, Any]:
-    """One side's frames, and for every step what was chosen, its cost, and its rank among how many."""
+    """One side's frames; for every step what was chosen, its cost, and its rank among how many; actions in words."""
     data = playback(recorded)
     steps = []
     for step in data["steps"]:
@@ -101,7 +101,10 @@ def _side(recorded: Recorded) -> dict[str, Any]:
         )
     kept = ("problem", "domain", "model", "outcome", "goals", "elements", "goal")
     frames = [{"picture": frame["picture"], "open": frame["open"]} for frame in data["frames"]]
-    return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps}
+    taken = {action for step in steps for action in step["actions"]}
+    sentences = dict(zip(data["actions"], data["words"]["actions"], strict=True)) if data["words"] else {}
+    words = {action: said for action, said in sentences.items() if action in taken}
+    return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps, "words": words}
 
 
 def _states(recorded: Recorded) -> dict[int, frozenset[Atom]]:

@@ -7,12 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
+from itertools import pairwise
 from typing import Any
 
-from sgp.domains import draw_goal, draw_scene
+from sgp.domains import draw_goal, draw_scene, words_of
 from sgp.errors import StoreError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Atom, Literal, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import Action, Atom, parse_plan, read_domain, read_problem
 from sgp.planning.recorded import Recorded, after, atom_of
 from sgp.planning.rollout import tie_margin
 from sgp.viewer.expert import Expert, divergences, expert_states
@@ -27,6 +28,9 @@ def playback(recorded: Recorded) -> dict[str, Any]:
 
     Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions and the elements of the
     drawings stand once, in lists, and are named by their places there: most of a drawing is that of the step before.
+    `words` has, at the same places, a sentence for each action and each atom that some candidate adds or deletes; it is
+    None where the house does not know the domain. `wanted` has each goal in words, with the frames from which it is
+    open, satisfied, open again, and so on.
     Raises StoreError for a record that is damaged, PddlError for PDDL and PlanError for an action that cannot be read.
     """
     try:
@@ -52,14 +56,17 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
 
     fluents = text.fluent_predicates
     wanted = {literal.atom: literal.positive for literal in problem.goal}
+    words = words_of(text)
+    open_at: list[list[bool]] = []  # each goal in each frame
 
     def cut(drawing: str) -> list[int]:
         return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
 
     def frame() -> dict[str, Any]:
+        open_at.append([(literal.atom in state) != literal.positive for literal in problem.goal])
         return {
             "picture": cut(draw_scene(text, Scene(objects, state, problem.goal))),
-            "open": open_goals(problem.goal, state),
+            "open": sum(open_at[-1]),
             "atoms": sum(atom.predicate in fluents for atom in state),
         }
 
@@ -98,6 +105,12 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         furthest = max(furthest, places[-1] or 0)
         length += len(chosen["actions"])
     frames.append(frame())
+    said = None
+    if words.actions:  # before the initial atoms are numbered below, of which the player shows none
+        said = {
+            "actions": [words.sentence(Action(*atom_of(line))) for line in actions],
+            "atoms": [words.sentence(atom_of(line)) for line in atoms],
+        }
     return {
         "id": sha256(f"{head['sha256']} {about} {head['outcome']} {length}".encode()).hexdigest()[:16],
         "problem": head["name"],
@@ -109,9 +122,14 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "seconds": head["seconds"],
         "length": length,
         "goals": len(problem.goal),
+        "wanted": [
+            [words.sentence(literal), turns(flags)]
+            for literal, flags in zip(problem.goal, zip(*open_at, strict=True), strict=True)
+        ],
         "initial": [atoms[atom] for atom in head["initial"]],
         "atoms": list(atoms),
         "actions": list(actions),
+        "words": said,
         "elements": list(elements),
         "goal": goal,
         "frames": frames,
@@ -161,9 +179,10 @@ def _gap(cost: float, best: float) -> float:
     return cost - best
 
 
-def open_goals(goal: Iterable[Literal], state: frozenset[Atom]) -> int:
-    """How many literals of the goal do not hold."""
-    return sum((literal.atom in state) != literal.positive for literal in goal)
+def turns(truth: Iterable[bool]) -> list[int]:
+    """The places at which a truth value changes that was false before the first."""
+    values = [False, *truth]
+    return [place for place, (before, now) in enumerate(pairwise(values)) if before != now]
 
 
 def opened(wanted: Mapping[Atom, bool], candidate: Mapping[str, Any]) -> int:

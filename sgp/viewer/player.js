@@ -5,6 +5,7 @@
 const ROWS = 60; // candidates shown before "show all"
 const ROWS_MOVING = 14; // of them, what fits into the table: the others follow when the user rests
 const SETTLE_AFTER = 200; // milliseconds of rest before the whole table is drawn
+const WANTED = 12; // open goals in a tooltip, which has no room for hundreds
 
 const MARKS = {
   chosen: ["✔", "chosen"],
@@ -33,6 +34,7 @@ const LEGEND =
   "alike: the model cannot tell it from another one; tied: the same least cost; rejected: the model rules it out; " +
   "expert: a state that the expert's plan reaches later than any state so far; " +
   "forced: taken because somebody said so, not the model.";
+const POINTING = "Actions, atoms and the goal's heading say in English what they mean where the pointer rests on them.";
 
 /** Builds the player in `host` (an element or a shadow root). `options.onStep` hears of a step where the user rests. */
 export function mount(host, rollout, options = {}) {
@@ -48,6 +50,8 @@ export function mount(host, rollout, options = {}) {
   const pictures = new Map(); // parsed drawings of states by frame
 
   const actions = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
+  const english = rollout.words; // sentences, or null
+  const inWords = (candidate) => english && candidate.actions.map((each) => english.actions[each]).join("; then ");
   const parts = {};
   const part = (name, element) => (parts[name] = element);
   const bindings = {
@@ -62,7 +66,7 @@ export function mount(host, rollout, options = {}) {
   const walk = transport({ last, unit: "step", first: 1, show, bindings,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
-    notes: [h("h3", {}, "The table"), h("p", {}, LEGEND)],
+    notes: [h("h3", {}, "The table"), h("p", {}, LEGEND), english ? h("p", {}, POINTING) : ""],
     onMove() {
       picked = null;
       all = settled = false;
@@ -90,6 +94,7 @@ export function mount(host, rollout, options = {}) {
       options.onBranch ? button("branch here", "Go on from the picked candidate (b)", branch) : "",
     ),
     walk.said,
+    part("words", h("p", { class: "words", hidden: !english })),
     part("reasons", h("details", { class: "reasons", open: true, hidden: !reasonRows.length, ontoggle: () => walk.schedule() },
       part("reasonsTitle", h("summary")), h("ol", {}, ...reasonRows.map((spans) => h("li", {}, ...spans))))), // prettier-ignore
     h(
@@ -122,9 +127,10 @@ export function mount(host, rollout, options = {}) {
     ),
     walk.help,
   );
-  const rows = [...rollout.steps.map((step) => actions(step.candidates[step.chosen])), `${symbol} ${ending}`];
-  const planButtons = rows.map((words, index) => h("button", { type: "button", tabindex: -1, onclick: () => walk.go(index) },
-    h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, words))); // prettier-ignore
+  const taken = rollout.steps.map((step) => step.candidates[step.chosen]);
+  const rows = [...taken.map((each) => [actions(each), inWords(each)]), [`${symbol} ${ending}`, null]];
+  const planButtons = rows.map(([action, title], index) => h("button", { type: "button", tabindex: -1, title, onclick: () => walk.go(index) },
+    h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, action))); // prettier-ignore
   parts.plan.append(...planButtons.map((each) => h("li", {}, each)));
   const moveCursor = drawCurves(parts.curves, rollout, walk.go);
   const moveMap = drawMap(parts.map, rollout, { name: actions, pick });
@@ -166,6 +172,7 @@ export function mount(host, rollout, options = {}) {
     const open = rollout.frames[at].open;
     parts.stateTitle.textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State after step ${at}`;
     parts.goalTitle.textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied, ${open} open`;
+    parts.goalTitle.title = openGoals(at);
     moveCursor(at);
     if (current !== planButtons[at]) {
       current?.removeAttribute("aria-current");
@@ -180,8 +187,15 @@ export function mount(host, rollout, options = {}) {
     renderReasons(step);
     moveMap(at, rank);
     walk.say(...sentence(step, rank));
+    parts.words.textContent = parts.words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
     // Scrolling asks where things are: last, so that the browser lays the page out once.
     reveal([[parts.plan, planButtons[at]], ...(row ? [[parts.scroll, row, 26]] : [])]);
+  }
+
+  function openGoals(at) {
+    const open = rollout.wanted.filter(([, turns]) => turns.filter((place) => place <= at).length % 2).map(([goal]) => goal);
+    const more = open.length - WANTED;
+    return open.length ? ["Open:", ...open.slice(0, WANTED), ...(more > 0 ? [`and ${more} more`] : [])].join("\n") : "";
   }
 
   function sentence(step, rank) {
@@ -227,7 +241,7 @@ export function mount(host, rollout, options = {}) {
       const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie));
       const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
       const texts = [String(candidate.rank), actions(candidate), number(candidate.cost), over, String(candidate.open)];
-      row.show(texts, marks, classes.filter(Boolean).join(" "), index === rank);
+      row.show(texts, inWords(candidate), marks, classes.filter(Boolean).join(" "), index === rank);
     });
     return rank === null ? null : tableRows[shown.indexOf(candidates[rank])].element;
   }
@@ -262,7 +276,8 @@ export function mount(host, rollout, options = {}) {
       : `What ${rank === step.chosen ? "this step" : "the picked candidate"} changes; ${
         plural(rollout.frames[at].atoms - candidate.delete.length, "atom")} kept`; // prettier-ignore
     const list = (title, symbol, atoms) =>
-      h("div", {}, h("h3", {}, `${title}: ${atoms.length}`), h("ul", {}, ...atoms.map((atom) => h("li", {}, `${symbol} `, h("code", {}, rollout.atoms[atom])))));
+      h("div", {}, h("h3", {}, `${title}: ${atoms.length}`), h("ul", {}, ...atoms.map((atom) => 
+        h("li", {}, `${symbol} `, h("code", { title: english && english.atoms[atom] }, rollout.atoms[atom])))));
     parts.change.replaceChildren(...(candidate ? [list("Added", "+", candidate.add), list("Deleted", "−", candidate.delete)] : []));
   }
 
@@ -326,10 +341,11 @@ function tableRow(body) {
     hide(hidden) {
       if (shown.hidden !== hidden) element.hidden = shown.hidden = hidden;
     },
-    show(words, marks, look, selected) {
+    show(words, title, marks, look, selected) {
       words.forEach((word, place) => {
         if (texts[place].data !== word) texts[place].data = word;
       });
+      if (title !== null && cells[1].title !== title) cells[1].title = title;
       if (shown.marks !== marks.join()) marksCell.replaceChildren(...marks.map((mark) => badge(...MARKS[mark])));
       if (shown.look !== look) element.className = look;
       if (shown.selected !== selected) element.setAttribute("aria-selected", String(selected));

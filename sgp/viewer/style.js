@@ -22,6 +22,7 @@ const STYLE = `
 .sgp input[type=range] { flex: 1 1 160px; accent-color: var(--blue); min-width: 120px; }
 .sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; }
 .sgp .why { margin: 0 0 10px; min-height: 20px; }
+.sgp .words { margin: -6px 0 10px; min-height: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
 .sgp .reasons { margin: 0 0 10px; font-size: 13px; } .sgp .reasons summary { cursor: pointer; }
 .sgp .reasons li { display: grid; grid-template-columns: 8ch 8ch minmax(0, 1fr) max-content; gap: 10px; min-height: 20px;
   font-variant-numeric: tabular-nums; } .sgp .reasons li span:nth-child(3) { overflow: hidden; text-overflow: ellipsis;
@@ -35,6 +36,7 @@ const STYLE = `
   contain: content; } /* a step lays out and paints the sections that it changes */
 .sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
 .sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; }
+.sgp h3[title] { cursor: help; }
 .sgp .picture { display: grid; place-items: center; height: clamp(200px, 44cqw, 420px); }
 .sgp .picture svg { width: 100%; height: 100%; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }

@@ -125,6 +125,34 @@ def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
     assert page.locator("tr.picked td").first.inner_text() == str(step["chosen"] + 2)
 
 
+def test_actions_atoms_and_open_goals_are_said_in_english(open_page, blocks):
+    page, shown = open_page(blocks), sgp.playback(blocks)
+    step = shown["steps"][0]
+    words = sgp.get_domain("blocksworld").words
+
+    def said(candidate):
+        return words.sentence(*sgp.parse_plan(shown["actions"][candidate["actions"][0]]))
+
+    assert page.locator("p.words").inner_text() == f"In words: {said(step['candidates'][step['chosen']])}."
+    for row, candidate in zip(page.locator("tbody tr").all(), step["candidates"], strict=False):
+        assert row.locator("td[title]").get_attribute("title") == said(candidate)
+    (added,) = step["candidates"][step["chosen"]]["add"][:1]
+    expected = words.sentence(sgp.Atom(*sgp.parse_plan(shown["atoms"][added])[0]))
+    assert page.locator(".change code").first.get_attribute("title") == expected
+    (goal,) = page.locator("h3[title]").all()
+    titles = goal.get_attribute("title").splitlines()
+    assert titles[0] == "Open:"
+    assert len(titles) == 1 + min(shown["frames"][0]["open"], 13)
+    assert {"b5 is on b6"} < {goal for goal, _ in shown["wanted"]}
+    press(page, "2" if step["chosen"] == 0 else "1")
+    page.wait_for_selector("tr.picked")
+    assert page.locator("p.words").inner_text() == f"In words: {said(step['candidates'][0 if step['chosen'] else 1])}."
+    press(page, "End")
+    expect_step(page, len(blocks.steps))
+    assert page.locator("p.words").inner_text() == ""
+    assert not page.wrong
+
+
 def test_ties_plateau_and_help(open_page, solved):
     page = open_page(solved)
     data = sgp.playback(sgp.read_recorded(_written(solved, page))[0])
@@ -222,6 +250,8 @@ def test_hostile_names_are_shown_as_words_and_do_nothing(open_page, hostile):
     assert page.locator("header b").inner_text() == SCRIPT
     assert IMAGE in page.locator("tbody").inner_text()
     assert IMAGE in page.locator("header").inner_text()
+    assert not page.locator("p.words").is_visible(), "nobody knows the words of this domain"
+    assert SCRIPT in page.locator("h3[title]").get_attribute("title"), "its goals stay PDDL"
     assert not page.wrong
 
 

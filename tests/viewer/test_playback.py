@@ -6,11 +6,14 @@ from xml.etree import ElementTree
 
 import pytest
 
-from sgp.domains import draw_scene
+from sgp.domains import draw_scene, get_domain
 from sgp.errors import PddlError, StoreError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import read_domain, read_problem
+from sgp.planning.pddl import parse_plan, read_domain, read_problem
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.recorded import atom_of
 from sgp.viewer.playback import plateau, playback, rank_order
+from tests.planning.test_planner import by_name
 from tests.viewer.conftest import IMAGE, SCRIPT, as_recorded
 
 
@@ -27,6 +30,28 @@ def test_changes_of_the_chosen_candidates_add_up_to_the_recorded_states(solved, 
     assert state == set(map(str, task.atoms(solved.end)))
     assert len(data["frames"]) == len(solved.steps) + 1
     assert data["frames"][-1]["open"] == 0
+
+
+def test_what_steps_name_is_said_in_english_once(solved, courier):
+    data = playback(as_recorded(solved))
+    words = get_domain("blocksworld").words
+    actions = [words.sentence(*parse_plan(line)) for line in data["actions"]]
+    changed = {each for step in data["steps"] for one in step["candidates"] for each in one["add"] + one["delete"]}
+    assert data["words"]["actions"] == actions
+    assert data["words"]["atoms"] == [words.sentence(atom_of(line)) for line in data["atoms"][: len(changed)]]
+    assert changed == set(range(len(changed)))
+    unknown = playback(as_recorded(Planner(by_name()).solve(courier, Limit(actions=1))))
+    assert unknown["words"] is None
+    assert [goal for goal, _ in unknown["wanted"]] == list(map(str, courier.goal))
+
+
+def test_goals_are_open_between_their_turns(solved):
+    data, task = playback(as_recorded(solved)), solved.task
+    states = [set(task.atoms(state)) for state in (*(step.state for step in solved.steps), solved.end)]
+    for literal, (_, turns) in zip(task.goal, data["wanted"], strict=True):
+        now_open = [sum(turn <= place for turn in turns) % 2 == 1 for place in range(len(states))]
+        assert now_open == [literal.atom not in state for state in states]
+        assert set(now_open) == {True, False}
 
 
 def test_candidates_stand_in_rank_order_with_what_they_cost_over_the_best(unsolved):

@@ -1,0 +1,77 @@
+"""Atoms and actions in English: every domain has a sentence for each, and names stay names."""
+
+from __future__ import annotations
+
+from string import Formatter
+
+import pytest
+
+from sgp.domains import all_domains, get_domain, words_of
+from sgp.planning.pddl import Action, Atom, Literal, read_domain
+from sgp.planning.words import Words
+from tests.conftest import COURIER
+
+every_domain = pytest.mark.parametrize("domain", all_domains(), ids=lambda domain: domain.name)
+
+
+@every_domain
+def test_every_predicate_and_action_has_a_template_that_mentions_each_argument_once(domain):
+    atoms, actions = {}, {}
+    for text in domain.texts.values():
+        atoms.update(text.predicates)
+        actions.update((name, len(schema.parameters)) for name, schema in text.schemas.items())
+    for templates, arities, more in ((domain.words.atoms, atoms, ["not"]), (domain.words.actions, actions, [])):
+        assert templates.keys() == arities.keys()
+        for name, arity in arities.items():
+            fields = [part[1:] for part in Formatter().parse(templates[name]) if part[1] is not None]
+            assert sorted(fields) == sorted((each, "", None) for each in [*map(str, range(arity)), *more]), name
+
+
+@pytest.mark.parametrize(
+    ("domain", "said", "sentence"),
+    [
+        ("ferry", Atom("at", ("c1", "l0")), "c1 is at l0"),
+        ("ferry", Literal(Atom("at", ("c1", "l0")), False), "c1 is not at l0"),
+        ("ferry", Literal(Atom("empty-ferry", ()), True), "the ferry is empty"),
+        ("ferry", Action("board", ("c1", "l0")), "board c1 at l0"),
+        ("blocksworld", Literal(Atom("ontable", ("b2",)), False), "b2 is not on the table"),
+        ("blocksworld", Atom("on-table", ("b2",)), "b2 is on the table"),
+        ("blocksworld", Action("unstack", ("b1", "b2")), "take b1 off b2"),
+        ("logistics", Atom("truck", ("t1",)), "t1 is a truck"),
+        ("miconic", Atom("above", ("f1", "f2")), "f2 is above f1"),
+        ("rovers", Literal(Atom("have_image", ("r", "o", "colour")), False), "r has not taken an image of o in colour"),
+        ("sokoban", Action("push", ("l1", "l2", "l3", "left", "b")), "from l1, push b left from l2 to l3"),
+        (
+            "transport",
+            Action("pick-up", ("v1", "l1", "p1", "capacity-0", "capacity-1")),
+            "load p1 into v1 at l1 and lower the room left from capacity-1 to capacity-0",
+        ),
+    ],
+)
+def test_sentences(domain, said, sentence):
+    assert get_domain(domain).words.sentence(said) == sentence
+
+
+def test_an_atom_and_an_action_of_one_name_differ():
+    words = Words(atoms={"move": "{0} is {not}a move"}, actions={"move": "move {0}"})
+    assert words.sentence(Atom("move", ("a",))) == "a is a move"
+    assert words.sentence(Action("move", ("a",))) == "move a"
+
+
+def test_what_has_no_template_stays_pddl():
+    words = words_of(read_domain(COURIER))  # a domain that the house does not know
+    assert words.sentence(Action("drive", ("van", "a", "b"))) == "(drive van a b)"
+    assert words.sentence(Literal(Atom("at", ("van", "a")), False)) == "(not (at van a))"
+    ferry = get_domain("ferry")
+    assert words_of(ferry.texts["typed"]) is ferry.words
+    for objects in ((), ("c1",), ("c1", "l0", "l1")):  # not Ferry's predicate of this name
+        assert ferry.words.sentence(Atom("at", objects)) == str(Atom("at", objects))
+
+
+@pytest.mark.parametrize("name", ["{0}", "{not}", "{", "}}", "{0.__class__}", "%s", "<b>", "</script>", "\\1"])
+def test_names_come_out_as_they_are(name):
+    words = get_domain("ferry").words
+    assert words.sentence(Atom("at", (name, "l0"))) == f"{name} is at l0"
+    assert words.sentence(Literal(Atom("at", ("c1", name)), False)) == f"c1 is not at {name}"
+    assert words.sentence(Action("sail", (name, name))) == f"sail from {name} to {name}"
+    assert words.sentence(Action(name, (name,))) == f"({name} {name})"
