@@ -1,8 +1,8 @@
 """How long a method trains and plans: `python benchmarks/planning.py` prints a table.
 
 Training is timed twice and the second time is reported, data loading included and compilation excluded. Planning is
-timed problem by problem, one after the other in one process; what precedes it (reading the PDDL, grounding) is not in
-it. Suite `harder` gives the large problems, of each row the first ones; `--large` takes 40x40 cells and 100 blocks too.
+timed problem by problem, one after the other in one process, instantiation included; reading the PDDL is not in it.
+Suite `harder` gives the large problems, of each row the first ones; `--large` takes 40x40 cells and 100 blocks too.
 """
 
 from __future__ import annotations
