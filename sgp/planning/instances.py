@@ -92,7 +92,7 @@ class StaticFacts:
     def instances(self, schema: Schema, most: int | None = None) -> Places:
         """The arguments [m, p] for which the static precondition holds, in the order of the PDDL's objects.
 
-        Raises TooLarge where more than `most` bindings of some or all parameters are found on the way.
+        Raises TooLarge where there are more than `most`, or more bindings of the first so many parameters on the way.
         """
         names = [parameter.name for parameter in schema.parameters]
         checks: dict[int, list[Literal]] = {}  # each literal is looked at as soon as its last variable is bound
@@ -101,10 +101,10 @@ class StaticFacts:
                 bound = [names.index(name) for name in literal.atom.objects if name in names]
                 checks.setdefault(max(bound, default=-1), []).append(literal)
         start = self._kept(schema, np.zeros((1, 0), np.int64), checks.get(-1, []))
-        parts, met = [start[:0].reshape(0, len(names))], 0
+        parts, met = [start[:0].reshape(0, len(names))], [0] * (len(names) + 1)
         for rows in self._extensions(schema, start, checks):
-            met += len(rows)
-            if most is not None and met > most:
+            met[rows.shape[1]] += len(rows)
+            if most is not None and met[rows.shape[1]] > most:
                 raise TooLarge
             if rows.shape[1] == len(names):
                 parts.append(rows)

@@ -93,12 +93,12 @@ def test_successors_without_states_are_those_with_states(locks):
         assert len(met) == (8 if task is locks else 5)
 
 
-def test_bindings_are_limited_on_the_way():
+def test_instances_are_limited():
     names = [f"b{number}" for number in range(20)]
     problem = blocks_problem(
         " ".join(names), " ".join(f"(ontable {name}) (clear {name})" for name in names), "(on b0 b1)"
     )
     task = Task(problem)
-    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 421)) == 840
-    with pytest.raises(TooLarge):  # a stack of 20 and 400 blocks, begun with nothing bound
-        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 420)
+    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 400)) == 840
+    with pytest.raises(TooLarge):  # 400 pairs of blocks to stack
+        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 399)
