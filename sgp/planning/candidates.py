@@ -18,7 +18,7 @@ from sgp.planning.task import State, Successor, Task
 class Candidates(Sequence[Successor]):
     """What a search over a ground model found from a state; successors are made when they are asked for.
 
-    In `state` `fluents` are true, as the task numbers them; candidate i differs from it in
+    `fluents` are true in `state`, as the task numbers them; candidate i differs from it in
     `changed[first[i] : first[i + 1]]`.
     """
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled
 from sgp.planning.instances import Places, StaticFacts
-from sgp.planning.operators import Goal, Lists, Operators, applicable_actions
+from sgp.planning.operators import Goal, Lists, Operators, applicable_actions, grouped
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, ProblemText, Schema
 
 MOST_INSTANCES = 100_000  # of one schema: with so many a Blocksworld task takes 56 MB, and 64 are solved together
@@ -25,7 +25,7 @@ class GroundModel:
     These are the instances whose static precondition holds and whose positive fluent precondition can be reached where
     nothing is ever deleted (delete relaxation). `fluents` has all atoms that are true at first or can be reached so,
     with the indices that `number` gives them. `operators` has each action's precondition and effect; an atom that an
-    action adds and deletes is added. Raises TooLarge where the static facts allow more than `most` instances.
+    action adds and deletes is added. Raises TooLarge where the static facts allow more than `most` of a schema.
     """
 
     def __init__(
@@ -43,7 +43,9 @@ class GroundModel:
         parts = [fluents.parts(schema, rows) for schema, rows in instances.items()]
         needs, _, adds, _ = (_lists(kind) for kind in zip(*parts, strict=True))
         possible = np.concatenate([(needed >= 0).all(axis=1) for needed, *_ in parts])
-        usable, true = _reached(needs, adds, fluents.initial, len(fluents), possible)
+        owners = np.repeat(np.arange(len(possible)), np.diff(needs.first))
+        users = grouped(needs.values.astype(np.int64), owners, len(fluents))
+        usable, true = _reached(needs, users, adds, fluents.initial, possible)
         atoms = fluents.atoms(true)
         indices = number(atoms)
         self.fluents = dict(zip(atoms, indices, strict=True))
@@ -163,19 +165,12 @@ def _lists(parts: Sequence[Places]) -> Lists:
 
 
 @compiled
-def _reached(needs: Lists, adds: Lists, initial: Places, atoms: int, possible: _Mask) -> tuple[_Mask, _Mask]:
-    """Which of the possible actions become applicable, and which atoms true, where nothing is ever deleted."""
-    first = np.zeros(atoms + 1, np.int32)  # where the actions begin that need an atom
-    for atom in needs.values:
-        first[atom + 1] += 1
-    for atom in range(atoms):
-        first[atom + 1] += first[atom]
-    users, filled = np.empty(len(needs.values), np.int32), first[:-1].copy()
-    for action in range(len(possible)):
-        for place in range(needs.first[action], needs.first[action + 1]):
-            atom = needs.values[place]
-            users[filled[atom]] = action
-            filled[atom] += 1
+def _reached(needs: Lists, users: Lists, adds: Lists, initial: Places, possible: _Mask) -> tuple[_Mask, _Mask]:
+    """Which of the possible actions become applicable, and which atoms true, where nothing is ever deleted.
+
+    `users` has for each atom the actions that need it.
+    """
+    atoms = len(users.first) - 1
     lacking = needs.first[1:] - needs.first[:-1]
     usable, true = np.zeros(len(possible), np.bool_), np.zeros(atoms, np.bool_)
     waiting, count = np.empty(atoms, np.int32), 0
@@ -204,8 +199,8 @@ def _reached(needs: Lists, adds: Lists, initial: Places, atoms: int, possible: _
         if done < count:
             atom = waiting[done]
             done += 1
-            for place in range(first[atom], first[atom + 1]):
-                action = users[place]
+            for place in range(users.first[atom], users.first[atom + 1]):
+                action = users.values[place]
                 lacking[action] -= 1
                 if possible[action] and lacking[action] == 0:
                     ready[total] = action

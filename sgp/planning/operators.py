@@ -55,14 +55,14 @@ class Operators(NamedTuple):
         watched = np.full(len(counts), atoms)
         some = np.flatnonzero(counts)
         watched[some] = needs.values[order[needs.first[some]]]
-        watchers = _grouped(watched, np.arange(len(counts)), atoms + 1)
+        watchers = grouped(watched, np.arange(len(counts)), atoms + 1)
         forbidding = np.repeat(np.arange(len(counts)), np.diff(forbids.first))
         literals = np.concatenate([2 * forbids.values.astype(np.int64), 2 * needs.values.astype(np.int64) + 1])
-        enabled = _grouped(literals, np.concatenate([forbidding, owners]), 2 * atoms)
+        enabled = grouped(literals, np.concatenate([forbidding, owners]), 2 * atoms)
         return cls(needs, forbids, adds, deletes, watchers, enabled)
 
 
-def _grouped(groups: NDArray[np.int64], values: NDArray[np.int64], count: int) -> Lists:
+def grouped(groups: NDArray[np.int64], values: NDArray[np.int64], count: int) -> Lists:
     """The values of each group below `count`, in their order."""
     first = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
     return Lists(first.astype(np.int32), values[np.argsort(groups, kind="stable")].astype(np.int32))
