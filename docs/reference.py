@@ -34,7 +34,15 @@ CHAPTERS = (
         "train",
         "Train, plan, evaluate",
         "The verbs, and grids of them.",
-        ("sgp.api", "sgp.grid", "sgp.joint", "sgp.scaling_runs", "sgp.selection", "sgp.methods", "sgp.workers"),
+        (
+            "sgp.api",
+            "sgp.experiments.grid",
+            "sgp.experiments.joint",
+            "sgp.experiments.scaling_runs",
+            "sgp.experiments.selection",
+            "sgp.methods",
+            "sgp.workers",
+        ),
     ),
     Chapter(
         "plan",
@@ -44,9 +52,14 @@ CHAPTERS = (
     ),
     Chapter("data", "Suites, expert plans, runs", "Where problems, plans and models are kept.", ("sgp.datasets",)),
     Chapter("encode", "States become vectors", "Encoders and their features.", ("sgp.encoders",)),
-    Chapter("measure", "Scores, diagnostics, plots", "How good a planner is, and why.", ("sgp.evaluation",)),
+    Chapter(
+        "measure",
+        "Scores, diagnostics, plots",
+        "How good a planner is, and why.",
+        ("sgp.evaluation", "sgp.analysis", "sgp.reports"),
+    ),
     Chapter("look", "Pictures and players", "What a rollout looks like.", ("sgp.viewer",)),
-    Chapter("worker", "A process of its own", "Planning and training that can be ended.", ("sgp.worker",)),
+    Chapter("worker", "A process of its own", "Planning and training that can be ended.", ("sgp.service",)),
 )
 
 

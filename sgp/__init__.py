@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from sgp.api import map_run as map_run
     from sgp.api import solve as solve
     from sgp.api import train as train
-    from sgp.scaling_runs import scaling as scaling
-    from sgp.scaling_runs import scaling_subject as scaling_subject
+    from sgp.experiments.scaling_runs import scaling as scaling
+    from sgp.experiments.scaling_runs import scaling_subject as scaling_subject
 
 _HOMES = {
     "sgp.api": (
@@ -50,18 +50,18 @@ _HOMES = {
     "sgp.evaluation.attempts": ("AttemptRow",),
     "sgp.evaluation.coverage": ("Subject",),
     "sgp.evaluation.curves": ("curve_scores",),
-    "sgp.evaluation.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),
+    "sgp.analysis.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),
     "sgp.evaluation.dynamic_validation": ("DynamicConfig",),
-    "sgp.evaluation.explanations": ("Explanation", "explain"),
-    "sgp.evaluation.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
-    "sgp.evaluation.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
-    "sgp.evaluation.paper_tables": ("paper_sheet",),
-    "sgp.evaluation.plots": (
+    "sgp.analysis.explanations": ("Explanation", "explain"),
+    "sgp.analysis.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
+    "sgp.reports.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
+    "sgp.reports.paper_tables": ("paper_sheet",),
+    "sgp.reports.plots": (
         "coverage_over_size",
         "plan_lengths",
         "solved_over_time",
     ),
-    "sgp.evaluation.predictions": (
+    "sgp.analysis.predictions": (
         "Prediction",
         "predictions",
     ),
@@ -75,13 +75,13 @@ _HOMES = {
         "Measured",
         "ScalingConfig",
     ),
-    "sgp.evaluation.scaling_plots": ("scaling_curves",),
-    "sgp.evaluation.scaling_table": ("ScalingSizes", "measured_scaling", "scaling_sizes", "scaling_table"),
+    "sgp.reports.scaling_plots": ("scaling_curves",),
+    "sgp.reports.scaling_table": ("ScalingSizes", "measured_scaling", "scaling_sizes", "scaling_table"),
     "sgp.evaluation.scores": ("Score", "parse_scores", "read_scores", "wilson", "write_scores"),
     "sgp.evaluation.sequential": ("half_width",),
-    "sgp.evaluation.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),
-    "sgp.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
-    "sgp.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),
+    "sgp.reports.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts", "published"),
+    "sgp.experiments.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
+    "sgp.experiments.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),
     "sgp.methods": ("all_methods", "get_method"),
     "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
     "sgp.planning.planner": ("Limit", "Planner"),
@@ -92,8 +92,8 @@ _HOMES = {
     "sgp.planning.task": ("Task",),
     "sgp.planning.trajectory": ("Trajectory",),
     "sgp.planning.validation": ("validate",),
-    "sgp.scaling_runs": ("scaling", "scaling_subject"),
-    "sgp.selection": ("select", "trials_sheet"),
+    "sgp.experiments.scaling_runs": ("scaling", "scaling_subject"),
+    "sgp.experiments.selection": ("select", "trials_sheet"),
     "sgp.viewer.branches": ("Branch", "Compared", "branch_script", "compared", "draw_branches", "forcing_words"),
     "sgp.viewer.comparison": ("comparison", "expert_rollout"),
     "sgp.viewer.export": ("file_stem", "gif", "plan_text", "steps_csv", "steps_parquet"),
@@ -103,7 +103,7 @@ _HOMES = {
     "sgp.viewer.pictures": ("Picture", "goal_picture", "graph_picture", "picture", "side_by_side"),
     "sgp.viewer.playback": ("playback",),
     "sgp.viewer.tour": ("Tour", "read_tour", "tour_script", "tour_titles"),
-    "sgp.worker.client": ("Report", "Worker"),
+    "sgp.service.client": ("Report", "Worker"),
     "sgp.workers": ("Cluster",),
 }
 _HOME_OF = {name: module for module, names in _HOMES.items() for name in names}

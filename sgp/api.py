@@ -11,6 +11,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from sgp.analysis import diagnostics, maps
+from sgp.analysis.explanations import explain
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run, receive_run
@@ -23,10 +25,7 @@ from sgp.datasets.training_data import (
     training_texts,
 )
 from sgp.errors import DomainMismatch, InputError, StoreError
-from sgp.evaluation import diagnostics, maps
-from sgp.evaluation.card import keep_scores, write_card
 from sgp.evaluation.coverage import Attempt, Subject, scores
-from sgp.evaluation.explanations import explain
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
@@ -42,6 +41,7 @@ from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.planning.views import Embedding
 from sgp.progress import progress
+from sgp.reports.card import keep_scores, write_card
 from sgp.workers import Folder, Jobs, cores, processes, workers
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid

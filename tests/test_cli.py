@@ -362,13 +362,14 @@ def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
 
 @pytest.mark.parametrize(("terminal", "flags", "served"), [(True, [], 1), (True, ["--no-serve"], 0), (False, [], 0)])
 def test_the_demo_ends_by_serving_where_somebody_looks(monkeypatch, capsys, terminal, flags, served):
-    from sgp import cli, demo
+    from sgp import cli
+    from sgp.experiments import demo
     from sgp.viewer import dashboard
 
     ports = []
     monkeypatch.setattr(demo, "run_demo", lambda jobs, console: None)
     monkeypatch.setattr(dashboard, "serve", lambda port, browser: ports.append(port))
-    monkeypatch.setattr(cli.sys.stdout, "isatty", lambda: terminal, raising=False)
+    monkeypatch.setattr("sys.stdout.isatty", lambda: terminal, raising=False)
     cli.app(["demo", *flags], standalone_mode=False)
     said = capsys.readouterr().out
     assert len(ports) == served

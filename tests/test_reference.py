@@ -22,7 +22,7 @@ from sgp import errors
 
 ROOT = Path(sgp.__file__).parent
 # What no call can raise, although the functions that are called could: why.
-NEVER = {"sgp.evaluation.diagnostics.perfect_prediction": {"ConfigurationError"}}  # its planner has the default beam
+NEVER = {"sgp.analysis.diagnostics.perfect_prediction": {"ConfigurationError"}}  # its planner has the default beam
 OUR_ERRORS = {name: value for name, value in vars(errors).items() if inspect.isclass(value)}
 
 

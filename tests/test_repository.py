@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 import sgp
-from sgp.evaluation.tables import coverage_sheet, measured
+from sgp.reports.tables import coverage_sheet, measured
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 
 import sgp
-from sgp.cli import FAILED
+from sgp.cli.verbs import FAILED
 from sgp.errors import ConfigurationError, PddlError, SuiteError, ToolError
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.scaling import ScalingConfig
-from sgp.grid import grid_cells, run_grid
+from sgp.experiments.grid import grid_cells, run_grid
 from sgp.planning.recorded import read_recorded
 from sgp.workers import Cluster, Folder, Here, Processes, workers
 from tests.test_cli import call

@@ -5,10 +5,14 @@ Source: dynamic validation, section 4 ("Analyzing further properties"), where it
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+import numpy as np
+
+from sgp.errors import ConfigurationError
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scaling import Curve, Measured, Source
 from sgp.planning.pddl import Problem, parse_plan
@@ -75,3 +79,19 @@ PROPERTIES: Mapping[str, Property] = {each.__name__: each for each in (plan_leng
 def samples(curve: Curve, measured: Measured) -> list[Sample]:
     """The samples of one size of a curve."""
     return [Sample(each, measured.size, measured.bound, curve.source) for each in measured.attempts]
+
+
+def property_values(curve: Curve, measured: Measured, name: str, property_: Property) -> list[float]:
+    """A property of the samples of one size, of those that have it."""
+    found = []
+    for sample in samples(curve, measured):
+        value = property_(sample)
+        if value is None:
+            continue
+        if not isinstance(value, int | float | np.number) or not math.isfinite(value):
+            raise ConfigurationError(
+                f"property '{name}' of {sample.attempt.problem} is {value!r}; expected a finite number, or None where "
+                f"the problem does not have it"
+            )
+        found.append(float(value))
+    return found

@@ -33,14 +33,14 @@ from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransit
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.methods import Snapshot, overridden
-from sgp.methods.candidates import Candidates, check_candidates, successors_for
-from sgp.methods.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
-from sgp.methods.policies import NearestTransition, progress
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
+from sgp.planning.reach import Candidates, check_candidates, successors_for
 from sgp.planning.task import Task
+from sgp.policies.nearest_transition import NearestTransition, progress
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
+from sgp.training.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
 
 Delta = Literal["constant", "progress"]
 

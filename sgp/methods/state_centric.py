@@ -26,10 +26,6 @@ from sgp.encoders.fsf import FSFEncoder
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError
 from sgp.methods import Snapshot, overridden
-from sgp.methods.candidates import Candidates, check_candidates, successors_for
-from sgp.methods.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
-from sgp.methods.policies import Metric, NearestEmbedding
-from sgp.methods.predictors import Mode, RecurrentPredictor, RowPredictor, Sequences, transitions
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device, choose_device
 from sgp.models.linear import LinearModel
@@ -37,9 +33,14 @@ from sgp.models.recurrent import Head, LSTMShape, RecurrentModel
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
+from sgp.planning.reach import Candidates, check_candidates, successors_for
 from sgp.planning.task import Task
+from sgp.policies.nearest_embedding import Metric, NearestEmbedding
+from sgp.policies.predictors import Mode, RecurrentPredictor, RowPredictor
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
 from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
+from sgp.training.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
+from sgp.training.prediction_rows import Sequences, prediction_rows
 from sgp.training.recurrent import Loss, RecurrentFit, RecurrentTraining
 
 Encoder = Literal["wl", "fsf"]
@@ -353,7 +354,7 @@ class _Fitting:
     def _transitions(self) -> tuple[Sequences, Sequences]:
         """Of the training trajectories, and of those for validation."""
         encoder, mode = self.encoder, self.config.mode
-        return transitions(encoder, self.data.train, mode), transitions(encoder, self.data.validation, mode)
+        return prediction_rows(encoder, self.data.train, mode), prediction_rows(encoder, self.data.validation, mode)
 
     def _snapshot(self, name: str, loss: float, fitted: _Fitted) -> Snapshot:
         return Snapshot(name, fitted.config, loss, partial(fitted.save, self.data))

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import TrainingData
 from sgp.encoders.wl import WLConfig, WLEncoder
-from sgp.methods.policies import NearestEmbedding, RandomSuccessor
 from sgp.planning.planner import Planner
 from sgp.planning.task import Task
+from sgp.policies.nearest_embedding import NearestEmbedding
+from sgp.policies.random_successor import RandomSuccessor
 
 _ENCODER = "encoder.json"
 

@@ -26,13 +26,13 @@ from sgp.datasets.training_data import TrainingData
 from sgp.encoders.relations import RelationalEncoder, concatenate
 from sgp.errors import ConfigurationError
 from sgp.methods import Snapshot
-from sgp.methods.policies import LowestValue
 from sgp.models.device import Device, choose_device
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
+from sgp.policies.lowest_value import LowestValue
 from sgp.progress import progress
 from sgp.training.relational import Epoch, RelationalTraining, ValuedStates, predict, train_values
 

@@ -10,14 +10,14 @@ from sgp.datasets.importing import import_folder
 from sgp.errors import DomainMismatch, InputError, SuiteError
 from sgp.evaluation import parallel
 from sgp.evaluation.coverage import Attempt, Subject, scores
-from sgp.evaluation.figures import coverage_figure
-from sgp.evaluation.paper_tables import notes_sheet, paper_sheet
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
-from sgp.evaluation.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
+from sgp.reports.figures import coverage_figure
+from sgp.reports.paper_tables import notes_sheet, paper_sheet
+from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 SUITE = sgp.load_suite("state-centric")

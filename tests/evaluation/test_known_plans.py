@@ -9,9 +9,10 @@ import pytest
 import sgp
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation import known_plans
-from sgp.evaluation.curves import curve_scores, curve_sheet
+from sgp.evaluation.curves import curve_scores
 from sgp.evaluation.scaling import ScalingConfig, Source, scaling
-from tests.evaluation.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor, start_of, walking
+from sgp.reports.curves import curve_sheet
+from tests.analysis.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor, start_of, walking
 
 FEW = {"epsilon": 0.3, "fails": 9}
 ALL = ScalingConfig(**FEW, largest=5, references=99)

@@ -12,7 +12,7 @@ from sgp.errors import ConfigurationError
 from sgp.evaluation import scaling as module
 from sgp.evaluation.properties import samples
 from sgp.evaluation.scaling import ScalingConfig, Source, scaling
-from tests.evaluation.walking import ANYWHERE, WALKERS, start_of
+from tests.analysis.walking import ANYWHERE, WALKERS, start_of
 
 SUBJECT = sgp.Subject("m", "v", "walking", "s", "scaling", None)
 CONFIG = ScalingConfig(epsilon=0.3, fails=9, largest=4)

@@ -13,16 +13,17 @@ from scipy.stats import t as student
 from typer.testing import CliRunner
 
 import sgp
-from sgp import scaling_runs
 from sgp.cli import app
 from sgp.errors import ConfigurationError, InputError, StoreError
-from sgp.evaluation import curves, scaling
+from sgp.evaluation import scaling
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.evaluation.sequential import enough, least, still_needed
+from sgp.experiments import scaling_runs
+from sgp.experiments.scaling_runs import plan_bound
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
-from sgp.scaling_runs import plan_bound
+from sgp.reports import curves as curve_tables
 
 QUICK = ScalingConfig(epsilon=0.3, largest=8)
 
@@ -248,16 +249,16 @@ def test_attempts_that_ran_out_of_their_seconds_are_told():
         source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
         return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, "done", source)
 
-    told = curves.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
+    told = curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
     assert "2 attempts ran out of their seconds" in told.caption
-    assert "seconds" not in curves.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
+    assert "seconds" not in curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
 def test_the_papers_numbers_are_all_there():
     theirs = sgp.published("dynamic-validation")
     assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2
-    assert curves.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
-    assert curves.published_words(theirs, "sokoban") == ""
+    assert curve_tables.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
+    assert curve_tables.published_words(theirs, "sokoban") == ""
 
 
 def test_the_verb_prints_and_writes_the_curve(run, tmp_path):

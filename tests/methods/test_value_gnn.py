@@ -10,7 +10,6 @@ from sgp.datasets.runs import RunKey, new_run, open_run
 from sgp.encoders.relations import RelationalEncoder
 from sgp.errors import ConfigurationError
 from sgp.methods import configure, get_method
-from sgp.methods.policies import LowestValue
 from sgp.methods.value_gnn import LearnedValue, costs_to_go
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import Problem
@@ -19,6 +18,7 @@ from sgp.planning.policy import Node, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
+from sgp.policies.lowest_value import LowestValue
 from tests.conftest import COURIER, COURIER_PROBLEM
 
 SUITE = sgp.load_suite("state-centric")

@@ -4,7 +4,6 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.methods.policies import RandomSuccessor
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -12,6 +11,7 @@ from sgp.planning.policy import one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task, replay
+from sgp.policies.random_successor import RandomSuccessor
 from tests.conftest import COURIER, blocks_problem
 
 SUITE = sgp.load_suite("state-centric")

@@ -7,7 +7,7 @@ import pytest
 
 import sgp
 from sgp.errors import StoreError
-from sgp.tour import record_tour
+from sgp.experiments.tour import record_tour
 from sgp.viewer.tour import tour_script, tour_titles
 
 
@@ -48,7 +48,7 @@ def test_it_is_what_the_model_does(monkeypatch, tmp_path, shared_home, quick_run
     quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     monkeypatch.setattr(
-        "sgp.tour.train", lambda *_, **__: quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
+        "sgp.experiments.tour.train", lambda *_, **__: quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
     )
     recorded = sgp.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))
     rollout = sgp.read_rollouts(_as_lines(recorded, tmp_path))[0]

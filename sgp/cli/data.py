@@ -1,0 +1,124 @@
+"""Suites, problems, expert plans and archives."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sgp.cli.options import Jobs, Suite, console, processes_of, words
+from sgp.cli.verbs import verb
+
+
+@verb("list", "sgp list runs")
+def list_(
+    what: Annotated[str, typer.Argument(help="suites, domains, methods or runs; all where left out.")] = "",
+) -> None:
+    """Show the suites, domains, methods and trained runs there are."""
+    from sgp.errors import InputError
+    from sgp.experiments.listing import LISTINGS
+
+    if what and what not in LISTINGS:
+        raise InputError(f"unknown listing '{what}'; expected one of {', '.join(LISTINGS)}")
+    for name in [what] if what else LISTINGS:
+        console().print(LISTINGS[name]())
+
+
+@verb("generate", "sgp generate --domain blocksworld --size 20 --count 5 --out problems")
+def generate(
+    domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
+    size: Annotated[int | None, typer.Option(min=1, help="Number of objects.")] = None,
+    count: Annotated[int, typer.Option(min=1, help="Number of problems.")] = 1,
+    model: Annotated[str, typer.Option(help="Model of the domain, where it has several ('sgp list domains').")] = "",
+    suite: Annotated[str, typer.Option(help="Generate this bundled suite anew instead.")] = "",
+    seed: Annotated[int | None, typer.Option(help="Random seed; the same seed gives the same files.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("problems"),
+) -> None:
+    """Generate problems of one size, or a whole bundled suite."""
+    from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
+    from sgp.domains import get_domain
+    from sgp.errors import ConfigurationError
+
+    if suite:
+        generate_suite(suite, out, SUITE_SEED if seed is None else seed)
+        typer.echo(out)
+        return
+    if not domain or not size:
+        raise ConfigurationError("nothing to generate; give --domain and --size, or --suite")
+    for path in generate_problems(get_domain(domain), size, count, seed or 0, out, model):
+        typer.echo(path)
+
+
+@verb("import", "sgp import ipc2023 --suite ipc")
+def import_(
+    source: Annotated[Path, typer.Argument(help="Folder of PDDL files, or an archive that 'sgp export' wrote.")],
+    suite: Annotated[str, typer.Option(help="Name of the new suite of PDDL files.")] = "",
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an imported suite or run of this name.")] = False,
+) -> None:
+    """Register a folder of PDDL problems as a suite, expert plans beside them included; or take in an exported run."""
+    from sgp import api
+    from sgp.datasets.importing import import_folder
+    from sgp.errors import ConfigurationError, InputError
+
+    if not source.exists():
+        raise InputError(f"{source} does not exist; give a folder of PDDL files, or an archive that 'sgp export' wrote")
+    if not source.is_dir():
+        typer.echo(api.import_run(source, replace).folder)
+        return
+    if not suite:
+        raise ConfigurationError(f"{source} is a folder, and the suite to make of it has no name; give it with --suite")
+    imported = import_folder(source, suite, overwrite=replace)
+    for name, domain in imported.domains.items():
+        splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
+        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.house})" if domain.house else ""))
+
+
+@verb("export", "sgp export runs/state-centric/wl-xgboost-delta/state-centric/gripper/seed13 --out gripper.zip")
+def export(
+    run: Annotated[Path, typer.Argument(help="Folder of a trained run.")],
+    out: Annotated[Path, typer.Option(help="Archive to write.")],
+) -> None:
+    """Write a run with its encoder, model and card as one archive, which 'sgp import' takes in elsewhere."""
+    from sgp import api
+
+    api.export(run, out)
+    typer.echo(out)
+
+
+@verb("experts", "sgp experts --suite state-centric --domain logistics --splits extrapolation")
+def experts(
+    suite: Suite,
+    domain: Annotated[str, typer.Option(help="Only this domain.")] = "",
+    splits: Annotated[str, typer.Option(help="Only these splits, separated by commas.")] = "",
+    teacher: Annotated[
+        str,
+        typer.Option(
+            help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation (merge "
+            "and shrink), or lama (anytime, not optimal)."
+        ),
+    ] = "state-centric",
+    seconds: Annotated[float | None, typer.Option(min=1, help="Limit of each search instead of its own.")] = None,
+    give_up: Annotated[
+        int, typer.Option(min=0, help="Leave a split after so many problems in a row without a plan; 0: never.")
+    ] = 0,
+    retry: Annotated[bool, typer.Option("--retry", help="Try again what was not solved before.")] = False,
+    jobs: Jobs = 0,
+) -> None:
+    """Make the expert plans that are missing, by Fast Downward."""
+    from dataclasses import replace
+
+    from sgp.datasets.experts import expert_plans
+    from sgp.datasets.suite import load_suite
+    from sgp.errors import ConfigurationError
+    from sgp.planning.experts import TEACHERS
+
+    if teacher not in TEACHERS:
+        raise ConfigurationError(f"unknown teacher '{teacher}'; expected one of {', '.join(TEACHERS)}")
+    stages = [stage if seconds is None else replace(stage, seconds=seconds) for stage in TEACHERS[teacher]]
+    source = load_suite(suite)
+    for name in [source.domain(domain).name] if domain else source.domains:
+        for split in words(splits) or source.domain(name).splits:
+            plans = expert_plans(source, name, split, stages, processes_of(jobs), retry, patience=give_up)
+            solved = [plan for plan in plans.values() if plan.plan is not None]
+            typer.echo(f"{suite}/{name}/{source.split(name, split)}: {len(solved)} of {len(plans)} with a plan")

@@ -1,0 +1,140 @@
+"""How good runs are, how far they scale, and why."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sgp.cli.options import (
+    By,
+    ClusterAddress,
+    CsvFile,
+    Jobs,
+    JsonFile,
+    Memory,
+    Seconds,
+    Splits,
+    Suite,
+    console,
+    crew,
+    limit_of,
+    words,
+    write_scores_to,
+)
+from sgp.cli.training import trained_run
+from sgp.cli.verbs import verb
+
+
+@verb("evaluate", "sgp evaluate RUN1 RUN2 --suite state-centric --splits validation,extrapolation --json scores.json")
+def evaluate(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
+    suite: Suite,
+    splits: Splits = "",
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    seconds: Seconds = None,
+    memory: Memory = None,
+    jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep every rollout under SGP_HOME/recorded, where the dashboard shows it.")
+    ] = False,
+) -> None:
+    """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
+    from sgp import api
+    from sgp.reports.tables import coverage_sheet, details_sheet, published
+    from sgp.viewer.library import own_rollouts_folder
+
+    rollouts = own_rollouts_folder() if record else None
+    found = api.evaluate(runs, suite, words(splits), crew(jobs, cluster), limit_of(seconds, memory), rollouts)
+    write_scores_to(found.scores, json, csv)
+    console().print(details_sheet(found.scores, f"attempts on {suite}").terminal())
+    theirs = [score for score in published("state-centric") if score.table == "1"]
+    console().print(coverage_sheet(found.scores, theirs, f"coverage on {suite}").terminal())
+
+
+@verb("diagnose", "sgp diagnose RUN1 RUN2 --suite state-centric --splits extrapolation")
+def diagnose(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
+    suite: Suite,
+    splits: Splits = "",
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
+) -> None:
+    """Show why runs work or fail: how they rank the expert's successors, and what their features cannot see."""
+    from sgp import api
+    from sgp.reports.diagnostics_table import diagnostics_sheet
+
+    scores = api.diagnose(runs, suite, words(splits), crew(jobs, cluster))
+    write_scores_to(scores, json, csv)
+    console().print(diagnostics_sheet(scores).terminal())
+
+
+@verb("scaling", "sgp scaling --method contrastive_jumps --domain blocksworld --json scaling.json")
+def scaling(
+    domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
+    method: Annotated[str, typer.Option(help="Method; see 'sgp list methods'.")] = "contrastive_jumps",
+    variant: Annotated[str, typer.Option(help="Variant of the method; its first where left out.")] = "",
+    suite: Suite = "scaling",
+    by: By = "dynamic",
+    run: Annotated[Path | None, typer.Option(help="A trained run, instead of method, domain and suite.")] = None,
+    seed: Annotated[int, typer.Option(help="Random seed of the generated problems.")] = 0,
+    bound: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Most actions, beside one for each object; where left out the paper's, or 3 times the experts' mean.",
+        ),
+    ] = None,
+    largest: Annotated[
+        int | None, typer.Option(min=1, help="Largest size to try; twice the published Scale where there is one.")
+    ] = None,
+    hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
+    seconds: Seconds = None,
+    references: Annotated[
+        int, typer.Option("--reference", min=0, help="Ask LAMA about so many problems of a size that are not solved.")
+    ] = 0,
+    reference_seconds: Annotated[float, typer.Option(help="Most seconds for each search of LAMA.")] = 10.0,
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    html: Annotated[Path | None, typer.Option(help="Write the curve here as a plot in one HTML page.")] = None,
+    jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
+) -> None:
+    """Measure coverage at every size, on as many generated problems as the interval needs; goes on where it stopped."""
+    from sgp.datasets.runs import open_run
+    from sgp.errors import ConfigurationError
+    from sgp.evaluation.curves import curve_scores
+    from sgp.evaluation.scaling import ScalingConfig
+    from sgp.experiments.scaling_runs import scaling as measured
+    from sgp.experiments.scaling_runs import scaling_subject
+    from sgp.files import write_text
+    from sgp.reports.curves import curve_sheet, published_cap, published_words
+    from sgp.reports.scaling_plots import scaling_curves
+    from sgp.reports.tables import published
+
+    if run is None and not domain:
+        raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
+    if run is not None and domain:
+        raise ConfigurationError(f"--run {run} was trained on a domain already; leave out --domain {domain}, or --run")
+    workers = crew(jobs, cluster)
+    trained = open_run(run) if run else trained_run(by, method, domain, suite, variant, jobs=workers)
+    key, theirs = trained.key, published("dynamic-validation")
+    config = ScalingConfig(
+        largest=largest or published_cap(theirs, key.domain),
+        seconds=seconds,
+        references=references,
+        reference_seconds=reference_seconds,
+    )
+    curve = measured(trained.folder, config, seed, workers, bound, hours)
+    scores = list(curve_scores(curve, scaling_subject(trained.folder, config, workers)))
+    write_scores_to(scores, json, csv)
+    if html is not None:
+        write_text(html, scaling_curves(scores, theirs=theirs).to_html(include_plotlyjs=True))
+    title = f"{key.method} {key.variant} on {key.domain}, trained on {key.suite}"
+    console().print(curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain)).terminal())

@@ -1,0 +1,96 @@
+"""Options that several verbs share, and what is made of them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+Suite = Annotated[str, typer.Option("--suite", help="Bundled or imported suite; see 'sgp list'.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=0, help="Processes at a time; 0 means one per core.")]
+By = Annotated[
+    str,
+    typer.Option(
+        help="Which validation selects among the planners of one training: dynamic, coverage or loss; none: the method "
+        "trains as it does alone."
+    ),
+]
+ClusterAddress = Annotated[
+    str, typer.Option("--cluster", metavar="HOST:PORT", help="Head of the Ray cluster that does the work instead.")
+]
+JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
+CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
+Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
+Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas; all but train where left out.")]
+DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
+ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
+
+
+def processes_of(chosen: int) -> int:
+    """How many processes `--jobs` asks for."""
+    from sgp.workers import cores
+
+    return chosen or cores()
+
+
+def crew(chosen: int, cluster: str) -> Any:
+    """Who does the work: processes of this machine, or a cluster."""
+    from sgp.workers import Cluster
+
+    return Cluster(cluster) if cluster else processes_of(chosen)
+
+
+def console() -> Any:
+    """Where tables are printed: as wide as the terminal, or 140 columns."""
+    from rich.console import Console
+
+    return Console() if sys.stdout.isatty() else Console(width=140)
+
+
+def words(text: str) -> list[str]:
+    """What stands between commas."""
+    return [word for word in text.split(",") if word]
+
+
+def overrides_of(settings: list[str] | None) -> dict[str, str]:
+    """The settings of `--set NAME=VALUE`. Raises ConfigurationError for one without a value."""
+    from sgp.errors import ConfigurationError
+
+    found = {}
+    for setting in settings or []:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise ConfigurationError(f"setting '{setting}' has no '='; expected NAME=VALUE")
+        found[name] = value
+    return found
+
+
+def limit_of(seconds: float | None, memory: float | None, horizon: int | None = None) -> Any:
+    """When planning gives up, memory in GB."""
+    from sgp.planning.planner import Limit
+
+    return Limit(actions=horizon, seconds=seconds, memory=None if memory is None else int(memory * 1e9))
+
+
+def write_scores_to(scores: Any, json: Path | None, csv: Path | None) -> None:
+    """Writes scores where `--json` and `--csv` say."""
+    from sgp.evaluation.scores import to_csv, to_json
+    from sgp.files import write_text
+
+    for file, text in ((json, to_json), (csv, to_csv)):
+        if file is not None:
+            write_text(file, text(scores))
+
+
+def of_suite(scores: Any, suite: str) -> Any:
+    """The scores on one suite. Raises InputError with the suites there are where there are none."""
+    from sgp.errors import InputError
+
+    found = [score for score in scores if score.suite == suite]
+    if scores and not found:
+        others = ", ".join(sorted({score.suite for score in scores}))
+        raise InputError(f"there are no scores on suite '{suite}', but on {others}; choose with --suite")
+    return found

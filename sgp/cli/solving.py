@@ -1,0 +1,59 @@
+"""Solving a problem, and judging a plan."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from sgp.cli.options import DomainFile, Memory, ProblemFile, Seconds, limit_of
+from sgp.cli.verbs import NOT_SOLVED, SOLVED, verb
+
+
+@verb("solve", "sgp solve domain.pddl problem.pddl --run runs/state-centric/wl-xgboost-delta/... --plan plan.txt")
+def solve(
+    domain: DomainFile,
+    problem: ProblemFile,
+    run: Annotated[Path, typer.Option(help="Folder of a trained run.")],
+    plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
+    rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
+    seconds: Seconds = None,
+    memory: Memory = None,
+    horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) where left out.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Write a page here that plays the rollout in a browser.")] = None,
+) -> None:
+    """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
+    from sgp import api
+    from sgp.files import write_text
+    from sgp.planning.pddl import Problem, format_plan
+    from sgp.planning.recording import write_records
+    from sgp.planning.validation import confirm
+    from sgp.viewer.page import export_html
+
+    found = api.solve(Problem.from_files(domain, problem), run, limit_of(seconds, memory, horizon))
+    if rollout is not None or html is not None:
+        recorded = api.as_recorded(found, run)
+    if rollout is not None:
+        write_records(rollout, [recorded.head, *recorded.steps])
+    if html is not None:
+        export_html(recorded, html)
+    if not confirm(found):
+        reason = f" ({found.reason})" if found.reason else ""
+        typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)
+        raise typer.Exit(NOT_SOLVED)
+    if plan is not None:
+        write_text(plan, format_plan(found.plan))
+    typer.echo(format_plan(found.plan), nl=False)
+    typer.echo(f"solved in {len(found.plan)} actions, {found.seconds:.2f} s; VAL accepts the plan", err=True)
+
+
+@verb("validate", "sgp validate domain.pddl problem.pddl plan.txt")
+def validate(domain: DomainFile, problem: ProblemFile, plan: Annotated[Path, typer.Argument(metavar="PLAN")]) -> None:
+    """Have VAL judge a plan. Exit code 0: valid; 1: not valid; 2: an error."""
+    from sgp.planning.pddl import Problem, parse_plan, read_text
+    from sgp.planning.validation import validate
+
+    verdict = validate(Problem.from_files(domain, problem), parse_plan(read_text(plan), str(plan)))
+    typer.echo(verdict.report.strip())
+    raise typer.Exit(SOLVED if verdict.valid else NOT_SOLVED)

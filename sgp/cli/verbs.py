@@ -1,0 +1,53 @@
+"""The command `sgp`: how verbs are registered, and how errors become one sentence and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import functools
+from collections.abc import Callable
+from typing import ParamSpec
+
+import typer
+
+from sgp.errors import SgpError
+
+# The facade's rooms are imported inside the verbs: `sgp --help` must not wait for numpy.
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="Learned generalized planning: train on small problems, solve much larger ones. Begin with 'sgp demo'.",
+)
+Parameters = ParamSpec("Parameters")
+
+SOLVED, NOT_SOLVED, FAILED, INTERRUPTED = 0, 1, 2, 130
+
+
+def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Callable[Parameters, None]]:
+    """Registers a verb with an example in its help, and turns errors into one sentence and an exit code."""
+
+    def register(function: Callable[Parameters, None]) -> Callable[Parameters, None]:
+        @functools.wraps(function)
+        def guarded(*args: Parameters.args, **kwargs: Parameters.kwargs) -> None:
+            try:
+                function(*args, **kwargs)
+            except SgpError as error:
+                typer.echo(f"sgp: {error}", err=True)
+                raise typer.Exit(FAILED) from error
+            except OSError as error:
+                if error.errno in (errno.ENOSPC, errno.EDQUOT):
+                    typer.echo("sgp: no space left on the disk; free some and run the command again", err=True)
+                elif error.filename is not None:
+                    typer.echo(f"sgp: {error.filename}: {error.strerror}; check the path", err=True)
+                else:
+                    raise
+                raise typer.Exit(FAILED) from error
+            except KeyboardInterrupt as error:
+                typer.echo("sgp: interrupted; the same command goes on where it stopped", err=True)
+                raise typer.Exit(INTERRUPTED) from error
+
+        return app.command(name, epilog=f"Example: {example}")(guarded)
+
+    return register

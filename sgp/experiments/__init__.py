@@ -1,0 +1,1 @@
+"""Experiments: many trainings and measurements in one command, each resumable."""

@@ -1,0 +1,61 @@
+"""The main job on the bundled problems: train, plan, validate, compare."""
+
+from __future__ import annotations
+
+import time
+
+from rich.console import Console
+
+from sgp.api import Evaluation, evaluate, train
+from sgp.datasets.runs import open_run
+from sgp.datasets.store import home
+from sgp.datasets.suite import load_suite
+from sgp.evaluation.scores import write_scores
+from sgp.experiments.record import SPLIT, record_attempted
+from sgp.progress import progress, track
+from sgp.reports.tables import coverage_sheet, published
+from sgp.viewer.library import own_rollouts_folder
+from sgp.workers import workers
+
+SUITE = "state-centric"
+LEARNED = (("contrastive_jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
+METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
+
+
+def run_demo(jobs: int, console: Console) -> Evaluation:
+    """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's.
+
+    Some rollouts of the learned ones, solved and not, are left with their maps where the dashboard shows them.
+    """
+    started = time.perf_counter()
+    domains = list(load_suite(SUITE).domains)
+    work = [(method, variant, domain) for domain in domains for method, variant in METHODS]
+    console.print(
+        f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
+    )
+    runs = [train(method, domain, SUITE, variant, jobs=jobs).folder for method, variant, domain in track(work, "train")]
+    trained = time.perf_counter()
+    console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
+    found = evaluate(runs, SUITE, jobs=jobs)
+    solved = sum(each.solved for tried in found.attempts.values() for each in tried)
+    file = home() / "demo" / "scores.json"
+    write_scores(file, found.scores)
+    theirs = [score for score in published("state-centric") if score.table == "1"]
+    console.print(coverage_sheet(found.scores, theirs, f"Coverage on suite {SUITE}").terminal())
+    console.print(
+        f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
+        f"process{'es' if jobs > 1 else ''}; scores: {file}"
+    )
+    evaluated = time.perf_counter()
+    learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
+    tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT]) for run in learned]
+    with progress("record and map", len(learned)) as bar:
+        recorded = 0
+        for _, files in workers(jobs).each(record_attempted, tasks):
+            recorded += len(files)
+            bar.advance()
+    console.print(
+        f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - evaluated:.0f} s, for the "
+        f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"
+    )
+    return found

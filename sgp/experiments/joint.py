@@ -1,0 +1,204 @@
+"""Joint training and selection: one training, and of all its planners the best by each validation method.
+
+Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
+section 4: what then differs between the planners is the validation alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import mean
+from typing import Any, Literal, get_args
+
+from sgp.api import DEFAULT_SEED, load_planner
+from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run
+from sgp.datasets.store import home
+from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import TrainingData, load_training_data
+from sgp.errors import StoreError
+from sgp.evaluation.dynamic_validation import VALIDATION_SEED, DynamicConfig, dynamic_coverage
+from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.scaling import Evaluated, Source
+from sgp.experiments.scaling_runs import plan_bound, source_for
+from sgp.files import read_json, write_json
+from sgp.methods import Snapshot, configure, selectable
+from sgp.models.device import Device, choose_device
+from sgp.planning.planner import Limit
+from sgp.reports.sheets import Sheet
+from sgp.workers import Jobs, processes
+
+By = Literal["loss", "coverage", "dynamic"]
+VALIDATIONS: tuple[By, ...] = get_args(By)
+_DONE = "snapshots.json"
+
+
+@dataclass(frozen=True)
+class Validated:
+    """A snapshot and what each validation says of it: loss and coverage on the fixed set, dynamic coverage by size."""
+
+    name: str
+    loss: float
+    coverage: float
+    sizes: Mapping[int, float]
+
+    @property
+    def dynamic(self) -> float:
+        """The sum of the coverages of all sizes tried (algorithm 2)."""
+        return sum(self.sizes.values())
+
+    def score(self, by: By) -> float:
+        """The higher, the better."""
+        return {"loss": -self.loss, "coverage": self.coverage, "dynamic": self.dynamic}[by]
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Validated:
+        """The snapshot in a record. Raises KeyError, TypeError or ValueError for anything else."""
+        return cls(**{**record, "sizes": {int(size): float(value) for size, value in record["sizes"].items()}})
+
+
+@dataclass(frozen=True)
+class JointTraining:
+    """The run selected by each validation method, all snapshots, and the place (from 0) of each one selected."""
+
+    runs: Mapping[By, Run]
+    snapshots: Sequence[Validated]
+    selected: Mapping[By, int]
+
+
+def train_jointly(
+    method: str,
+    domain: str,
+    suite: str,
+    variant: str | None = None,
+    seed: int = DEFAULT_SEED,
+    device: str = "auto",
+    jobs: Jobs = 1,
+    overrides: Mapping[str, str] | None = None,
+    config: DynamicConfig | None = None,
+    again: bool = False,
+    watch: Callable[[Validated], None] = lambda validated: None,
+) -> JointTraining:
+    """Trains once, validates every snapshot in three ways, and keeps the first that is best by each as a run.
+
+    Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
+    `+by=dynamic` (on generated problems larger than all of training). Plans in validation have at most L actions: the
+    domain's bound, or three times the mean length of the expert plans for the largest training problems. `watch` sees
+    every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The training is
+    done here, validation by `jobs` processes or workers.
+    Raises InputError for a method without snapshots and for a domain that the house cannot generate problems of;
+    ConfigurationError, SuiteError, PddlError, PlanError, ToolError and StoreError as `train` does, and
+    ValidationDisagreement where VAL refuses a plan that our simulator accepts.
+    """
+    learner, rules = selectable(method), config or DynamicConfig()
+    name, settings = configure(learner, variant, overrides)
+    chosen = choose_device(device)
+    data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
+    source = source_for(data.domain_pddl, data.domain, VALIDATION_SEED)
+    trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, jobs)
+    sweep = getattr(learner, "sweep", ())
+    facts = [learner.key, asdict(settings), sweep, seed, data.sha256, trial.bound, asdict(rules), library_versions()]
+    identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+    keys = {by: RunKey(learner.key, f"{name}+by={by}", data.suite, data.domain, seed) for by in VALIDATIONS}
+    folder = home() / "joint" / identity
+    if again:
+        shutil.rmtree(folder, ignore_errors=True)
+    done = _read(folder / _DONE)
+    if done and all(_is_of(key, identity) for key in keys.values()):
+        return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
+    for snapshot in learner.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
+        place = folder / str(len(done))
+        _save(snapshot, keys["dynamic"], data, chosen, place)
+        done.append(trial.validated(snapshot, open_run(place)))
+        write_json(folder / _DONE, [asdict(each) for each in done])
+        for each in set(range(len(done))).difference(_selected(done).values()):
+            shutil.rmtree(folder / str(each), ignore_errors=True)
+        watch(done[-1])
+    best = _selected(done)
+    for by, key in keys.items():
+        _keep(open_run(folder / str(best[by])), key, {"joint": identity, "by": by, "snapshot": done[best[by]].name})
+    return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What all snapshots are tried on."""
+
+    data: TrainingData
+    source: Source
+    bound: int
+    rules: DynamicConfig
+    jobs: Jobs
+
+    def validated(self, snapshot: Snapshot, run: Run) -> Validated:
+        planner = Evaluated(str(run.folder), run.planner_sha256, load_planner)
+        fixed = tuple(each.task.problem for each in self.data.validation)
+        work = Work(planner.name, planner.identity, fixed, Limit(self.bound))
+        (attempts,) = run_all([work], load_planner, self.jobs, f"{snapshot.name}, {self.data.domain} validation")
+        largest = max(each.task.size - len(each.task.domain_text.constants) for each in self.data.train)
+        sizes = dynamic_coverage(planner, self.source, largest, self.bound, self.rules, self.jobs)
+        return Validated(snapshot.name, snapshot.loss, mean(each.solved for each in attempts), sizes)
+
+
+def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
+    """The place of the first snapshot that is best by each validation method."""
+    return {by: max(range(len(snapshots)), key=lambda place: snapshots[place].score(by)) for by in VALIDATIONS}
+
+
+def _save(snapshot: Snapshot, key: RunKey, data: TrainingData, device: Device, folder: Path) -> None:
+    with new_run(key, asdict(snapshot.config), device, data.domain_pddl, data.facts, folder) as draft:
+        snapshot.save(draft)
+
+
+def _keep(run: Run, key: RunKey, selection: Mapping[str, str]) -> None:
+    """Copies a snapshot's run to its place in the store."""
+    record = run.record
+    with new_run(key, run.config, record["device"], record["domain_pddl"], record["data"]) as draft:
+        for name in record["files"]:
+            shutil.copyfile(run.folder / name, draft.folder / name)
+        draft.facts.update(record["facts"], selection=dict(selection))
+        draft.check.update(record["check"])
+
+
+def _is_of(key: RunKey, identity: str) -> bool:
+    """Whether the store's run is whole, and of this joint training."""
+    try:
+        run = find_run(key)
+    except StoreError:
+        return False
+    return run is not None and run.record["facts"].get("selection", {}).get("joint") == identity
+
+
+def _read(file: Path) -> list[Validated]:
+    if not file.is_file():
+        return []
+    try:
+        return [Validated.from_record(record) for record in read_json(file)]
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{file} holds no validated snapshots ({error!r}); remove its folder and train again"
+        ) from error
+
+
+def joint_sheet(found: JointTraining, title: str) -> Sheet:
+    """The snapshots, one a row, with what selected them."""
+    chosen: dict[int, list[str]] = {}
+    for by, place in found.selected.items():
+        chosen.setdefault(place, []).append(by)
+    rows = [
+        (
+            each.name,
+            f"{each.loss:.3f}",
+            f"{each.coverage:.2f}",
+            f"{each.dynamic:.1f}",
+            str(max(each.sizes, default="")),
+            ", ".join(chosen.get(place, ())),
+        )
+        for place, each in enumerate(found.snapshots)
+    ]
+    headings = ("planner", "loss", "coverage", "dynamic", "largest size", "selected by")
+    return Sheet.of(title, headings, rows)

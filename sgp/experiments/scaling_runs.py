@@ -1,0 +1,91 @@
+"""Scaling evaluations of runs: where their problems come from, how long plans may be, and what is measured."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import mean
+
+from sgp.api import load_planner, measured_here
+from sgp.datasets.runs import open_run
+from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import TrainingData, load_training_data
+from sgp.domains import all_domains, serving
+from sgp.errors import ConfigurationError, InputError
+from sgp.evaluation.coverage import Subject
+from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
+from sgp.evaluation.scaling import scaling as scaling_of
+from sgp.planning.domain import Domain
+from sgp.planning.pddl import read_domain
+from sgp.reports.scaling_table import SPLIT
+from sgp.workers import Jobs
+
+
+def scaling(
+    run: Path | str,
+    config: ScalingConfig = PAPERS,
+    seed: int = 0,
+    jobs: Jobs = 1,
+    bound: int | None = None,
+    hours: float = math.inf,
+    watch: Callable[[Measured], None] = lambda measured: None,
+) -> Curve:
+    """How far a run scales: its coverage at every size of its domain, on problems that are generated from `seed`.
+
+    A plan for a problem of n objects may have `bound` + n actions; without one, `plan_bound` of what the run was
+    trained on. After so many `hours` no more problems are tried, and the curve says so. `watch` sees every size as it
+    is done. What is done is kept and not done again. `curve_scores` gives a curve's numbers, any property of its
+    attempts among them. `jobs` as for `evaluate`. Source: dynamic validation, algorithm 3.
+    Raises InputError for a run whose domain the house cannot generate problems of, for settings that cannot be, and for
+    a generator that fails; UnsolvableProblem for a problem that is proven to have no plan where its domain promises
+    one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward or VAL fails; and
+    ValidationDisagreement where VAL refuses a plan.
+    """
+    if not hours >= 0:
+        raise ConfigurationError(f"hours is {hours}; expected 0 or more")
+    opened = open_run(run)
+    source = source_for(opened.record["domain_pddl"], opened.key.domain, seed)
+    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner)
+    until = time.monotonic() + 3600 * hours
+    if bound is None:
+        bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
+    return scaling_of(planner, source, bound, config, jobs, until, watch)
+
+
+def scaling_subject(run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1) -> Subject:
+    """What the scores of a run's curve share: which run it is, when and where it is measured, with which time limit.
+
+    Raises StoreError for a damaged run.
+    """
+    opened = open_run(run)
+    key, limited = opened.key, "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
+    note = f"{measured_here(opened, jobs)}{limited}"
+    return Subject(key.method, key.variant, key.domain, key.suite, SPLIT, key.seed, note)
+
+
+def source_for(domain_pddl: str, name: str, seed: int) -> Source:
+    """Where problems of a domain come from, in the words of its text.
+
+    Raises InputError for one that the house has no generator for.
+    """
+    text = read_domain(domain_pddl, name)
+    domain = serving(text)
+    if domain is None:
+        known = ", ".join(each.name for each in all_domains())
+        raise InputError(f"the house has no generator for problems of {name}; choose one of {known}")
+    model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
+    return Source(domain, model, seed)
+
+
+def plan_bound(domain: Domain, data: Callable[[], TrainingData]) -> int:
+    """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
+
+    `data` is asked for where it is needed. Source: dynamic validation, section 2 and Table 2.
+    """
+    if domain.scaling is not None and domain.scaling.bound is not None:
+        return domain.scaling.bound
+    train = data().train
+    largest = max(each.task.size for each in train)
+    return round(BOUND_FACTOR * mean(len(each) for each in train if each.task.size == largest))

@@ -1,0 +1,114 @@
+"""The policy that takes the candidate whose transition is nearest to a learned change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, Literal, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.encoders.marked_transition import Embedded
+from sgp.planning.policy import Node, Ranking, Successors
+from sgp.planning.rollout import Step
+from sgp.planning.task import State, Successor, Task, missing_goal_atoms
+from sgp.planning.views import Contrast, Vector, View
+
+
+class TransitionEncoder(Protocol):
+    """Embeds transitions from a state to its candidates."""
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the task has no embedding, or None where it has one."""
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+
+    def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
+        """The transitions' embeddings."""
+        ...
+
+    def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
+        """What some columns stand for, as the given transitions show it."""
+        ...
+
+
+Encoding = TypeVar("Encoding", bound=TransitionEncoder)
+
+
+@dataclass(frozen=True, eq=False)
+class NearestTransition(Generic[Encoding]):
+    """Costs a candidate by the distance of its transition's embedding psi from a learned change w / (2 alpha).
+
+    The cost is alpha (|psi - delta|^2 - |delta|^2) = alpha |psi|^2 - w.psi: the same order, without the large constant
+    in which small differences would drown. With two rows of weights the change depends on the state: w = w0 + p w1
+    with the share p of the goal's atoms that are true. With `additive` the cost is the negative logarithm of the
+    candidate's share in the softmax over its siblings, which adds up along a path. Candidates of equal embedding have
+    equal keys.
+    """
+
+    encoder: Encoding
+    weights: NDArray[np.float64]  # [1 or 2, D]
+    alpha: float
+    additive: bool = False
+    embeds: Literal["transitions"] = "transitions"
+
+    def refuses(self, task: Task) -> str | None:
+        """What the encoder says."""
+        return self.encoder.refuses(task)
+
+    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
+        """One ranking per node."""
+        rankings = []
+        for node, choice in zip(nodes, choices, strict=True):
+            embedded = self.encoder.embed(node.task, node.state, choice)
+            weights = self._weights(node)
+            measured = embedded.measured(weights)
+            costs = self.alpha * measured.squared_norms - measured.products
+            squared = float(weights @ weights) / (2 * self.alpha) ** 2  # |delta|^2
+            distances = np.sqrt(np.maximum(costs / self.alpha + squared, 0.0))
+            if self.additive and len(costs):
+                least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
+                costs = costs - least + np.log(np.exp(least - costs).sum())
+            rankings.append(Ranking(costs, measured.keys, note={"distance": distances}))
+        return rankings
+
+    def _weights(self, node: Node) -> NDArray[np.float64]:
+        if len(self.weights) == 1:
+            return np.asarray(self.weights[0])
+        return np.asarray(self.weights[0] + progress(node.task, node.state) * self.weights[1])
+
+    def vectors(self, task: Task, steps: Sequence[Step]) -> Vector:
+        """The vectors psi [n, D] of the transitions to all candidates of the steps."""
+        return np.vstack([view.candidates for view in self.views(task, steps)])
+
+    def views(self, task: Task, steps: Sequence[Step]) -> Iterator[View]:
+        """The vectors psi of each step's candidates; the learned change is a direction, no point among them."""
+        for step in steps:
+            embedded = self.encoder.embed(task, step.state, step.candidates)
+            yield View(None, None, embedded.dense(self.encoder.dimension))
+
+    def contrast(self, task: Task, step: Step, view: View, first: int, second: int) -> Contrast:
+        """Feature by feature: a feature of value x adds alpha x^2 - w x to the cost."""
+        one, two = view.candidates[[first, second]].astype(np.float64)
+        weights = self._weights(Node(task, step.state))
+        choice = [step.candidates[place] for place in (first, second)]
+        return Contrast(
+            measure="cost",
+            first=one,
+            second=two,
+            shares=self.alpha * (one**2 - two**2) - weights * (one - two),
+            words=lambda columns: self.encoder.in_words(task, step.state, choice, columns),
+        )
+
+    def sample(self, task: Task, successors: Successors) -> dict[str, NDArray[np.floating[Any]]]:
+        """The costs [n] of the initial state's candidates, by which a run is verified."""
+        (ranking,) = self.rank([Node(task, task.init)], [successors(task, task.init)])
+        return {"costs": ranking.costs}
+
+
+def progress(task: Task, state: State) -> float:
+    """The share of the goal's literals that hold."""
+    return 1 - len(missing_goal_atoms(task, state)) / max(len(task.goal), 1)

@@ -1,0 +1,1 @@
+"""Reporting: tables, plots and pages of measured and published numbers."""

@@ -1,0 +1,77 @@
+"""The model card of a run: what it was trained on, how large it is, how it scored, where it ends."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from sgp.datasets.runs import CARD, Run
+from sgp.errors import StoreError
+from sgp.evaluation.scores import Score, read_scores, wilson, write_scores
+from sgp.files import write_text
+from sgp.reports.sheets import Sheet
+
+_LIMITS = (
+    "Plans in this domain alone: predicates and actions must be those it was trained on.",
+    "Trained on few small problems; coverage on larger or differently shaped ones is only what was measured above.",
+    "Plans are executable by construction and checked by VAL, but neither optimal nor guaranteed to be found.",
+)
+
+
+def kept_scores(run: Run) -> list[Score]:
+    """The scores of the evaluations that were kept beside a run."""
+    return [score for path in sorted(run.folder.glob("scores-*.csv")) for score in read_scores(path)]
+
+
+def keep_scores(run: Run, scores: Sequence[Score]) -> None:
+    """Keeps a run's scores beside it, in place of older ones of the same splits, and writes its card anew."""
+    for suite in dict.fromkeys(score.suite for score in scores):
+        path = run.folder / f"scores-{suite}.csv"
+        new = [score for score in scores if score.suite == suite]
+        splits = {score.split for score in new}
+        try:
+            old = [score for score in read_scores(path) if score.split not in splits] if path.is_file() else []
+        except StoreError:  # of an older version: they are measured again when needed
+            old = []
+        write_scores(path, [*old, *new])
+    write_card(run)
+
+
+def write_card(run: Run) -> None:
+    """Writes `card.md` into the run's folder."""
+    write_text(run.folder / CARD, card(run))
+
+
+def card(run: Run) -> str:
+    """The card in Markdown."""
+    key, record = run.key, run.record
+    data = record["data"]
+    facts = {
+        "Method": f"{key.method}, variant {key.variant}, seed {key.seed}",
+        "Domain": f"{key.domain} of suite {key.suite}",
+        "Trained": f"{record['trained']}, {record['cores']} cores, device {record['device']}",
+        "Training data": f"{data['train']} problems with {data['transitions']} expert transitions, "
+        f"{data['validation']} more for validation; SHA-256 {data['sha256']}",
+        "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
+    }
+    sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in record["facts"].items()]
+    sizes += [(name, f"{(run.folder / name).stat().st_size:,} bytes") for name in record["files"]]
+    covered = [score for score in kept_scores(run) if score.metric == "coverage" and score.size is None]
+    parts = [
+        f"# {key.method} {key.variant} for {key.domain}",
+        "\n".join(f"- **{name}**: {value}" for name, value in facts.items()),
+        "## Sizes\n\n" + Sheet.of("", ("what", "value"), sizes).markdown().rstrip(),
+        "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if covered else "Not evaluated yet."),
+        "## Limits\n\n" + "\n".join(f"- {line}" for line in _LIMITS),
+        "## Configuration\n\n```json\n" + json.dumps(run.config, indent=1) + "\n```",
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _coverage(scores: Sequence[Score]) -> Sheet:
+    rows = []
+    for score in scores:
+        low, high = wilson(score.value, score.count)
+        solved = f"{score.value * score.count:.0f} of {score.count}"
+        rows.append((score.suite, score.split, solved, f"{score.value:.2f} [{low:.2f}, {high:.2f}]", score.note))
+    return Sheet.of("", ("suite", "split", "solved", "coverage, 95 % Wilson interval", "measured"), rows)

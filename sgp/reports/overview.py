@@ -1,0 +1,211 @@
+"""Where methods fail, at a glance: coverage as a table of colours, and every instance by every planner."""
+
+from __future__ import annotations
+
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from functools import cache
+from html import escape
+from statistics import mean
+
+import plotly.graph_objects as go
+from plotly.subplots import make_subplots
+
+from sgp.datasets.store import data_folder, home
+from sgp.evaluation.attempts import AttemptRow
+from sgp.evaluation.scores import Score
+from sgp.reports.tables import Cell, Planner, cell, planners_of, select
+
+# Okabe and Ito's vermilion and blue, with grey between: safe for the colour-blind, and failures stand out.
+_LOW, _MIDDLE, _HIGH = (213, 94, 0), (238, 238, 238), (0, 114, 178)
+_OUTCOMES = (  # by the share of seeds that solved: colour, symbol, words
+    ("#0072b2", "square", "solved"),
+    ("#e69f00", "diamond", "solved by some seeds"),
+    ("#d55e00", "x-thin", "not solved"),
+)
+
+
+def planner_title(each: AttemptRow | Score) -> str:
+    """Method and variant, as tables and filters name a planner."""
+    return _title(each.method, each.variant)
+
+
+@cache  # a page asks for every attempt
+def _title(method: str, variant: str) -> str:
+    return Planner("", method, variant).title
+
+
+def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequence[tuple[str, str]]) -> str:
+    """Coverage as an HTML table: planners, the best first, by places (domain, split).
+
+    A cell is coloured by our mean over seeds and holds the number, its 95 % Wilson interval, and the published number
+    where there is one. Names are escaped.
+    """
+    lines = []
+    for planner in planners_of(ours):
+        cells = [cell(select(ours, planner, *place)) for place in places]
+        known = [each.value for each in cells if each is not None]
+        if known:
+            lines.append((mean(known), planner, cells))
+    lines.sort(key=lambda line: -line[0])
+    several = len({split for _, split in places}) > 1
+    headings = ['<th scope="col">planner</th>']
+    for at, (domain, split) in enumerate(places):
+        names = escape(domain) + (f"<br>{escape(split)}" if several else "")
+        count = max((each.count for _, _, cells in lines if (each := cells[at]) is not None), default=0)
+        headings.append(f'<th scope="col">{names}<br><small>n = {count}</small></th>')
+    rows = []
+    for _, planner, cells in lines:
+        pair = (planner.method, planner.variant)
+        twins = [score for score in theirs if (score.method, score.variant) == pair]
+        printed = [cell([s for twin in planners_of(twins) for s in select(twins, twin, *place)]) for place in places]
+        words = "".join(_heat_cell(own, their) for own, their in zip(cells, printed, strict=True))
+        rows.append(f'<tr><th scope="row">{escape(planner.title)}</th>{words}</tr>')
+    head, body = "".join(headings), "".join(rows)
+    return f'<table class="heat"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+
+
+def _heat_cell(own: Cell | None, published: Cell | None) -> str:
+    printed = "" if published is None else f"<br><small>paper {published}</small>"
+    if own is None:
+        return f"<td>{printed}</td>"
+    colour, ink = _shade(own.value)
+    low, high = own.interval
+    return (
+        f'<td style="background: {colour}; color: {ink}"><b>{own.value:.2f}</b> '
+        f"<small>[{low:.2f}, {high:.2f}]</small>{printed}</td>"
+    )
+
+
+def _shade(value: float) -> tuple[str, str]:
+    """The colour of a coverage from 0 (vermilion) over grey to 1 (blue), and that of words on it."""
+    start, end, share = (_LOW, _MIDDLE, 2 * value) if value < 0.5 else (_MIDDLE, _HIGH, 2 * value - 1)
+    red, green, blue = (round(low + (high - low) * share) for low, high in zip(start, end, strict=True))
+    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 128
+    return f"rgb({red}, {green}, {blue})", "#ffffff" if dark else "#111111"
+
+
+def instance_map(rows: Sequence[AttemptRow]) -> go.Figure:
+    """Every instance, smallest first, by every planner, best on top: a panel for each domain, a mark for each pair.
+
+    Colour and shape say whether all seeds, some or none solved it. A mark's `customdata` is [domain, suite, split,
+    problem, method, variant].
+    """
+    domains = list(dict.fromkeys(row.domain for row in rows))
+    planners = _worst_first(rows)  # the axis begins at the bottom
+    height = 24 * len(planners) + 95
+    figure = make_subplots(
+        max(1, len(domains)),
+        1,
+        subplot_titles=[escape(name) for name in domains],
+        vertical_spacing=95 / (height * len(domains)) if len(domains) > 1 else 0,
+    )
+    shown: set[str] = set()
+    for panel, domain in enumerate(domains, start=1):
+        own = [row for row in rows if row.domain == domain]
+        instances = sorted(
+            {(row.size, row.split, row.problem) for row in own}, key=lambda each: (each[0], each[1], each[2])
+        )
+        place = {(split, problem): at for at, (_, split, problem) in enumerate(instances)}
+        for (colour, symbol, words), group in zip(_OUTCOMES, _by_share(own), strict=True):
+            figure.add_trace(
+                go.Scatter(
+                    x=[place[tried[0].split, tried[0].problem] for tried in group],
+                    y=[escape(planner_title(tried[0])) for tried in group],
+                    customdata=[
+                        [first.domain, first.suite, first.split, first.problem, first.method, first.variant]
+                        for first, *_ in group
+                    ],
+                    text=[_hover(tried) for tried in group],
+                    hovertemplate="%{text}<extra></extra>",
+                    mode="markers",
+                    name=words,
+                    legendgroup=words,
+                    showlegend=words not in shown and bool(group),
+                    marker={
+                        "symbol": symbol,
+                        "color": colour,
+                        "size": max(4, min(15, 700 // max(1, len(instances)))),
+                        "line": {"color": colour, "width": 2 if symbol == "x-thin" else 0},
+                    },
+                ),
+                row=panel,
+                col=1,
+            )
+            if group:
+                shown.add(words)
+        _size_ticks(figure, [size for size, _, _ in instances], panel)
+    titles = [escape(title) for title in planners]
+    figure.update_yaxes(categoryorder="array", categoryarray=titles, automargin=True, showgrid=False)
+    figure.update_layout(
+        height=max(1, len(domains)) * height + 40,
+        margin={"l": 10, "r": 10, "t": 70, "b": 50},
+        hovermode="closest",
+        dragmode=False,
+        legend={"orientation": "h", "yref": "container", "y": 1, "yanchor": "top", "x": 0},
+    )
+    return figure
+
+
+def _worst_first(rows: Iterable[AttemptRow]) -> list[str]:
+    """The planners by the mean over domains of what they solve."""
+    solved: dict[str, dict[str, list[bool]]] = {}
+    for row in rows:
+        solved.setdefault(planner_title(row), {}).setdefault(row.domain, []).append(row.solved)
+    return sorted(solved, key=lambda title: mean(map(mean, solved[title].values())))
+
+
+def _by_share(rows: Iterable[AttemptRow]) -> tuple[list[list[AttemptRow]], ...]:
+    """The attempts of each pair of instance and planner, by whether all seeds, some or none solved it."""
+    pairs: dict[tuple[str, ...], list[AttemptRow]] = {}
+    for row in rows:
+        pairs.setdefault((row.split, row.problem, row.method, row.variant), []).append(row)
+    groups: tuple[list[list[AttemptRow]], ...] = ([], [], [])
+    for tried in pairs.values():
+        solved = sum(row.solved for row in tried)
+        groups[0 if solved == len(tried) else 1 if solved else 2].append(tried)
+    return groups
+
+
+def _hover(tried: Sequence[AttemptRow]) -> str:
+    row = tried[0]
+    ended = ", ".join(f"{count} {outcome.value}" for outcome, count in Counter(each.outcome for each in tried).items())
+    return escape(
+        f"{row.problem} ({row.split}, {row.size} objects), {planner_title(row)}: "
+        + (row.outcome.value if len(tried) == 1 else f"of {len(tried)} seeds {ended}")
+    )
+
+
+def _size_ticks(figure: go.Figure, sizes: Sequence[int], panel: int) -> None:
+    """Writes the number of objects where it changes, as often as there is room for it."""
+    changes = [at for at in range(len(sizes)) if at == 0 or sizes[at] != sizes[at - 1]]
+    room = max(1, len(sizes) // 40)
+    ticks = [at for number, at in enumerate(changes) if number == 0 or at - changes[number - 1] >= room]
+    figure.update_xaxes(
+        title_text="instances by number of objects",
+        tickvals=ticks,
+        ticktext=[str(sizes[at]) for at in ticks],
+        range=[-0.8, len(sizes) - 0.2],
+        showgrid=False,
+        zeroline=False,
+        row=panel,
+        col=1,
+    )
+
+
+def recording_command(row: AttemptRow) -> str:
+    """The command line that records a rollout of an attempt, for a planner that was trained on the same suite.
+
+    Raises StoreError where the package's data are missing.
+    """
+    run = home() / row.method / row.variant / row.suite / row.domain / f"seed{row.seed}"
+    problems = data_folder() / "benchmarks" / row.suite / row.domain
+    if not problems.is_dir():
+        problems = home() / "suites" / row.suite / row.domain
+    out = home() / "recorded" / f"{row.domain}-{row.method}-{row.variant}-{row.split}-{row.problem}.jsonl"
+    train = ["sgp", "train", "--method", row.method, "--variant", row.variant, "--domain", row.domain]
+    train += ["--suite", row.suite, "--seed", str(row.seed)]
+    solve = ["sgp", "solve", problems / "domain.pddl", problems / row.split / f"{row.problem}.pddl"]
+    solve += ["--run", run, "--rollout", out]
+    return f"{shlex.join(train)}\n{shlex.join(map(str, solve))}"

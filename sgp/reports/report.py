@@ -1,0 +1,164 @@
+"""The report: one HTML file that needs nothing else, with the numbers as CSV and Parquet beside it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
+from datetime import date
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sgp.analysis.diagnostics import METRICS
+from sgp.errors import InputError
+from sgp.evaluation.attempts import AttemptRow, write_attempts
+from sgp.evaluation.scores import Score, write_scores
+from sgp.files import whole_file, write_text
+from sgp.planning.rollout import Outcome
+from sgp.reports.diagnostics_table import diagnostics_sheet
+from sgp.reports.figures import coverage_figure
+from sgp.reports.scaling_table import PAPER, is_scaling, scaling_table
+from sgp.reports.sheets import Sheet
+from sgp.reports.tables import Planner, coverage_sheet, details_sheet
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; font-size: 13px; }
+th, td { padding: 2px 10px; text-align: left; border-bottom: 1px solid #eee; }
+tr.heading td { font-weight: bold; padding-top: 10px; }
+tr.published td { color: #777; }
+nav a { margin-right: 1em; }
+"""
+# What stopped a planner from outside stands before what it did itself.
+_ERRORS_FIRST = (Outcome.MEMORY, Outcome.TIMEOUT, Outcome.REFUSED, Outcome.STUCK, Outcome.HORIZON)
+
+
+def failures_sheet(rows: Sequence[AttemptRow]) -> Sheet:
+    """Unsolved attempts by how they ended, those first that were stopped or refused, then the most frequent."""
+    groups = Counter(
+        (row.outcome, Planner("", row.method, row.variant).title, row.domain, row.split)
+        for row in rows
+        if not row.solved
+    )
+    smallest: dict[tuple[Outcome, str, str, str], AttemptRow] = {}
+    for row in rows:
+        key = (row.outcome, Planner("", row.method, row.variant).title, row.domain, row.split)
+        if key in groups and (key not in smallest or row.size < smallest[key].size):
+            smallest[key] = row
+    ordered = sorted(groups, key=lambda key: (_ERRORS_FIRST.index(key[0]), -groups[key], key[1:]))
+    words = [
+        (key[0].value, *key[1:], str(groups[key]), f"{smallest[key].problem} ({smallest[key].size} objects)")
+        for key in ordered
+    ]
+    headings = ("ended", "planner", "domain", "split", "attempts", "smallest problem")
+    return Sheet.of("Unsolved attempts", headings, words)
+
+
+def write_report(folder: Path, scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]) -> Path:
+    """Writes `report.html`, and `scores` and `attempts` as CSV and Parquet; the path of the first.
+
+    `theirs` are the published numbers to stand beside ours. Curves of scaling are among the scores with whatever suite:
+    their problems are of none. Raises InputError where there is nothing to report or where the rest is of several
+    suites, and StoreError for a damaged file of published numbers.
+    """
+    if not scores:
+        raise InputError("there are no scores to report; make some with 'sgp evaluate' or 'sgp grid'")
+    suites = {score.suite for score in scores if not is_scaling(score)} | {row.suite for row in rows}
+    if len(suites) > 1:
+        raise InputError(
+            f"a report is on one suite, these are scores of {', '.join(sorted(suites))}; choose with --suite"
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_scores(folder / "scores.csv", scores)
+    write_attempts(folder / "attempts.csv", rows)
+    _write_parquet(folder / "scores.parquet", [asdict(score) for score in scores])
+    _write_parquet(folder / "attempts.parquet", [{**asdict(row), "outcome": row.outcome.value} for row in rows])
+    write_text(folder / "report.html", _page(scores, rows, theirs))
+    return folder / "report.html"
+
+
+def _write_parquet(path: Path, records: Sequence[dict[str, object]]) -> None:
+    import pandas as pd
+
+    with whole_file(path) as temporary:
+        pd.DataFrame.from_records(records).to_parquet(temporary, index=False)
+
+
+def _page(scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]) -> str:
+    sections = list(_sections(scores, rows, theirs))
+    links = "".join(f'<a href="#section-{place}">{escape(title)}</a>' for place, (title, _) in enumerate(sections))
+    body = "".join(
+        f'<section id="section-{place}"><h2>{escape(title)}</h2>\n{content}</section>\n'
+        for place, (title, content) in enumerate(sections)
+    )
+    suites = ", ".join(dict.fromkeys(score.suite for score in scores))
+    title = f"Report on {suites}"
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
+        f"<body><h1>{escape(title)}</h1><p>Written {date.today()}. {len(rows)} attempts. "
+        "A click on a name in a legend shows or hides a planner.</p>"
+        f"<nav>{links}</nav>\n{body}</body></html>\n"
+    )
+
+
+def _sections(
+    scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]
+) -> Iterator[tuple[str, str]]:
+    """Titles and contents, what went wrong first."""
+    from sgp.reports import plots
+
+    shown = _Shown()
+    curves = [score for score in scores if is_scaling(score)]
+    scores = [score for score in scores if not is_scaling(score)]
+    if any(not row.solved for row in rows):
+        yield "Unsolved", shown(plots.outcomes(rows)) + _folded(failures_sheet(rows))
+    if scores:
+        sheet = coverage_sheet(scores, theirs, "Coverage", all_published=True)
+        yield "Coverage", coverage_figure(scores, theirs) + _folded(sheet)
+    if rows:
+        yield "Size", shown(plots.coverage_over_size(rows))
+        yield "Plan length", shown(plots.plan_lengths(rows))
+        yield "Time", shown(plots.solved_over_time(rows))
+    if any(score.metric in METRICS for score in scores):
+        figures = "".join(map(shown, plots.diagnostic_plots(scores)))
+        yield "Diagnostics", _folded(diagnostics_sheet(scores)) + figures
+    if curves:
+        yield "Scaling", _scaling(curves, theirs, shown)
+    if scores:
+        yield "Details", _folded(details_sheet(scores, "Attempts"))
+    notes = sorted({score.note for score in [*scores, *curves] if score.note})
+    yield "Measured", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
+
+
+def _scaling(curves: Sequence[Score], theirs: Sequence[Score], shown: _Shown) -> str:
+    """Coverage, plan length and seconds over size, and Scale and SumCov beside the published ones."""
+    from sgp.reports.scaling_plots import scaling_curves
+
+    of_paper = [score for score in theirs if score.paper == PAPER]
+    sheet = scaling_table(curves, [score for score in of_paper if score.table == "1"])
+    measured = {score.metric for score in curves if score.size is not None}
+    metrics = [metric for metric in ("coverage", "plan_length", "seconds") if metric in measured]
+    return _folded(sheet) + "".join(shown(scaling_curves(curves, metric, of_paper)) for metric in metrics)
+
+
+def _folded(sheet: Sheet) -> str:
+    """A table that opens with a click: pictures first."""
+    return f"<details><summary>{escape(sheet.title)}, {len(sheet.rows)} lines</summary>\n{sheet.html()}</details>\n"
+
+
+class _Shown:
+    """Figures as HTML; the first carries plotly itself, so that the page asks for nothing."""
+
+    def __init__(self) -> None:
+        self._first = True
+
+    def __call__(self, figure: go.Figure) -> str:
+        to_html: Callable[..., str] = figure.to_html
+        text = to_html(full_html=False, include_plotlyjs=self._first, config={"displaylogo": False})
+        self._first = False
+        return text

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.analysis import maps
+from sgp.errors import InputError
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.recorded import map_file
+from sgp.policies.random_successor import RandomSuccessor
+
+
+def solved_by(run, place=0, actions=30):
+    problem = sgp.load_suite("state-centric").problems("gripper", "interpolation")[place]
+    return sgp.load_planner(str(run.folder)).solve(sgp.Task(problem), Limit(actions=actions))
+
+
+@pytest.fixture(scope="module")
+def transition_run(quick_run):
+    return quick_run("contrastive_jumps", "gripper", "one-step")
+
+
+@pytest.fixture(scope="module")
+def state_run(quick_run):
+    return quick_run("state-centric", "gripper", "wl-xgboost-delta")
+
+
+def write(file, rollout, run):
+    recorded = sgp.as_recorded(rollout, run.folder)
+    file.write_text("".join(f"{json.dumps(each)}\n" for each in (recorded.head, *recorded.steps)))
+    return file
+
+
+def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, tmp_path):
+    """UMAP and PCA, written with the run and beside the file, and found again by rank."""
+    rollout = solved_by(transition_run, 2)
+    file = write(tmp_path / "r.jsonl", rollout, transition_run)
+    assert sgp.map_run(transition_run.folder, [file]) == [transition_run.folder / "map.json", map_file(file)]
+    data = sgp.playback(sgp.read_recorded(file)[0])
+    shown = data["map"]
+    assert (shown["of"], shown["umap"]) == ("transitions", True)
+    assert shown["dimensions"] == sgp.load_planner(str(transition_run.folder)).policy.encoder.dimension
+    assert 0 < sum(shown["explained"]) <= 1
+    assert len(shown["steps"]) == len(rollout.steps)
+    for step, points in zip(data["steps"], shown["steps"], strict=True):
+        assert points["state"] is None
+        assert points["predicted"] is None
+        ranks = [rank for rank, *_ in points["candidates"]]
+        assert step["chosen"] in ranks
+        assert len(ranks) == min(maps.CANDIDATES, len(step["candidates"]))
+    every = [*shown["context"], *(point[1:] for step in shown["steps"] for point in step["candidates"])]
+    assert np.array(every).shape[1] == 4
+    assert np.array(every).min() == 0
+    assert np.array(every).max() == 1000
+    again = json.loads((transition_run.folder / "map.json").read_text())
+    sgp.map_run(transition_run.folder, [file])
+    assert json.loads((transition_run.folder / "map.json").read_text()) == again, "the seed is fixed"
+    assert sgp.open_run(transition_run.folder).sha256 == transition_run.sha256, "a map does not change the run"
+
+
+def test_states_have_their_points_and_predicted_ones(state_run, monkeypatch):
+    monkeypatch.setattr(maps, "project_neighbours", lambda rows: np.zeros((len(rows), 2), np.int64))
+    planner = sgp.load_planner(str(state_run.folder))
+    rollout = solved_by(state_run, 1, actions=8)
+    data = sgp.load_suite("state-centric")
+    from sgp.datasets.training_data import trajectories
+
+    made = maps.make_map(planner.policy, planner.successors, trajectories(data, "gripper", "train"), [rollout])
+    assert made.of == "states"
+    numbers = [each for step in made.steps[0] for each in (step.state, step.predicted, *step.candidates.values())]
+    assert sorted(numbers) == list(range(made.context, len(made.pca)))
+    for step, after in zip(made.steps[0], made.steps[0][1:], strict=False):
+        chosen = rollout.steps[made.steps[0].index(step)].chosen
+        assert made.pca[step.candidates[chosen]].tolist() == made.pca[after.state].tolist()
+    with pytest.raises(InputError, match=r"steps together, more than fit on a map of 4000 points; map fewer at once"):
+        maps.make_map(planner.policy, planner.successors, trajectories(data, "gripper", "train"), [rollout] * 400)
+
+
+def test_pca_is_fitted_to_the_training_points_alone():
+    rng = np.random.default_rng(0)
+    training = (rng.normal(size=(50, 3)) * [9.0, 3.0, 0.0]).astype(np.float32)
+    far = np.array([[0, 0, 1000]], np.float32)
+    flat, (first, second) = maps.project_linearly(training, np.vstack([training, far]))
+    without, _ = maps.project_linearly(training, training)
+    assert np.array_equal(flat[:50], without), "an outlier off the axes moves nothing"
+    assert first + second == pytest.approx(1.0, abs=1e-3)
+    assert first > 0.75
+    spread = np.abs(without - without.mean(axis=0)).max(axis=0)
+    assert spread[0] > spread[1]
+
+
+def test_coordinates_keep_their_shape():
+    assert maps.rounded(np.array([[0, 0], [4, 1], [2, 2]])).tolist() == [[0, 0], [1000, 250], [500, 500]]
+    assert maps.rounded(np.array([[3, 3], [3, 3]])).tolist() == [[0, 0], [0, 0]]
+
+
+def test_what_has_no_map_says_why(transition_run, two_blocks, tmp_path, home):
+    rollout = solved_by(transition_run)
+    file = write(tmp_path / "r.jsonl", rollout, transition_run)
+    (recorded,) = sgp.read_recorded(file)
+    assert sgp.playback(recorded)["map"] == {"missing": "no map was made; 'sgp map' makes one"}
+    entry = {"line": 1, "chosen": "another", "steps": []}
+    map_file(file).write_text(json.dumps({"format": 1, "rollouts": [entry]}))
+    assert sgp.playback(recorded)["map"] == {"missing": "the map is of another rollout; make it again with 'sgp map'"}
+    walk = sgp.train("random-successor", "gripper", "state-centric")
+    walked = Planner(RandomSuccessor(1)).solve(rollout.task, Limit(actions=4))
+    file = write(tmp_path / "walk.jsonl", walked, walk)
+    sgp.map_run(walk.folder, [file])
+    assert sgp.playback(sgp.read_recorded(file)[0])["map"] == {"missing": "this model has no embedding"}
+    with pytest.raises(InputError, match=r"r\.jsonl has no rollout of .*seed13; give a file that this run's"):
+        sgp.map_run(walk.folder, [tmp_path / "r.jsonl"])

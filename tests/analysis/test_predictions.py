@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.analysis.diagnostics import decisions
+from sgp.analysis.predictions import Prediction, predictions
+from sgp.methods import get_method
+from sgp.planning.pddl import parse_plan
+from sgp.planning.planner import Planner
+from sgp.planning.policy import Ranking
+from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
+from tests.conftest import blocks_problem
+
+
+class Counts:
+    """Embeds a state as [blocks on the table, blocks that are clear]."""
+
+    def embed(self, task, states):
+        counts = [[atom.predicate for atom in task.atoms(state)] for state in states]
+        return np.array([[each.count("ontable"), each.count("clear")] for each in counts], np.float32)
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Predicts the same vector in every state."""
+
+    predicted: tuple[float, float]
+    metric: str = "euclidean"
+    encoder: Counts = field(default_factory=Counts)
+    additive: bool = False
+
+    def refuses(self, task):
+        return None
+
+    def rank(self, nodes, choices):
+        return [Ranking(np.zeros(len(choice)), note={"predicted": np.array(self.predicted)}) for choice in choices]
+
+
+@pytest.fixture
+def towers():
+    """Three blocks on the table, a fourth on one of them; one of the others is stacked on the other."""
+    facts = "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (on d c) (clear d)"
+    task = Task(blocks_problem("a b c d", facts, "(on a b)"))
+    return Trajectory.of(task, parse_plan("(pick-up a)\n(stack a b)"))
+
+
+def test_distances_are_worked_by_hand(towers):
+    # At the start the vector is [3, 3]. Picking up a or b leads to [2, 2], taking d from c to [3, 3].
+    first, second = predictions(Planner(Constant((2.0, 5.0))), [towers])
+    assert (first.before, first.action, second.before, second.action) == ("", "pick-up", "pick-up", "stack")
+    assert first.change == pytest.approx(math.sqrt(2))
+    assert first.predicted_change == pytest.approx(math.sqrt(5))
+    assert first.error == pytest.approx(3)
+    assert first.gap == pytest.approx(math.sqrt(2)), "picking up b has the same vector and is no rival"
+    # Holding a at [2, 2]: wherever it is stacked, the vector stays; putting it down would go back to the start.
+    assert (second.step, second.change, second.gap) == (1, 0, math.inf)
+    assert second.sure
+    assert not first.sure
+
+
+def test_an_error_below_half_of_the_gap_is_sure():
+    near = Prediction("p", 3, 0, "move", "", error=0.49, gap=1.0, change=1.0, predicted_change=1.0)
+    assert near.sure
+    assert not replace(near, error=0.5).sure
+
+
+def test_angles_do_not_know_lengths(towers):
+    near, far = (predictions(Planner(Constant(each, "cosine")), [towers]) for each in ((2.0, 2.0), (16.0, 16.0)))
+    assert near == far
+    assert near[0].error == pytest.approx(0)
+
+
+def test_a_sure_prediction_is_ranked_first(quick_run):
+    expert = sgp.trajectories(sgp.load_suite("state-centric"), "blocksworld", "interpolation")
+    planner = get_method("state-centric").load(quick_run("state-centric", "blocksworld"))
+    pairs = [*zip(predictions(planner, expert), decisions(planner, expert), strict=True)]
+    assert [(one.problem, one.step) for one, _ in pairs] == [(two.problem, two.step) for _, two in pairs]
+    assert any(one.sure for one, _ in pairs)
+    assert all(two.top1 == 1 for one, two in pairs if one.sure)

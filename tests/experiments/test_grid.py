@@ -1,0 +1,199 @@
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import suppress
+from dataclasses import replace
+
+import pytest
+
+import sgp
+from sgp.datasets.experts import kept_plans
+from sgp.errors import ConfigurationError, InputError, SuiteError
+from sgp.evaluation.attempts import read_attempts
+from sgp.experiments.grid import (
+    ablation_cells,
+    baseline_results,
+    grid_cells,
+    jackknife_cells,
+    parse_seeds,
+    parse_variants,
+    run_grid,
+)
+from sgp.methods import get_method
+from sgp.reports.tables import spread_sheet
+
+TIMES = {"seconds", "training_seconds"}
+
+
+def test_the_published_grid_runs_deterministic_variants_once():
+    cells = grid_cells("state-centric")
+    # Domains; LSTM and jumps, three seeds each, XGBoost, the two that borrow an ingredient, zero change, random.
+    assert len(cells) == 4 * (4 * 3 + 3 * 3 + 4 + 2 + 1 + 3)
+    assert {cell.seed for cell in cells if cell.method == "random-successor"} == {13, 14, 15}
+    assert {cell.seed for cell in cells if "xgboost" in cell.variant or cell.method == "zero-change"} == {13}
+    assert len({cell.file for cell in cells}) == len(cells)
+
+
+def test_cells_are_chosen_by_words():
+    variants = parse_variants("state-centric:wl-lstm-state,zero-change,state-centric:wl-xgboost-delta")
+    assert variants == {"state-centric": ["wl-lstm-state", "wl-xgboost-delta"], "zero-change": ["wl"]}
+    cells = grid_cells("state-centric", ["blocks"], variants, (1, 2), ("extrapolation",), {"boosting.rounds": "3"})
+    assert [(cell.domain, cell.variant, cell.seed) for cell in cells] == [
+        ("blocksworld", "wl-lstm-state", 1),
+        ("blocksworld", "wl-lstm-state", 2),
+        ("blocksworld", "wl-xgboost-delta", 1),
+        ("blocksworld", "wl", 1),
+    ]
+    assert [cell.overrides for cell in cells] == [(("boosting.rounds", "3"),)] * 3 + [()]
+    assert parse_seeds("3,1,3") == (3, 1)
+    twice = grid_cells("state-centric", ["gripper", "gripper"], parse_variants("zero-change,zero-change:wl"))
+    assert len(twice) == 1
+    with pytest.raises(InputError, match="variants are ','; expected METHOD or METHOD:VARIANT"):
+        parse_variants(",")
+
+
+def test_results_are_kept_under_their_settings(monkeypatch):
+    (cell,) = grid_cells("state-centric", ["gripper"], parse_variants("zero-change"))
+    before = cell.file
+    method = get_method("zero-change")
+    changed = {"wl": replace(method.variants["wl"], beam=1)}
+    monkeypatch.setattr(type(method), "variants", changed)
+    assert cell.file != before
+
+
+def test_what_does_not_exist_is_told_before_anything_runs(home):
+    for words, expected in (
+        ("magic", "unknown method 'magic'"),
+        ("state-centric:wl-quantum", "method state-centric has no variant 'wl-quantum'; expected one of wl-xgboost-de"),
+    ):
+        with pytest.raises(InputError, match=expected):
+            parse_variants(words)
+    with pytest.raises(InputError, match="seeds are '1,b'; expected whole numbers"):
+        parse_seeds("1,b")
+    with pytest.raises(ConfigurationError, match=r"no method of the grid has the setting 'boosting\.colour'"):
+        grid_cells("state-centric", overrides={"boosting.colour": "red"})
+    with pytest.raises(InputError, match="has no split 'hard'"):
+        grid_cells("state-centric", splits=("hard",))
+    assert not home.exists()
+
+
+def test_results_hold_scores_facts_attempts_and_diagnostics(home, tmp_path):
+    variants = {"state-centric": ["wl-xgboost-delta"], "random-successor": ["unvisited"]}
+    settings = {"boosting.rounds": "3"}
+    cells = grid_cells("state-centric", ["gripper"], variants, (1, 2), ("interpolation",), settings)
+    results = run_grid(cells, diagnostics=True)
+    scores, attempts = results.write(tmp_path)
+    assert tuple(sgp.read_scores(scores)) == results.scores
+    assert tuple(read_attempts(attempts)) == results.attempts
+    assert len(results.attempts) == 3 * 3  # runs and problems
+    metrics = {(score.variant.split("+")[0], score.seed): set() for score in results.scores}
+    for score in results.scores:
+        metrics[score.variant.split("+")[0], score.seed].add(score.metric)
+    assert {"dimension", "nodes", "training_seconds", "coverage", "expert_rank", "unseen"} <= metrics[
+        "wl-xgboost-delta", 1
+    ]
+    assert "expert_rank" in metrics["unvisited", 1]
+    assert "expert_rank" not in metrics["unvisited", 2]  # the first seed of a variant is diagnosed
+    stamps = {path: path.stat().st_mtime_ns for path in home.glob("grid/**/*.json")}
+    assert run_grid(cells, diagnostics=True) == results
+    assert stamps == {path: path.stat().st_mtime_ns for path in home.glob("grid/**/*.json")}
+
+
+def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
+    suite = sgp.load_suite("state-centric")
+    for variant in ("astar-lmcut", "lama-first"):
+        for domain in suite.domains:
+            for split in ("validation", "interpolation", "extrapolation"):
+                kept = kept_plans(suite, domain, split, variant)
+                assert set(kept) == {problem.sha256 for problem in suite.problems(domain, split)}
+    results = baseline_results("state-centric", ["gripper"], ("interpolation",))
+    assert not home.exists(), "nothing was made anew"
+    covered = {score.variant: score.value for score in results.scores if score.metric == "coverage" and not score.size}
+    assert covered == {"astar-lmcut": 1.0, "lama-first": 1.0}
+    lengths = [(row.length, row.expert_length) for row in results.attempts if row.variant == "astar-lmcut"]
+    assert all(length == expert for length, expert in lengths)  # both optimal
+
+
+def test_an_ablation_changes_one_ingredient_at_a_time(home):
+    cells = ablation_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"])
+    assert cells[0].overrides == ()
+    assert len({cell.overrides for cell in cells}) == len(cells) >= 10
+    some = [cell for cell in cells if cell.overrides in ((), (("candidates", "one-step"),))]
+    covered = [score for score in run_grid(some).scores if score.metric == "coverage"]
+    assert {score.variant for score in covered} == {"aiw", "aiw+candidates=one-step"}
+    with pytest.raises(InputError, match="method zero-change describes no ablations; expected one of contrastive_jump"):
+        ablation_cells("state-centric", "zero-change")
+
+
+def test_a_jackknife_leaves_each_training_problem_out_once(home):
+    cells = jackknife_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"])
+    names = [entry.name for entry in sgp.load_suite("state-centric").domain("gripper").splits["train"]]
+    assert [cell.without for cell in cells] == names
+    assert len({cell.file for cell in cells}) == len(names)
+    some = jackknife_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"], most=2)
+    assert [cell.without for cell in some] == [names[0], names[-1]]
+    results = run_grid(some)
+    trained = [run.record["data"]["train"] for run in sgp.list_runs()]
+    assert trained == [len(names) - 1] * 2
+    sheet = spread_sheet(results.scores, "jackknife").markdown()
+    assert "| gripper | interpolation | 2 | 1.0000 | 1.0000 |" in sheet
+    with pytest.raises(SuiteError, match="training problem 'p99' cannot be left out of gripper; expected"):
+        sgp.train("contrastive_jumps", "gripper", "state-centric", without="p99")
+
+
+def without_times(folder):
+    scores = [
+        replace(score, note="") for score in sgp.read_scores(folder / "scores-state-centric.csv")
+        if score.metric not in TIMES
+    ]  # fmt: skip
+    attempts = [replace(row, seconds=0.0) for row in read_attempts(folder / "attempts-state-centric.csv")]
+    return scores, attempts
+
+
+@pytest.mark.timeout(900)
+def test_a_grid_killed_twenty_times_ends_with_the_same_scores(tmp_path):
+    """Real kills of a real process at random points of its life."""
+    words = "--variants state-centric:wl-lstm-delta,state-centric:wl-xgboost-delta,random-successor --seeds 1,2"
+    words += " --set lstm.training.epochs=1 --set lstm.shape.hidden=8 --set boosting.rounds=2 --jobs 1"
+    command = ["sgp", "grid", "--domains", "gripper", "--splits", "interpolation"]
+    command += words.split()
+
+    def start(home, out):
+        environment = {**os.environ, "SGP_HOME": str(tmp_path / home), "SGP_PROGRESS": "0"}
+        return subprocess.Popen(
+            [*command, "--out", str(tmp_path / out)], env=environment, start_new_session=True,
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def finish(home, out):
+        started = time.monotonic()
+        _, errors = (process := start(home, out)).communicate()
+        assert process.returncode == 0, errors
+        return time.monotonic() - started
+
+    finish("whole", "whole-out")
+    idle = finish("whole", "whole-out")  # with nothing left to do
+    rng = random.Random(7)
+    killed = 0
+    for _ in range(20):
+        process = start("killed", "killed-out")
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=rng.uniform(0.4, 1.5) * idle)
+        if process.poll() is None:
+            killed += 1
+            os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        # So that there is always something left to do: forget some results and a run.
+        for path in sorted((tmp_path / "killed" / "grid").rglob("*.json")):
+            if rng.random() < 0.5:
+                path.unlink()
+        shutil.rmtree(rng.choice(sorted((tmp_path / "killed").glob("*/*/*/*/seed*")) or [tmp_path / "none"]), True)
+    assert killed >= 10
+    finish("killed", "killed-out")
+    assert without_times(tmp_path / "killed-out") == without_times(tmp_path / "whole-out")
+    assert not list((tmp_path / "killed").rglob("*.tmp"))

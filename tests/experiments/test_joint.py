@@ -1,0 +1,118 @@
+"""One training, and the planners that three validation methods select from it."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from sgp.api import load_planner
+from sgp.cli import app
+from sgp.datasets.runs import run_folders
+from sgp.errors import InputError, StoreError
+from sgp.evaluation.dynamic_validation import DynamicConfig
+from sgp.evaluation.scores import read_scores
+from sgp.experiments import joint
+from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_sheet, train_jointly
+from sgp.methods import get_method
+from sgp.planning.planner import Limit
+from sgp.planning.task import Task
+
+RULES = DynamicConfig(problems=2, threshold=0.9)
+
+
+@pytest.fixture
+def method(home, monkeypatch):
+    """A sweep of two planners, the first of which has learned nothing: its regularisation leaves no weights."""
+    found = get_method("contrastive_jumps")
+    sweep = [{"candidates": "one-step", "labels.source": "experts", "loss.l2": l2} for l2 in ("1e12", "0.1")]
+    monkeypatch.setattr(type(found), "sweep", sweep)
+    return found
+
+
+def train(**arguments):
+    return train_jointly("contrastive_jumps", "logistics", "scaling", config=RULES, **arguments)
+
+
+def test_every_validation_selects_from_the_same_snapshots(method, home):
+    seen = []
+    found = train(watch=seen.append)
+    assert seen == list(found.snapshots)
+    assert [each.name.rpartition(" ")[2] for each in found.snapshots] == ["1e12", "0.1"]
+    untrained, trained = found.snapshots
+    assert untrained.loss > trained.loss
+    assert untrained.coverage < trained.coverage
+    assert untrained.dynamic < trained.dynamic
+    assert found.selected == dict.fromkeys(VALIDATIONS, 1)
+    for by, run in found.runs.items():
+        assert run.key.variant == f"aiw+by={by}"
+        assert run.record["facts"]["selection"]["by"] == by
+        assert run.config["loss"]["l2"] == 0.1
+    assert len({run.planner_sha256 for run in found.runs.values()}) == 1, "one planner under three names"
+    assert len({run.sha256 for run in found.runs.values()}) == 3
+    assert set(run_folders()) == {run.folder for run in found.runs.values()}, "snapshots are no runs of the store"
+    planner = load_planner(str(found.runs["dynamic"].folder))
+    (problem, *_) = joint.load_suite("scaling").problems("logistics", "validation")
+    assert planner.solve(Task(problem), Limit(60)).solved
+
+
+def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(method, home, monkeypatch):
+    def stop(validated):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(watch=stop)
+    seen = []
+    found = train(watch=seen.append)
+    assert len(seen) == 1
+    assert len(found.snapshots) == 2
+    monkeypatch.setattr(type(method), "snapshots", None)
+    again = train()
+    assert again.snapshots == found.snapshots
+    assert [run.sha256 for run in again.runs.values()] == [run.sha256 for run in found.runs.values()]
+
+
+def test_a_state_centric_planner_is_selected_among_rounds(home, monkeypatch):
+    monkeypatch.setattr(type(get_method("state-centric")), "sweep", {"parts": 2})
+    tiny = {"wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
+    found = train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
+    assert len(found.snapshots) == 2
+    rounds = [int(each.name.removeprefix("round ")) for each in found.snapshots]
+    for by, run in found.runs.items():
+        assert run.record["facts"]["rounds"] == rounds[found.selected[by]]
+        assert run.record["facts"]["selection"]["by"] == by
+        assert load_planner(str(run.folder)).width == 3
+
+
+def test_the_first_of_equally_good_snapshots_is_selected():
+    one = Validated("one", 2.0, 0.5, {16: 1.0, 17: 0.5})
+    other = Validated("other", 1.0, 0.5, {16: 1.0, 17: 0.9, 18: 0.1})
+    assert joint._selected([one, other]) == {"loss": 1, "coverage": 0, "dynamic": 1}
+    sheet = joint_sheet(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
+    assert "loss, dynamic" in sheet.markdown()
+
+
+def test_bad_input_is_a_sentence(method, home):
+    with pytest.raises(InputError, match="makes one planner"):
+        train_jointly("zero-change", "gripper", "scaling")
+    train(watch=lambda validated: None)
+    (file,) = home.glob("joint/*/snapshots.json")
+    file.write_text('[{"name": 1}]')
+    with pytest.raises(StoreError, match=r"snapshots\.json holds no validated snapshots"):
+        train()
+
+
+def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
+    monkeypatch.setattr(joint, "DynamicConfig", lambda: RULES)
+    words = ["--method", "contrastive_jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
+    trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
+    assert trained.exit_code == 0, trained.output
+    assert trained.output.splitlines()[-1].endswith("aiw+by=coverage/scaling/logistics/seed13")
+    assert "selected by" in trained.output
+    measured = CliRunner().invoke(app, ["scaling", *words, "--largest", "6", "--csv", str(home / "curve.csv")])
+    assert measured.exit_code == 0, measured.output
+    scores = read_scores(home / "curve.csv")
+    assert {each.variant for each in scores} == {"aiw+by=dynamic"}, "by default the dynamic validation selects"
+    assert {each.split for each in scores} == {"scaling"}
+    wrong = CliRunner().invoke(app, ["train", *words, "--by", "luck"])
+    assert wrong.exit_code == 2
+    assert "validation is 'luck'; expected one of loss, coverage, dynamic, none" in wrong.output

@@ -1,0 +1,172 @@
+"""Curves over size in tables and plots, beside the paper's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import sgp
+from sgp.errors import InputError, StoreError
+from sgp.evaluation.coverage import Subject
+from sgp.evaluation.curves import curve_scores
+from sgp.evaluation.scaling import Curve, Source
+from sgp.reports import scaling_table as table
+from sgp.reports.report import write_report
+
+THEIRS = sgp.published("dynamic-validation")
+DOMAIN = THEIRS[0].domain
+
+SOURCE = Source(sgp.get_domain("gripper"), "untyped", 0)
+
+
+def score(metric, value, **fields):
+    facts = {"method": "m", "variant": "v+by=dynamic", "domain": DOMAIN, "suite": "scaling", "split": "scaling"}
+    return sgp.Score(**{**facts, "seed": 13, "metric": metric, "value": value, "count": 100, **fields})
+
+
+def lines(sheet):
+    return [row.words for row in sheet.rows]
+
+
+def test_ours_stands_above_theirs_in_the_column_of_its_validation():
+    ours = [
+        score("scale", 118, note="2 cores; stopped after size 118, the largest to try"),
+        score("sumcov", 104.5, note="2 cores; stopped after size 118, the largest to try"),
+        score("scale", 40, variant="v+by=loss", count=2345, note="below 0.3 at 2 sizes in a row"),
+        score("sumcov", 30.25, variant="v+by=loss", count=2345),
+        score("coverage", 0.5, size=118),
+    ]
+    sheet = sgp.scaling_table(ours, THEIRS)
+    assert sheet.headings[:4] == ("domain", "planner", "Loss Scale", "Loss SumCov")
+    assert sheet.headings[-3:] == ("Dynamic Scale", "Dynamic SumCov", "n")
+    own, printed = sheet.rows[:2]
+    assert own.words == (DOMAIN, "m v x1", "40", "30.25", "", "", "≥118", "≥104.50", "2,345 / - / 100")
+    assert printed.words == ("", "gnn-value, published", "56", "45.42", "24", "17.97", "59", "52.25", "")
+    assert (own.published, printed.published) == (False, True)
+    assert len({row.words[0] for row in sheet.rows} - {""}) == 9, "every domain of the paper, measured or not"
+    assert "≥: the curve was cut" in sheet.caption
+
+
+def test_the_papers_own_cut_curve_is_marked():
+    assert [words[6:8] for words in lines(sgp.scaling_table([], THEIRS)) if "≥148" in words] == [("≥148", "≥99.34")]
+
+
+def test_seeds_are_averaged_and_any_cut_one_marks_the_mean():
+    ours = [score("scale", 10, seed=1), score("scale", 13, seed=2, note="out of time at size 14, which is not counted")]
+    assert lines(sgp.scaling_table(ours, []))[0][1:] == ("m v x2", "", "", "", "", "≥11.5 ±1.5", "", "- / - / 200")
+
+
+def test_planners_that_no_validation_selected_and_other_domains_have_their_places():
+    ours = [score("scale", 8, variant="v", domain="courier"), score("sumcov", 3.5, variant="v", domain="courier")]
+    sheet = sgp.scaling_table(ours, THEIRS)
+    assert sheet.headings[-3:] == ("As trained Scale", "As trained SumCov", "n")
+    assert lines(sheet)[-1] == ("courier", "m v x1", *[""] * 6, "8", "3.50", "- / - / - / 100")
+
+
+def test_every_reason_to_end_a_curve_early_is_known_as_a_cut(tmp_path):
+    subject = Subject("m", "v", DOMAIN, "s", "scaling", 13, "2 cores")
+    for ended, cut in (
+        ("stopped after size 40, the largest to try", True),
+        ("out of time at size 40, which is not counted", True),
+        ("below 0.3 at 2 sizes in a row", False),
+        (f"{DOMAIN} has no larger problems", False),
+    ):
+        scores = list(curve_scores(Curve((), 0.3, ended, SOURCE), subject))
+        assert {each.note for each in scores} == {f"2 cores; {ended}"}
+        (row,) = sgp.scaling_table(scores, []).rows
+        assert ("≥0" in row.words) is cut, ended
+
+
+def test_a_machine_without_measurements_has_no_curves(tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "data_folder", lambda: tmp_path)
+    assert sgp.measured_scaling() == []
+    (tmp_path / "measured").mkdir()
+    ours = [score("scale", 8), score("coverage", 0.5, size=8)]
+    sgp.write_scores(tmp_path / "measured" / "scaling.csv", ours)
+    assert sgp.measured_scaling() == ours
+
+
+def test_sizes_are_those_of_the_paper():
+    sizes = sgp.scaling_sizes(DOMAIN)
+    assert (min(sizes["train"]), max(sizes["train"])) == (7, 14)
+    assert (min(sizes["validation"]), max(sizes["validation"])) == (15, 17)
+    assert sizes["bound"] == 120
+    assert sgp.scaling_sizes("courier") == {}
+
+
+def curve(variant, *coverages, first=5):
+    for size, value in enumerate(coverages, start=first):
+        yield score("coverage", value, variant=variant, size=size)
+        yield score("plan_length", 3.0 * size, variant=variant, size=size)
+        yield score("fits", min(1, value + 0.25), variant=variant, size=size)
+
+
+def shown(figure):
+    return {each.name: (list(each.x), list(each.y)) for each in figure.data if each.fill is None}
+
+
+def test_a_curve_has_the_papers_marks_and_what_bounds_every_planner():
+    scores = [*curve("one", 1.0, 0.5), *curve("two", 0.25, 0.5)]
+    figure = sgp.scaling_curves(scores, theirs=THEIRS)
+    assert shown(figure) == {
+        "m one": ([5, 6], [1.0, 0.5]),
+        "m two": ([5, 6], [0.25, 0.5]),
+        "a plan within the bound is known": ([5, 6], [1, 0.75]),
+    }
+    spans = {(shape.type, shape.x0, shape.x1) for shape in figure.layout.shapes}
+    assert {("rect", 6.5, 14.5), ("rect", 14.5, 17.5), ("line", 56, 56), ("line", 59, 59)} <= spans
+    words = [each.text for each in figure.layout.annotations]
+    assert {"loss 56", "coverage 24", "dynamic 59"} <= set(words)
+    assert not sgp.scaling_curves(scores).layout.shapes, "without the paper's numbers no marks"
+    told = [replace(each, value=0.5) if each.metric == "fits" else each for each in scores]
+    assert list(shown(sgp.scaling_curves(told))) == ["m one", "m two"], "it says no more than coverage"
+
+
+def test_any_metric_is_drawn_over_size():
+    figure = sgp.scaling_curves([*curve("one", 1.0, 0.5)], "plan_length", THEIRS)
+    assert shown(figure) == {"m one": ([5, 6], [15, 18]), "most actions allowed": ([5, 6], [125, 126])}
+    own = [score("a property", 2.0, size=size) for size in (5, 6)]
+    assert shown(sgp.scaling_curves(own, "a property")) == {"m v+by=dynamic": ([5, 6], [2, 2])}
+    fits = sgp.scaling_curves([*curve("one", 1.0, 0.5)], "fits")
+    assert [each.fill for each in fits.data] == ["toself", None], "a share of problems has a band"
+    with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, plan_length, fits"):
+        sgp.scaling_curves([*curve("one", 1.0)], "length")
+    assert sgp.scaling_curves([]).layout.title.text.startswith("Coverage over size")
+
+
+def test_seeds_share_one_line():
+    scores = [score("coverage", value, seed=seed, size=5) for seed, value in ((1, 0.5), (2, 1.0))]
+    assert shown(sgp.scaling_curves(scores)) == {"m v+by=dynamic": ([5], [0.75])}
+
+
+def test_the_report_has_curves_whatever_their_suite(tmp_path):
+    split = {"suite": "s", "split": "validation", "variant": "v"}
+    ours = [
+        score("coverage", 0.5, **split),
+        *curve("<img src=x>", 1.0, 0.5),
+        score("scale", 6, variant="<img src=x>+by=loss"),
+    ]
+    text = write_report(tmp_path, ours, [], THEIRS).read_text()
+    assert "<h2>Scaling</h2>" in text
+    assert "gnn-value, published" in text
+    assert "Mean actions of plans found over size" in text
+    assert "<img src=x>" not in text
+    only = write_report(tmp_path, list(curve("v", 1.0)), [], THEIRS).read_text()
+    assert "<h2>Scaling</h2>" in only
+    assert "<h2>Coverage</h2>" not in only
+
+
+def test_uploaded_scores_are_read_as_a_file_is(tmp_path):
+    ours = [score("scale", 8), score("coverage", 0.5, size=8)]
+    for name in ("a.csv", "a.json"):
+        sgp.write_scores(tmp_path / name, ours)
+        assert sgp.parse_scores((tmp_path / name).read_bytes(), name) == ours
+    with pytest.raises(StoreError, match=r"a\.csv, entry 1 is no score"):
+        sgp.parse_scores(b"x,y\n1,2\n", "a.csv")
+    with pytest.raises(StoreError, match=r"a\.csv is no file of scores .*utf-8"):
+        sgp.parse_scores(b"\xff\xfe", "a.csv")
+    with pytest.raises(StoreError, match=r"a\.csv is no file of scores .*field larger"):
+        sgp.parse_scores(b"method\n" + b"x" * 200_000, "a.csv")
+    with pytest.raises(StoreError, match=r"a\.json is no complete JSON"):
+        sgp.parse_scores(b"[", "a.json")

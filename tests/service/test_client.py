@@ -1,0 +1,242 @@
+"""The worker process: answers, errors as sentences, limits, cancel; no process is left behind."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import sgp
+from sgp.errors import InputError
+from sgp.service import client, jobs
+from sgp.service.client import GIGABYTE, Worker
+from tests.conftest import blocks_problem
+
+MANY = " ".join(f"b{number}" for number in range(10_000))
+
+
+def text_of(problem):
+    return {"name": problem.name, "domain": problem.domain_pddl, "problem": problem.problem_pddl}
+
+
+@pytest.fixture(scope="module")
+def problem():
+    return text_of(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
+
+
+@pytest.fixture
+def worker(monkeypatch, shared_home):
+    monkeypatch.setenv("SGP_HOME", str(shared_home))
+    worker = Worker()
+    yield worker
+    worker.close()
+
+
+def ended(job, seconds=120):
+    until = time.monotonic() + seconds
+    while not job.report().ended:
+        assert time.monotonic() < until
+        time.sleep(0.02)
+    return job.report()
+
+
+def gone(number, seconds=20):
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        if not os.path.exists(f"/proc/{number}") or "(zombie)" in Path(f"/proc/{number}/status").read_text():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_run_solves_is_branched_from_and_forced(worker, quick_run):
+    run = quick_run("contrastive_jumps", "blocksworld", "one-step")
+    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+    ended(worker.ask("load", 60, run=str(run.folder)))
+    solved = ended(worker.ask("solve", 60, run=str(run.folder), problem=text_of(problem), seconds=30))
+    assert solved.state == "done", solved.error
+    assert solved.progress["decisions"] == len(solved.result["data"]["steps"])
+    assert solved.result["valid"] is True
+    before = solved.result["records"]
+    shown = solved.result["data"]["steps"][1]
+    rank = next(each["rank"] for each in shown["candidates"] if each["rank"] - 1 != shown["chosen"])
+    asked = worker.ask("branch", 60, run=str(run.folder), before=before[:3], step=2, rank=rank, seconds=30)
+    branched = ended(asked).result
+    step = branched["data"]["steps"][1]
+    assert step["chosen"] == rank - 1
+    assert {"chosen", "forced"} <= set(step["candidates"][rank - 1]["marks"])
+    assert [each["actions"] for each in step["candidates"]] == [
+        [branched["data"]["actions"].index(solved.result["data"]["actions"][number]) for number in each["actions"]]
+        for each in shown["candidates"]
+    ]
+    assert branched["records"][1] == before[1]
+    refused = ended(worker.ask("branch", 60, run=str(run.folder), before=before, step=1, rank=999, seconds=30))
+    assert "rank 999 at step 1" in refused.error
+
+
+def unexplained(steps):
+    """Steps without what explains them, which is told when the rollout has ended."""
+    return [{name: each[name] for name in each if name not in ("why", "measure", "against")} for each in steps]
+
+
+def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
+    """Every decision here; in earnest a preview every half second."""
+    monkeypatch.setattr(jobs, "PREVIEW_SECONDS", 0.0)
+    monkeypatch.setattr(jobs, "PREVIEW_SHARE", math.inf)
+    run = str(quick_run("contrastive_jumps", "blocksworld", "one-step").folder)
+    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+    told = []
+    solved = jobs.solve(lambda **each: told.append(each), run, text_of(problem), 30)
+    previews = [each["preview"] for each in told if "preview" in each]
+    assert [each["length"] for each in previews] == list(range(1, solved["data"]["length"] + 1))
+    assert {each["outcome"] for each in previews} == {jobs.GOING_ON}
+    assert previews[-1]["steps"] == unexplained(solved["data"]["steps"])
+    assert previews[2]["steps"] == unexplained(solved["data"]["steps"][:3])
+    told.clear()
+    place, rank = next(
+        (place, each["rank"])
+        for place, step in enumerate(solved["data"]["steps"])
+        for each in step["candidates"]
+        if not {"chosen", "visited"} & set(each["marks"])
+    )
+    branched = jobs.branch(lambda **each: told.append(each), run, solved["records"][: place + 2], place + 1, rank, 30)
+    previews = [each["preview"] for each in told if "preview" in each]
+    assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched["data"]["steps"]) + 1))
+    assert len(previews) > 1
+    assert unexplained(previews[-1]["steps"]) == unexplained(branched["data"]["steps"])
+    assert len(previews[-1]["steps"][place]["candidates"]) > 1, "the given steps keep all their candidates"
+    assert "why" in solved["data"]["steps"][place], "there was another one to choose"
+    assert "why" not in branched["data"]["steps"][place], "the model did not choose what was forced"
+    assert any("why" in each for each in branched["data"]["steps"][place + 1 :])
+
+
+def test_what_can_be_read_and_what_fits(worker, problem, quick_run):
+    run = quick_run("contrastive_jumps", "blocksworld", "one-step")
+    found = ended(worker.ask("read", 60, problem=problem)).result
+    assert (found["domain"], found["objects"], found["goals"]) == ("blocksworld", 2, 1)
+    assert str(run.folder) in [each["folder"] for each in found["runs"]]
+    assert {"suite": "state-centric", "domain": "blocksworld"} in found["suites"]
+
+
+def test_a_plan_is_replayed_and_judged(worker, problem):
+    good = ended(worker.ask("replay", 60, problem=problem, plan="(pick-up a)\n(stack a b)")).result
+    assert (good["valid"], good["stopped"], good["data"]["outcome"]) == (True, "", "solved")
+    short = ended(worker.ask("replay", 60, problem=problem, plan="(pick-up a)")).result
+    assert (short["valid"], short["data"]["outcome"]) == (False, "the plan ends short of the goal")
+    wrong = ended(worker.ask("replay", 60, problem=problem, plan="(pick-up a)\n(stack b a)")).result
+    assert wrong["valid"] is False
+    assert wrong["stopped"].startswith("step 2 of 2: action (stack b a) is not applicable")
+    assert len(wrong["data"]["steps"]) == 1
+
+
+def test_errors_are_sentences_with_their_line(worker, problem):
+    broken = {**problem, "problem": problem["problem"].replace("(:init", "\n(:init (nothing")}
+    report = ended(worker.ask("read", 60, problem=broken))
+    assert (report.state, report.source) == ("failed", "problem")
+    assert report.line is not None
+    assert len(report.error.splitlines()) == 1
+    missing = ended(worker.ask("load", 60, run="/nowhere"))
+    assert "holds no run.json" in missing.error
+
+
+def test_ten_thousand_objects_and_five_megabytes_are_sentences(worker, problem):
+    many = {**problem, "problem": problem["problem"].replace("a b)", f"a b {MANY})", 1)}
+    assert "10,002 objects" in ended(worker.ask("read", 60, problem=many)).error
+    long = {**problem, "problem": problem["problem"] + ";" * 1_500_000}
+    assert "characters" in ended(worker.ask("read", 60, problem=long)).error
+    with pytest.raises(InputError, match="characters"):
+        worker.ask("read", 60, problem={**problem, "problem": ";" * 5_000_000})
+    nested = {**problem, "problem": "(" * 200_000 + ")" * 200_000}
+    assert ended(worker.ask("read", 60, problem=nested)).state == "failed"
+    assert ended(worker.ask("read", 60, problem=problem)).state == "done"
+
+
+def test_cancel_ends_the_process_and_the_next_job_has_a_new_one(worker, problem):
+    first = worker.ask("train", 300, method="state-centric", variant="wl-lstm-delta", domain="visitall",
+                       suite="state-centric", seed=99)  # fmt: skip
+    while first.report().state == "waiting":
+        time.sleep(0.02)
+    number = worker._process.pid
+    first.cancel()
+    assert first.report().state == "cancelled"
+    assert gone(number)
+    assert ended(worker.ask("read", 60, problem=problem)).state == "done"
+
+
+def test_a_job_over_its_seconds_is_ended(worker):
+    ended(worker.ask("load", 60, run="/nowhere"))  # the libraries are there
+    report = ended(worker.ask("train", 1, method="state-centric", variant="wl-lstm-delta", domain="visitall",
+                              suite="state-centric", seed=99))  # fmt: skip
+    assert report.error == client.out_of_time(1)
+
+
+def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
+    """The process ends itself after it has said so; whoever asks in between must not be lost with it."""
+    for _ in range(5):
+        late = worker.ask("read", 0.001, problem=problem)
+        while not late.report().ended:
+            pass
+        after = ended(worker.ask("read", 60, problem=problem))
+        assert after.state == "done", after.error
+
+
+def test_too_little_memory_is_a_sentence(problem):
+    worker = Worker(memory=GIGABYTE // 16)
+    report = ended(worker.ask("read", 60, problem=problem))
+    worker.close()
+    assert report.state == "failed"
+    assert "memory" in report.error or "without an answer" in report.error
+
+
+def test_the_process_ends_with_its_worker(problem):
+    worker = Worker()
+    ended(worker.ask("read", 60, problem=problem))
+    number = worker._process.pid
+    del worker
+    assert gone(number)
+
+
+def test_workers_are_few(monkeypatch, problem):
+    monkeypatch.setattr(client, "MOST_WORKERS", 1)
+    first, second = Worker(), Worker()
+    ended(first.ask("read", 60, problem=problem))
+    ended(second.ask("read", 60, problem=problem))
+    assert not first.alive, "the idle one makes room"
+    busy = second.ask("train", 300, method="state-centric", variant="wl-lstm-delta", domain="visitall",
+                      suite="state-centric", seed=99)  # fmt: skip
+    with pytest.raises(InputError, match="1 jobs run already"):
+        first.ask("read", 60, problem=problem)
+    busy.cancel()
+
+
+def test_it_is_light_to_import():
+    import subprocess
+    import sys
+
+    code = (
+        "import sgp, sys; sgp.Worker; print([m for m in ('torch', 'pymimir', 'numpy', 'xgboost') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_the_least_forced_choices_of_an_unsolved_rollout(worker, quick_run):
+    run = str(quick_run("state-centric", "blocksworld", "wl-xgboost-delta").folder)
+    for problem in sgp.load_suite("state-centric").problems("blocksworld", "extrapolation"):
+        start = ended(worker.ask("solve", 60, run=run, problem=text_of(problem), seconds=30)).result
+        if start["data"]["outcome"] != "solved":
+            break
+    limits = {"free": 0, "seconds": 20.0, "ranks": 3, "most": 2}
+    report = ended(worker.ask("force", 60, run=run, before=start["records"], **limits))
+    found = report.result
+    assert report.progress["tried"] == list(found["tried"])
+    if found["choices"] is None:
+        assert found["complete"] == [1, 2] or found["seconds"] >= 20
+        return
+    (step, rank), *more = found["choices"]
+    assert len(found["found"]) == 1 + len(more)
+    forced = found["found"][0]["data"]["steps"][step - 1]["candidates"][rank - 1]
+    assert {"chosen", "forced"} <= set(forced["marks"])
+    assert found["found"][-1]["data"]["outcome"] == "solved"

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.datasets.training_data import trajectories
+from sgp.errors import ConfigurationError
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Planner
+from sgp.planning.policy import Ranking, one_step
+from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
+from sgp.planning.validation import validate
+from sgp.training.labels import LabelConfig, label
+from tests.planning.test_state_space import GLUE, GLUE_PROBLEM, shortest
+
+SUITE = sgp.load_suite("state-centric")
+
+
+def never(decisions):
+    raise AssertionError("these labels need no planner")
+
+
+def labelled(source, found, successors, fit=never, **settings):
+    return label(LabelConfig(source, **settings), found, successors, fit, np.random.default_rng(1))
+
+
+@pytest.fixture(scope="module")
+def blocks():
+    return trajectories(SUITE, "blocksworld", "train")[:2]
+
+
+def test_experts_label_whatever_they_reach_later(blocks):
+    decisions = labelled("experts", blocks, Lookahead("types"))
+    for trajectory in blocks:
+        own = [each for each in decisions if each.task is trajectory.task]
+        assert [each.state for each in own] == list(trajectory.states[:-1])
+        assert sum(each.weight for each in own) == pytest.approx(1)
+        for step, each in enumerate(own):
+            right = {each.choice[place].state for place in np.flatnonzero(each.positive)}
+            assert right == {other.state for other in each.choice} & set(trajectory.states[step + 1 :])
+
+
+@pytest.mark.parametrize("successors", [one_step, Lookahead("types")], ids=["one-step", "aiw"])
+def test_optimal_labels_are_all_that_lie_on_a_shortest_plan(blocks, successors):
+    decisions = labelled("optimal", blocks[:1], successors, states=12)
+    task = blocks[0].task
+    assert {each.state for each in decisions} > set(blocks[0].states[:-1])
+    for each in decisions[::4]:
+        best = shortest(task, each.state)
+        on_a_shortest = [len(other.actions) + shortest(task, other.state) == best for other in each.choice]
+        assert each.positive.tolist() == on_a_shortest
+    assert sum(each.weight for each in decisions) == pytest.approx(1)
+
+
+def test_dead_ends_are_wrong():
+    task = Task(Problem("g", GLUE, GLUE_PROBLEM))
+    trajectory = Trajectory.of(task, task.successors(task.init)[0].actions)
+    (decision,) = labelled("optimal", [trajectory], one_step)
+    assert [str(each.actions[0]) for each in decision.choice] == ["(fix a)", "(fix b)"]
+    assert decision.positive.tolist() == [True, False]
+
+
+def test_a_state_space_that_is_too_large_leaves_the_experts_labels(blocks):
+    small, experts = labelled("optimal", blocks, one_step, space=20), labelled("experts", blocks, one_step)
+    assert [each.positive.tolist() for each in small] == [each.positive.tolist() for each in experts]
+
+
+class Last:
+    """Prefers the last candidate."""
+
+    additive = False
+
+    def refuses(self, task):
+        return None
+
+    def rank(self, nodes, choices):
+        return [Ranking(-np.arange(len(choice), dtype=float)) for choice in choices]
+
+
+@pytest.mark.parametrize("space", [1, 20_000], ids=["planner", "state space"])
+def test_visited_states_are_labelled_too(home, blocks, space):
+    experts = labelled("experts", blocks[:1], one_step)
+    asked = []
+
+    def fit(decisions):
+        asked.append(len(decisions))
+        return Planner(Last())
+
+    decisions = labelled("visited", blocks[:1], one_step, fit, visits=2, space=space)
+    assert asked == [len(experts)]
+    new = decisions[len(experts) :]
+    if space == 1:  # plans from there, in tasks of their own
+        starts = list(dict.fromkeys(each.task for each in new))
+        assert len(starts) == 2
+        for task in starts:
+            own = [each for each in new if each.task is task]
+            assert own[0].state == task.init
+            plan = tuple(each.choice[int(np.flatnonzero(each.positive)[0])].actions[0] for each in own)
+            assert validate(task.problem, plan).valid
+    else:
+        assert len(new) == 2
+        for each in new:
+            assert each.state not in set(blocks[0].states)
+            best = shortest(each.task, each.state)
+            assert each.positive.tolist() == [1 + shortest(each.task, other.state) == best for other in each.choice]
+    joined = labelled("joined", blocks[:1], one_step, fit, visits=2, states=5)
+    assert len(joined) > len(experts) + 2
+
+
+def test_settings_are_checked():
+    with pytest.raises(ConfigurationError, match="labels' source is 'guess'; expected one of experts, optimal"):
+        LabelConfig("guess")
+    with pytest.raises(ConfigurationError, match="labels' visits is 0; expected at least 1"):
+        LabelConfig(visits=0)
+
+
+def test_exact_labels_leave_out_problems_whose_state_space_is_too_large():
+    small, large = trajectories(SUITE, "gripper", "train")[:2]
+    space = 50
+    decisions = labelled("exact", [small, large], one_step, space=space, states=12)
+    assert {each.task for each in decisions} == {small.task}
+    alone = labelled("optimal", [small], one_step, space=space, states=12)
+    assert [each.state for each in decisions] == [each.state for each in alone]
+    without = labelled("exact", [large], one_step, space=space)
+    followed = labelled("experts", [large], one_step)
+    assert [each.state for each in without] == [each.state for each in followed], "where none is small enough, all stay"
