@@ -138,7 +138,7 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
 
 def first_frames(page: Page, address: str) -> Iterator[Line]:
     """From the key that takes another candidate to the first picture of what follows, once the model is loaded."""
-    key = sgp.train("contrastive_jumps", "blocksworld", "state-centric").key
+    key = sgp.train("contrastive-jumps", "blocksworld", "state-centric").key
     model = sgp.About(method=key.method, variant=key.variant, seed=key.seed).model
     asked = {"domain": "blocksworld", "model": model, "problem": "p11"}
     times: list[float] = []

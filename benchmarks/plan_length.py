@@ -1,6 +1,6 @@
 """Length of kept plans against the best known: the optimal plan where A* found one, else the best of LAMA in 60 s.
 
-    python benchmarks/plan_length.py --methods contrastive_jumps
+    python benchmarks/plan_length.py --methods contrastive-jumps
 
 Our lengths are those of the committed attempts. LAMA's plans stand in data/baselines/<suite>/lama, a line for each
 problem that A* with LM-cut did not solve; those that are missing are made, one at a time, a minute each.
@@ -47,7 +47,7 @@ def main() -> None:
     parser.add_argument("--suite", default="state-centric")
     parser.add_argument("--split", default="extrapolation")
     parser.add_argument("--domains", default="", help="only these domains, with commas between")
-    parser.add_argument("--methods", default="contrastive_jumps", help="methods, with commas between")
+    parser.add_argument("--methods", default="contrastive-jumps", help="methods, with commas between")
     arguments = parser.parse_args()
     suite = sgp.load_suite(arguments.suite)
     attempts = read_attempts(data_folder() / "measured" / f"attempts-{arguments.suite}.csv")

@@ -55,7 +55,7 @@ def rows(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--method", default="contrastive_jumps")
+    parser.add_argument("--method", default="contrastive-jumps")
     parser.add_argument("--domains", default="", help="only these domains, with commas between")
     parser.add_argument("--every", type=int, default=1, help="every so many problems of the extrapolation split")
     parser.add_argument("--problems", type=int, default=3, help="problems of each row of suite harder")

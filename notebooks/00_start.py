@@ -55,7 +55,7 @@ sgp.side_by_side([("now", sgp.picture(task)), ("the goal", sgp.goal_picture(task
 # *state-centric*, from the ground up.
 
 # %%
-run = sgp.train("contrastive_jumps", "blocksworld", suite.name)
+run = sgp.train("contrastive-jumps", "blocksworld", suite.name)
 facts = run.record["facts"]
 print(
     f"{run.record['data']['train']} expert plans, {facts['dimension']} features, {facts['seconds']:.1f} s of training"
@@ -102,7 +102,7 @@ sgp.show(sgp.as_recorded(rollout, run.folder))
 # %%
 from IPython.display import Markdown
 
-shown = {("contrastive_jumps", "aiw"), ("state-centric", "wl-xgboost-delta")}
+shown = {("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta")}
 ours = [each for each in sgp.measured() if each.domain == "blocksworld" and (each.method, each.variant) in shown]
 ours = [each for each in ours if each.suite == suite.name]
 theirs = [each for each in sgp.published("state-centric") if each.table == "1" and each.domain == "blocksworld"]
@@ -135,7 +135,7 @@ if not FAST:
 recorded = next(
     each
     for each in sgp.recorded_rollouts().rollouts
-    if (each.about.method, each.about.variant, each.about.domain) == ("contrastive_jumps", "aiw", "blocksworld")
+    if (each.about.method, each.about.variant, each.about.domain) == ("contrastive-jumps", "aiw", "blocksworld")
 )
 sgp.link(recorded, step=1)
 

@@ -52,7 +52,7 @@ runs = {
     "WL-XGBoost delta": sgp.train(
         "state-centric", "logistics", suite.name, "wl-xgboost-delta", SEED, overrides=settings
     ),
-    "contrastive jumps, one-step": sgp.train("contrastive_jumps", "logistics", suite.name, "one-step", SEED),
+    "contrastive jumps, one-step": sgp.train("contrastive-jumps", "logistics", suite.name, "one-step", SEED),
 }
 ranked = {
     name: pd.DataFrame([vars(each) for each in sgp.decisions(sgp.load_planner(str(run.folder)), experts)])
@@ -312,7 +312,7 @@ CHANGES = {
     "no walks at all": {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
     "successors alone": {"candidates": "one-step"},
 }
-cells = sgp.ablation_cells(suite.name, "contrastive_jumps", ["logistics"], SEED, ["extrapolation"])
+cells = sgp.ablation_cells(suite.name, "contrastive-jumps", ["logistics"], SEED, ["extrapolation"])
 names = {tuple(sorted(change.items())): name for name, change in CHANGES.items()}
 chosen = [each for each in cells if not FAST or each.overrides in names]
 title = {
@@ -349,7 +349,7 @@ pd.DataFrame(
 # ## Our numbers beside the paper's
 
 # %%
-METHODS = ("state-centric", "contrastive_jumps")
+METHODS = ("state-centric", "contrastive-jumps")
 ours = [each for each in measured if each.domain == "logistics" and each.method in METHODS]
 theirs = [each for each in sgp.published("state-centric") if each.table == "1"]
 sgp.coverage_sheet(ours, theirs, "Logistics, all splits", all_published=True)

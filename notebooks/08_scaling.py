@@ -46,7 +46,7 @@ import sgp
 
 # %%
 PLANNERS = (
-    ("contrastive_jumps", "aiw"),
+    ("contrastive-jumps", "aiw"),
     ("state-centric", "wl-xgboost-delta"),
     ("state-centric", "wl-lstm-state"),
     ("fast-downward", "astar-lmcut"),
@@ -113,7 +113,7 @@ figure
 # planner solves nearly everything when it may take the actions it needs (above). The fast path asks for epsilon = .1.
 
 # %%
-run = sgp.train("contrastive_jumps", "blocksworld", "state-centric", "aiw", SEED)
+run = sgp.train("contrastive-jumps", "blocksworld", "state-centric", "aiw", SEED)
 config = sgp.ScalingConfig(epsilon=0.1) if FAST else rule
 curve = sgp.scaling(run.folder, config, bound=SHORT)
 print(f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}")
@@ -293,7 +293,7 @@ suite = sgp.load_suite("harder")
 live = LIVE if FAST else {name: tuple(domain.splits) for name, domain in suite.domains.items()}
 found = {}
 for domain, splits in live.items():
-    run = sgp.train("contrastive_jumps", domain, "state-centric", "aiw", SEED)
+    run = sgp.train("contrastive-jumps", domain, "state-centric", "aiw", SEED)
     for (_, split), tried in sgp.evaluate([run.folder], suite.name, splits).attempts.items():
         found[domain, split] = tried
 solved = pd.DataFrame(

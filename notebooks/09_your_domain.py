@@ -172,7 +172,7 @@ print(sgp.format_plan(data.train[4].actions))
 # a shortest way to the goal from the others.
 
 # %%
-run = sgp.train("contrastive_jumps", "courier", SUITE)
+run = sgp.train("contrastive-jumps", "courier", SUITE)
 facts = run.record["facts"]
 print(f"{facts['decisions']} decisions, {facts['dimension']} features, {facts['seconds']:.1f} s")
 
@@ -236,7 +236,7 @@ def kept():
 
 
 recorded = {(each.about.method, each.head["name"]): each for each in kept()}
-sgp.link(recorded["contrastive_jumps", shortest.problem], step=1)
+sgp.link(recorded["contrastive-jumps", shortest.problem], step=1)
 
 # %% [markdown]
 # ## 7 · When it fails
@@ -302,7 +302,7 @@ pd.DataFrame(
 # ones, and keeps the best. The result is then measured on the larger problems, which the choice has not seen.
 
 # %%
-trials, chosen = sgp.select("contrastive_jumps", SUITE, middle_suite.name, settings=["candidates"] if FAST else ())
+trials, chosen = sgp.select("contrastive-jumps", SUITE, middle_suite.name, settings=["candidates"] if FAST else ())
 print("chosen:", *(f"{setting}={value}" for setting, value in chosen.items()))
 Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 
@@ -324,13 +324,13 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 #
 # ```sh
 # sgp import FOLDER --suite courier                                       # FOLDER/courier/domain.pddl
-# sgp train --method contrastive_jumps --domain courier --suite courier   # prints the run's folder
+# sgp train --method contrastive-jumps --domain courier --suite courier   # prints the run's folder
 # sgp evaluate RUN --suite courier --splits larger --record               # coverage, judged by VAL
 # sgp solve domain.pddl problem.pddl --run RUN --plan plan.txt            # any problem of the domain
 # sgp solve domain.pddl problem.pddl --run RUN --html plan.html           # the player as one file
 # sgp diagnose RUN --suite courier-middle                                 # ranks of the expert's choices
 # sgp select --suite courier --validation courier-middle                  # settings by validation
-# sgp train --method contrastive_jumps --domain courier --suite courier --set candidates=one-step
+# sgp train --method contrastive-jumps --domain courier --suite courier --set candidates=one-step
 # sgp dashboard                                                           # Failures, What if, Your own problem
 # ```
 #

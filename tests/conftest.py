@@ -88,7 +88,7 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs": "3", "lstm.shape.hidden": "32"}
 QUICK_LABELS = {"labels.states": "60", "labels.space": "3000"}
 QUICK_GNN = {"shape.layers": "2", "shape.hidden": "8", "training.epochs": "2", "training.learning_rate": "0.01"}
-QUICK_OF = {"state-centric": QUICK, "contrastive_jumps": QUICK_LABELS, "gnn-value": QUICK_GNN}
+QUICK_OF = {"state-centric": QUICK, "contrastive-jumps": QUICK_LABELS, "gnn-value": QUICK_GNN}
 
 
 @pytest.fixture(scope="session")

@@ -235,13 +235,13 @@ def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
 
 def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     code, out, _ = call(
-        "grid", "--domains", "gripper", "--variants", "zero-change,contrastive_jumps:one-step", "--splits",
+        "grid", "--domains", "gripper", "--variants", "zero-change,contrastive-jumps:one-step", "--splits",
         "interpolation", "--baselines", "--diagnostics", "--jobs", 1, "--out", tmp_path,
     )  # fmt: skip
     assert code == 0
     scores, attempts = out.split()
     code, out, _ = call("table", "1", "--scores", scores)
-    assert "contrastive_jumps one-step x3" in out
+    assert "contrastive-jumps one-step x3" in out
     assert "fast-downward lama-first x1" in out
     code, out, _ = call("report", "--scores", scores, "--attempts", attempts, "--out", tmp_path / "report")
     assert (code, out.strip()) == (0, str(tmp_path / "report" / "report.html"))

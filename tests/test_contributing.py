@@ -52,7 +52,7 @@ def test_the_worked_domain_is_clean_and_becomes_a_planner(house):
     for words in (
         "generate --domain barge --size 6 --count 5 --out barge",
         "import barge --suite barge",
-        "train --suite barge --domain barge --method contrastive_jumps --set labels.states=20 --set labels.space=1000",
+        "train --suite barge --domain barge --method contrastive-jumps --set labels.states=20 --set labels.space=1000",
     ):
         done = run(house, "-m", "sgp.cli", *words.split())
         assert done.returncode == 0, done.stderr

@@ -132,7 +132,7 @@ def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
 ):
     """The machine is taken away when the first of many chunks came back, while it has others."""
     monkeypatch.setattr("sgp.evaluation.parallel.CHUNK", 1)
-    run = quick_run("contrastive_jumps", "gripper", "one-step").folder
+    run = quick_run("contrastive-jumps", "gripper", "one-step").folder
     alone = sgp.evaluate([run], "state-centric", SPLITS)
     lost = next(iter(machines.worker_nodes))
     real = Cluster.each
@@ -169,8 +169,8 @@ def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(clust
 
 
 def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, tmp_path):
-    run = sgp.train("contrastive_jumps", "gripper", "state-centric", "one-step", jobs=cluster)
-    again = sgp.train("contrastive_jumps", "gripper", "state-centric", "one-step", jobs=1)
+    run = sgp.train("contrastive-jumps", "gripper", "state-centric", "one-step", jobs=cluster)
+    again = sgp.train("contrastive-jumps", "gripper", "state-centric", "one-step", jobs=1)
     assert again.sha256 == run.sha256, "it is in the store and not trained again"
     quick = ScalingConfig(epsilon=0.3, largest=6)
     (home / "scaling").mkdir()

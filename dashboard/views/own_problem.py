@@ -15,7 +15,7 @@ SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
 SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
 LARGEST_FILE = 1_000_000  # bytes of one file
-FIRST_METHOD = ["contrastive_jumps", "aiw"]
+FIRST_METHOD = ["contrastive-jumps", "aiw"]
 
 
 @st.cache_data(show_spinner=False)

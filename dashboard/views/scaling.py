@@ -59,7 +59,7 @@ def main() -> None:
     table = [each for each in theirs if each.table == "1"]
     if not curves:
         st.info(
-            "No curve was measured here. `sgp scaling --method contrastive_jumps --domain gripper --csv curve.csv` "
+            "No curve was measured here. `sgp scaling --method contrastive-jumps --domain gripper --csv curve.csv` "
             "measures one; give its file above. Below stands what is published."
         )
     else:

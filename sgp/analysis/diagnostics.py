@@ -47,7 +47,7 @@ class EmbeddingPolicy(Policy, Protocol):
 
 
 @dataclass(frozen=True)
-class Decision:
+class ExpertDecision:
     """One expert decision as a policy sees it.
 
     `rank` is that of the expert's successor among the candidates that the policy can tell apart, 1 for the best;
@@ -65,13 +65,13 @@ class Decision:
     distinguishable: int
 
 
-def decisions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Decision]:
+def decisions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[ExpertDecision]:
     """Every decision of the trajectories, as the planner meets it on the expert's path.
 
     States that the path visited are no candidates, and the policy's memory is carried along. Problems that the policy
     refuses are left out. Trajectories advance in lockstep, so that the policy is called on batches.
     """
-    return [_decision(met.node, met.choice, met.ranking, met.expert) for met in followed(planner, trajectories)]
+    return [_decision(met.node, met.choice, met.ranking, met.expert) for met in along_experts(planner, trajectories)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class Met:
     expert: int
 
 
-def followed(planner: Planner, trajectories: Sequence[Trajectory]) -> Iterator[Met]:
+def along_experts(planner: Planner, trajectories: Sequence[Trajectory]) -> Iterator[Met]:
     """Every decision that a planner meets on the paths of experts, as `decisions` says."""
     waiting = [each for each in trajectories if len(each) and planner.policy.refuses(each.task) is None]
     for start in range(0, len(waiting), planner.batch):
@@ -126,7 +126,7 @@ class _Path:
         return Met(self.trajectory, node, choice, ranking, place)
 
 
-def _decision(node: Node, choice: Sequence[Successor], ranking: Ranking, expert: int) -> Decision:
+def _decision(node: Node, choice: Sequence[Successor], ranking: Ranking, expert: int) -> ExpertDecision:
     keys: Sequence[Hashable] = [each.state for each in choice] if ranking.keys is None else ranking.keys
     cheapest: dict[Hashable, float] = {}
     for key, cost in zip(keys, ranking.costs.tolist(), strict=True):
@@ -135,7 +135,7 @@ def _decision(node: Node, choice: Sequence[Successor], ranking: Ranking, expert:
     margin = tie_margin(own) if np.isfinite(own) else 0.0
     better = int((costs < own - margin).sum())
     tied = int((costs <= own + margin).sum()) - better
-    return Decision(
+    return ExpertDecision(
         problem=node.task.name,
         size=node.task.size,
         step=node.length,

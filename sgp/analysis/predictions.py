@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.analysis.diagnostics import EmbeddingPolicy, Met, followed
+from sgp.analysis.diagnostics import EmbeddingPolicy, Met, along_experts
 from sgp.planning.planner import Planner
 from sgp.planning.trajectory import Trajectory
 
@@ -52,7 +52,7 @@ def predictions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Pr
     The planner's policy must predict the embedding of the next state.
     """
     policy = cast(_NearestPolicy, planner.policy)
-    return [_prediction(policy, met) for met in followed(planner, trajectories)]
+    return [_prediction(policy, met) for met in along_experts(planner, trajectories)]
 
 
 def _prediction(policy: _NearestPolicy, met: Met) -> Prediction:

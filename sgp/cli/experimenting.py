@@ -73,7 +73,7 @@ def grid(
 
 @verb("ablate", "sgp ablate --suite state-centric --splits extrapolation")
 def ablate(
-    method: Annotated[str, typer.Option(help="Method that describes its ablations.")] = "contrastive_jumps",
+    method: Annotated[str, typer.Option(help="Method that describes its ablations.")] = "contrastive-jumps",
     suite: Suite = "state-centric",
     domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
     seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
@@ -95,7 +95,7 @@ def ablate(
 
 @verb("jackknife", "sgp jackknife --domains logistics --splits extrapolation")
 def jackknife(
-    method: Annotated[str, typer.Option(help="Method whose default variant is trained.")] = "contrastive_jumps",
+    method: Annotated[str, typer.Option(help="Method whose default variant is trained.")] = "contrastive-jumps",
     suite: Suite = "state-centric",
     domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
     seed: Annotated[int, typer.Option(help="Random seed.")] = 13,
@@ -119,7 +119,7 @@ def jackknife(
 
 @verb("select", "sgp select --validation selection --csv selection.csv")
 def select(
-    method: Annotated[str, typer.Option(help="Method that names settings to choose.")] = "contrastive_jumps",
+    method: Annotated[str, typer.Option(help="Method that names settings to choose.")] = "contrastive-jumps",
     suite: Suite = "state-centric",
     validation: Annotated[str, typer.Option(help="Suite of larger problems to choose by.")] = "selection",
     domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",

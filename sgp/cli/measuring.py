@@ -75,10 +75,10 @@ def diagnose(
     console().print(diagnostics_sheet(scores).terminal())
 
 
-@verb("scaling", "sgp scaling --method contrastive_jumps --domain blocksworld --json scaling.json")
+@verb("scaling", "sgp scaling --method contrastive-jumps --domain blocksworld --json scaling.json")
 def scaling(
     domain: Annotated[str, typer.Option(help="Domain of the house.")] = "",
-    method: Annotated[str, typer.Option(help="Method; see 'sgp list methods'.")] = "contrastive_jumps",
+    method: Annotated[str, typer.Option(help="Method; see 'sgp list methods'.")] = "contrastive-jumps",
     variant: Annotated[str, typer.Option(help="Variant of the method; its first where left out.")] = "",
     suite: Suite = "scaling",
     by: By = "dynamic",

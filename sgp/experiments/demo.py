@@ -18,7 +18,7 @@ from sgp.viewer.library import own_rollouts_folder
 from sgp.workers import workers
 
 SUITE = "state-centric"
-LEARNED = (("contrastive_jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
+LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
 METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 

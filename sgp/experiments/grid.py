@@ -26,7 +26,7 @@ from sgp.progress import progress
 from sgp.workers import Jobs, Workers, processes, workers
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
-DEFAULT_METHODS = ("contrastive_jumps", "state-centric", "zero-change", "random-successor")
+DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "zero-change", "random-successor")
 
 
 @dataclass(frozen=True)

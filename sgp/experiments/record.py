@@ -22,8 +22,8 @@ from sgp.planning.validation import confirm
 from sgp.progress import track
 
 MODELS = (
-    ("contrastive_jumps", None),
-    ("contrastive_jumps", "one-step"),
+    ("contrastive-jumps", None),
+    ("contrastive-jumps", "one-step"),
     ("state-centric", "wl-xgboost-delta"),
 )
 SPLIT = "extrapolation"

@@ -1,6 +1,6 @@
 """Contrastive jumps: embed the transition to every state within reach, take the one nearest to a learned change.
 
-The state-centric paper names multi-step transitions with symbolic verification as the way on; this is ours. Candidates
+The state-centric paper names multi-step transitions with symbolic verification as the way on; this is ours. Reach
 are the states that a width-1 search reaches, each with the actions to it, so that every step stays executable. A
 transition (s, s') is embedded with the goal; the predicted embedding of the best transition is phi(s) + delta, and the
 candidate nearest to it is chosen. Training is contrastive: the states that the expert visits later against their
@@ -36,11 +36,11 @@ from sgp.methods import Snapshot, overridden
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
-from sgp.planning.reach import Candidates, check_candidates, successors_for
+from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
-from sgp.policies.nearest_transition import NearestTransition, progress
+from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
-from sgp.training.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
+from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 
 Delta = Literal["constant", "progress"]
 
@@ -51,7 +51,7 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 class ContrastiveJumpsConfig:
     """Which candidates, which features, which loss."""
 
-    candidates: Candidates = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
+    candidates: Reach = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
     enough: int = 16  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
@@ -62,7 +62,7 @@ class ContrastiveJumpsConfig:
     revisits: bool = False  # visited states stay candidates
 
     def __post_init__(self) -> None:
-        check_candidates(self.candidates, self.enough)
+        check_reach(self.candidates, self.enough)
         if self.delta not in get_args(Delta):
             raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
         if self.beam < 1:
@@ -91,7 +91,7 @@ class ContrastiveJumpsConfig:
 class ContrastiveJumps:
     """Our own method: marked transitions, width-1 jumps, a contrastive loss."""
 
-    key = "contrastive_jumps"
+    key = "contrastive-jumps"
     title = "Contrastive jumps"
     paper = ""
     variants: Mapping[str, ContrastiveJumpsConfig] = {
@@ -161,7 +161,7 @@ class ContrastiveJumps:
     def train(self, config: ContrastiveJumpsConfig, data: TrainingData, draft: RunDraft) -> Planner:
         """Embeds the candidates of every expert state and fits delta."""
         started = time.perf_counter()
-        embedded = _Decisions.of(config, _labelled(config, data, draft.key.seed))
+        embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed))
         policy, facts = embedded.fit(config)
         _save(config, policy, facts, data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
@@ -179,7 +179,7 @@ class ContrastiveJumps:
         """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
         configs = [(each, _overridden(config, each)) for each in self.sweep[after:]]
         for first, group in groupby(configs, key=lambda pair: replace(pair[1], loss=config.loss)):
-            embedded = _Decisions.of(first, _labelled(first, data, seed))
+            embedded = _Embedded.of(first, _labelled(first, data, seed))
             held_out = list(followed(data.validation, first.successors))
             for found, each in group:
                 policy, facts = embedded.fit(each)
@@ -211,25 +211,25 @@ def _overridden(config: ContrastiveJumpsConfig, settings: Mapping[str, str]) -> 
     return config
 
 
-def _labelled(config: ContrastiveJumpsConfig, data: TrainingData, seed: int) -> list[Decision]:
+def _labelled(config: ContrastiveJumpsConfig, data: TrainingData, seed: int) -> list[Labelled]:
     """The decisions to learn from."""
 
-    def fit(decisions: Sequence[Decision]) -> Planner:
-        return _planner(config, _Decisions.of(config, decisions).fit(config)[0])
+    def fit(decisions: Sequence[Labelled]) -> Planner:
+        return _planner(config, _Embedded.of(config, decisions).fit(config)[0])
 
     return label(config.labels, data.train, config.successors, fit, np.random.default_rng(seed))
 
 
 @dataclass(frozen=True)
-class _Decisions:
+class _Embedded:
     """Decisions with all their candidates embedded."""
 
     encoder: MarkedTransitionEncoder
-    decisions: Sequence[Decision]
+    decisions: Sequence[Labelled]
     rows: csr_array  # [b, D]
 
     @classmethod
-    def of(cls, config: ContrastiveJumpsConfig, decisions: Sequence[Decision]) -> _Decisions:
+    def of(cls, config: ContrastiveJumpsConfig, decisions: Sequence[Labelled]) -> _Embedded:
         """Finds the features and embeds."""
         transitions = [(each.task, each.state, each.choice) for each in decisions]
         encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
@@ -242,7 +242,7 @@ class _Decisions:
         rows, counts = self.rows, [len(each.choice) for each in self.decisions]
         squares = rows.multiply(rows)
         if config.delta == "progress":
-            shares = np.repeat([progress(each.task, each.state) for each in self.decisions], counts)
+            shares = np.repeat([goal_share(each.task, each.state) for each in self.decisions], counts)
             rows = csr_array(hstack([rows, rows.multiply(shares[:, None])], format="csr"))
         weights, facts = fit_contrastive(
             config.loss,

@@ -33,13 +33,13 @@ from sgp.models.recurrent import Head, LSTMShape, RecurrentModel
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
-from sgp.planning.reach import Candidates, check_candidates, successors_for
+from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
 from sgp.policies.nearest_embedding import Metric, NearestEmbedding
 from sgp.policies.predictors import Mode, RecurrentPredictor, RowPredictor
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
 from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
-from sgp.training.labels import Decision, LabelConfig, candidate_costs, contrastive_loss, followed, label
+from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 from sgp.training.prediction_rows import Sequences, prediction_rows
 from sgp.training.recurrent import Loss, RecurrentFit, RecurrentTraining
 
@@ -84,7 +84,7 @@ class StateCentricConfig:
     lstm: LSTMConfig = field(default_factory=LSTMConfig)
     contrastive: ContrastiveConfig = field(default_factory=ContrastiveConfig)  # how the linear model is fitted
     labels: LabelConfig = field(default_factory=lambda: LabelConfig("experts"))  # what the linear model is fitted to
-    candidates: Candidates = "one-step"  # the paper's successors, or jumps
+    candidates: Reach = "one-step"  # the paper's successors, or jumps
     enough: int = 128  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
     beam: int = 3  # nodes kept at each step (state-centric, Table 7)
     strip_static: bool = False  # decode without static atoms, as the published implementation does by accident
@@ -95,7 +95,7 @@ class StateCentricConfig:
                 raise ConfigurationError(
                     f"{name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kind))}"
                 )
-        check_candidates(self.candidates, self.enough)
+        check_reach(self.candidates, self.enough)
         if self.beam < 1:
             raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
         if self.model == "linear" and self.mode == "state":
@@ -313,16 +313,16 @@ class _Fitting:
                 fit.save(kept)
                 before.unlink(missing_ok=True)
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> list[Labelled]:
         """What the linear map is fitted to."""
         rng = np.random.default_rng(self.seed)
 
-        def fit(decisions: Sequence[Decision]) -> Planner:
+        def fit(decisions: Sequence[Labelled]) -> Planner:
             return self.linear(self.config, decisions).planner
 
         return label(self.config.labels, self.data.train, self.config.successors, fit, rng)
 
-    def linear(self, config: StateCentricConfig, decisions: Sequence[Decision]) -> _Fitted:
+    def linear(self, config: StateCentricConfig, decisions: Sequence[Labelled]) -> _Fitted:
         """A map from state and goal to a change, to which the change to the right candidate is nearest."""
         encoder = self.encoder
         here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])

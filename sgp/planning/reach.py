@@ -9,21 +9,21 @@ from sgp.errors import ConfigurationError
 from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
 from sgp.planning.policy import Successors, one_step
 
-Candidates = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
+Reach = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
 
 
-def check_candidates(candidates: str, enough: int) -> None:
+def check_reach(candidates: str, enough: int) -> None:
     """Raises ConfigurationError for settings that name no candidates."""
-    if candidates not in get_args(Candidates):
-        raise ConfigurationError(f"candidates is '{candidates}'; expected one of {', '.join(get_args(Candidates))}")
+    if candidates not in get_args(Reach):
+        raise ConfigurationError(f"candidates is '{candidates}'; expected one of {', '.join(get_args(Reach))}")
     if enough < 0:
         raise ConfigurationError(f"enough is {enough}; expected at least 0, which ends no search early")
 
 
-def successors_for(candidates: Candidates, enough: int) -> Successors:
+def successors_for(candidates: Reach, enough: int) -> Successors:
     """What makes the candidates of a state; a lookahead ends early with `enough`, unless it is 0."""
     end = enough or None
-    lookaheads: Mapping[Candidates, Successors] = {
+    lookaheads: Mapping[Reach, Successors] = {
         "one-step": one_step,
         "iw": Lookahead(enough=end),
         "aiw": Lookahead("types", enough=end),

@@ -78,7 +78,7 @@ class NearestTransition(Generic[Encoding]):
     def _weights(self, node: Node) -> NDArray[np.float64]:
         if len(self.weights) == 1:
             return np.asarray(self.weights[0])
-        return np.asarray(self.weights[0] + progress(node.task, node.state) * self.weights[1])
+        return np.asarray(self.weights[0] + goal_share(node.task, node.state) * self.weights[1])
 
     def vectors(self, task: Task, steps: Sequence[Step]) -> Vector:
         """The vectors psi [n, D] of the transitions to all candidates of the steps."""
@@ -109,6 +109,6 @@ class NearestTransition(Generic[Encoding]):
         return {"costs": ranking.costs}
 
 
-def progress(task: Task, state: State) -> float:
+def goal_share(task: Task, state: State) -> float:
     """The share of the goal's literals that hold."""
     return 1 - len(missing_goal_atoms(task, state)) / max(len(task.goal), 1)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from sgp import drawing
 from sgp.evaluation.scores import Score
-from sgp.reports.tables import Cell, Planner, cell, domains_and_splits, planners_of, select
+from sgp.reports.tables import Coverage, Line, cell, domains_and_splits, planners_of, select
 
 # Told apart by shape as well as by colour (Okabe and Ito's palette, safe for the colour-blind).
 _OURS, _THEIRS = "#0072b2", "#d55e00"
@@ -32,7 +32,7 @@ def coverage_figure(ours: Sequence[Score], theirs: Sequence[Score], splits: Coll
         for place, domain in enumerate(places):
             parts += _panel(_LEFT + place * (_PANEL + _GAP), y, domain, split, lines, ours, theirs)
         for number, (method, variant) in enumerate(lines):
-            title = Planner("", method, variant).title
+            title = Line("", method, variant).title
             parts.append(drawing.text(title, _LEFT - 10, _centre(y, number) + 4, text_anchor="end", font_size=11))
         y = _centre(y, len(lines)) + 14
     height = y + 10
@@ -73,7 +73,7 @@ def _panel(
     for number, (method, variant) in enumerate(lines):
         y = _centre(top, number)
         for paper, scores in (("", ours), *((paper, theirs) for paper in papers)):
-            found = cell(select(scores, Planner(paper, method, variant), domain, split))
+            found = cell(select(scores, Line(paper, method, variant), domain, split))
             if found is not None:
                 parts.append(_interval(found, x, y + (3 if paper else -3), bool(paper)))
                 count = count if paper else found.count
@@ -81,7 +81,7 @@ def _panel(
     return parts
 
 
-def _interval(shown: Cell, x: float, y: float, published: bool) -> str:
+def _interval(shown: Coverage, x: float, y: float, published: bool) -> str:
     low, high = (x + _PANEL * bound for bound in shown.interval)
     at, colour = x + _PANEL * shown.value, _THEIRS if published else _OURS
     mark = _diamond(at, y) if published else drawing.circle(at, y, 3.5, fill=colour)

@@ -15,7 +15,7 @@ from plotly.subplots import make_subplots
 from sgp.datasets.store import data_folder, home
 from sgp.evaluation.attempts import AttemptRow
 from sgp.evaluation.scores import Score
-from sgp.reports.tables import Cell, Planner, cell, planners_of, select
+from sgp.reports.tables import Coverage, Line, cell, planners_of, select
 
 # Okabe and Ito's vermilion and blue, with grey between: safe for the colour-blind, and failures stand out.
 _LOW, _MIDDLE, _HIGH = (213, 94, 0), (238, 238, 238), (0, 114, 178)
@@ -33,7 +33,7 @@ def planner_title(each: AttemptRow | Score) -> str:
 
 @cache  # a page asks for every attempt
 def _title(method: str, variant: str) -> str:
-    return Planner("", method, variant).title
+    return Line("", method, variant).title
 
 
 def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequence[tuple[str, str]]) -> str:
@@ -66,7 +66,7 @@ def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequen
     return f'<table class="heat"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
-def _heat_cell(own: Cell | None, published: Cell | None) -> str:
+def _heat_cell(own: Coverage | None, published: Coverage | None) -> str:
     printed = "" if published is None else f"<br><small>paper {published}</small>"
     if own is None:
         return f"<td>{printed}</td>"

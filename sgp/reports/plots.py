@@ -19,7 +19,7 @@ from sgp.reports.panels import (
     scores_by_planner,
     style,
 )
-from sgp.reports.tables import Planner
+from sgp.reports.tables import Line
 
 
 def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
@@ -45,7 +45,7 @@ def _by_planner(rows: Iterable[AttemptRow]) -> dict[str, list[AttemptRow]]:
     """The attempts of each method and variant, seeds together."""
     found: dict[str, list[AttemptRow]] = {}
     for row in rows:
-        found.setdefault(Planner("", row.method, row.variant).title, []).append(row)
+        found.setdefault(Line("", row.method, row.variant).title, []).append(row)
     return found
 
 

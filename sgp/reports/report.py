@@ -20,7 +20,7 @@ from sgp.reports.diagnostics_table import diagnostics_sheet
 from sgp.reports.figures import coverage_figure
 from sgp.reports.scaling_table import PAPER, is_scaling, scaling_table
 from sgp.reports.sheets import Sheet
-from sgp.reports.tables import Planner, coverage_sheet, details_sheet
+from sgp.reports.tables import Line, coverage_sheet, details_sheet
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -40,13 +40,11 @@ _ERRORS_FIRST = (Outcome.MEMORY, Outcome.TIMEOUT, Outcome.REFUSED, Outcome.STUCK
 def failures_sheet(rows: Sequence[AttemptRow]) -> Sheet:
     """Unsolved attempts by how they ended, those first that were stopped or refused, then the most frequent."""
     groups = Counter(
-        (row.outcome, Planner("", row.method, row.variant).title, row.domain, row.split)
-        for row in rows
-        if not row.solved
+        (row.outcome, Line("", row.method, row.variant).title, row.domain, row.split) for row in rows if not row.solved
     )
     smallest: dict[tuple[Outcome, str, str, str], AttemptRow] = {}
     for row in rows:
-        key = (row.outcome, Planner("", row.method, row.variant).title, row.domain, row.split)
+        key = (row.outcome, Line("", row.method, row.variant).title, row.domain, row.split)
         if key in groups and (key not in smallest or row.size < smallest[key].size):
             smallest[key] = row
     ordered = sorted(groups, key=lambda key: (_ERRORS_FIRST.index(key[0]), -groups[key], key[1:]))

@@ -39,7 +39,7 @@ def measured_attempts() -> list[AttemptRow]:
 
 
 @dataclass(frozen=True)
-class Planner:
+class Line:
     """A line of a table: a paper's name (empty for ours), a method and a variant."""
 
     paper: str
@@ -53,7 +53,7 @@ class Planner:
 
 
 @dataclass(frozen=True)
-class Cell:
+class Coverage:
     """Coverage of one planner in one split: the mean over seeds, its standard deviation, and the number of problems."""
 
     value: float
@@ -66,7 +66,7 @@ class Cell:
         """The 95 % Wilson interval of the mean on `count` problems."""
         return wilson(self.value, self.count)
 
-    def overlaps(self, other: Cell) -> bool:
+    def overlaps(self, other: Coverage) -> bool:
         """Whether the intervals share a point."""
         (low, high), (other_low, other_high) = self.interval, other.interval
         return low <= other_high and other_low <= high
@@ -84,16 +84,16 @@ def _short(value: float) -> str:
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"{value:.2f}"
 
 
-def cell(scores: Sequence[Score]) -> Cell | None:
+def cell(scores: Sequence[Score]) -> Coverage | None:
     """The scores of one cell as one: seeds are averaged, a published score stands as printed."""
     if not scores:
         return None
     values = [score.value for score in scores]
     spread = scores[0].spread if len(scores) == 1 else pstdev(values)
-    return Cell(mean(values), spread, max(score.count for score in scores), len({score.seed for score in scores}))
+    return Coverage(mean(values), spread, max(score.count for score in scores), len({score.seed for score in scores}))
 
 
-def select(scores: Iterable[Score], planner: Planner, domain: str, split: str) -> list[Score]:
+def select(scores: Iterable[Score], planner: Line, domain: str, split: str) -> list[Score]:
     """The whole-split coverage scores of a planner."""
     return [
         score
@@ -106,21 +106,19 @@ def select(scores: Iterable[Score], planner: Planner, domain: str, split: str) -
 
 def coverage_of(
     scores: Iterable[Score], method: str, variant: str, domain: str, suite: str, split: str, paper: str = ""
-) -> Cell | None:
+) -> Coverage | None:
     """Coverage of one variant on a whole split of a suite, over its seeds; None where it is not among the scores.
 
     Ours, or what a `paper` printed (its suite is "published").
     """
     of_suite = (each for each in scores if each.suite == suite)
-    return cell(select(of_suite, Planner(paper, method, variant), domain, split))
+    return cell(select(of_suite, Line(paper, method, variant), domain, split))
 
 
-def planners_of(scores: Iterable[Score]) -> list[Planner]:
+def planners_of(scores: Iterable[Score]) -> list[Line]:
     """The planners whose coverage was scored, in order."""
     return list(
-        dict.fromkeys(
-            Planner(score.paper, score.method, score.variant) for score in scores if score.metric == "coverage"
-        )
+        dict.fromkeys(Line(score.paper, score.method, score.variant) for score in scores if score.metric == "coverage")
     )
 
 
@@ -216,7 +214,7 @@ def _whole(scores: Iterable[Score], domain: str, split: str) -> list[Score]:
     ]
 
 
-def _words(shown: Cell | None, ours: Cell | None = None) -> str:
+def _words(shown: Coverage | None, ours: Coverage | None = None) -> str:
     if shown is None:
         return ""
     return f"{shown}{' *' if ours is not None and not ours.overlaps(shown) else ''}"

@@ -59,7 +59,7 @@ class LabelConfig:
         return self.source in ("experts", "visited")
 
 
-class Decision(NamedTuple):
+class Labelled(NamedTuple):
     """A state, its candidates, which of them are right, and the decision's weight."""
 
     task: Task
@@ -73,14 +73,14 @@ def label(
     config: LabelConfig,
     trajectories: Sequence[Trajectory],
     successors: Successors,
-    fit: Callable[[Sequence[Decision]], Planner],
+    fit: Callable[[Sequence[Labelled]], Planner],
     rng: np.random.Generator,
-) -> list[Decision]:
+) -> list[Labelled]:
     """The decisions to learn from, those of each problem weighing the same together.
 
     `fit` makes the planner that visits states, from the other labels. Plans from visited states are kept in the cache.
     """
-    decisions: list[Decision] = []
+    decisions: list[Labelled] = []
     spaces = {}
     if config.source != "experts":
         spaces = {each.task: StateSpace.expand(each.task, config.space) for each in trajectories}
@@ -106,18 +106,18 @@ def label(
     return decisions
 
 
-def followed(trajectories: Sequence[Trajectory], successors: Successors) -> Iterator[Decision]:
+def followed(trajectories: Sequence[Trajectory], successors: Successors) -> Iterator[Labelled]:
     """The decisions of trajectories, those of each problem weighing the same together."""
     for trajectory in trajectories:
         yield from _weighed(_followed(trajectory, successors))
 
 
-def candidate_costs(policy: Policy, decisions: Sequence[Decision]) -> list[NDArray[np.float64]]:
+def candidate_costs(policy: Policy, decisions: Sequence[Labelled]) -> list[NDArray[np.float64]]:
     """What the candidates of each decision cost by a policy that starts there."""
     return [policy.rank([Node(each.task, each.state)], [each.choice])[0].costs for each in decisions]
 
 
-def contrastive_loss(decisions: Sequence[Decision], costs: Sequence[NDArray[np.float64]]) -> float:
+def contrastive_loss(decisions: Sequence[Labelled], costs: Sequence[NDArray[np.float64]]) -> float:
     """The mean, by weight, of -log of the probability of the right candidates, each as probable as exp(-cost)."""
     losses = [
         each.weight * float(logsumexp(-found) - logsumexp(-found[each.positive]))
@@ -126,19 +126,19 @@ def contrastive_loss(decisions: Sequence[Decision], costs: Sequence[NDArray[np.f
     return sum(losses) / sum(each.weight for each in decisions)
 
 
-def _weighed(found: Iterator[Decision]) -> list[Decision]:
+def _weighed(found: Iterator[Labelled]) -> list[Labelled]:
     decisions = [decision for decision in found if decision.positive.any()]
     return [decision._replace(weight=1 / len(decisions)) for decision in decisions]
 
 
-def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Decision]:
+def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Labelled]:
     """The states of a trajectory; right is whatever the trajectory reaches later."""
     task, states = trajectory.task, trajectory.states
     called = [names(task, state) for state in states]
     for step, state in enumerate(states[:-1]):
         choice = successors(task, state)
         later = set(chain.from_iterable(called[step + 1 :])).difference(called[step])
-        yield Decision(task, state, choice, np.array([each in later for each in identities(choice)], np.bool_), 1.0)
+        yield Labelled(task, state, choice, np.array([each in later for each in identities(choice)], np.bool_), 1.0)
 
 
 def _drawn(space: StateSpace, count: int, rng: np.random.Generator) -> list[State]:
@@ -147,13 +147,13 @@ def _drawn(space: StateSpace, count: int, rng: np.random.Generator) -> list[Stat
     return [space.state(place) for place in rng.choice(open_places, min(count, len(open_places)), replace=False)]
 
 
-def _optimal(space: StateSpace, states: Sequence[State], successors: Successors) -> Iterator[Decision]:
+def _optimal(space: StateSpace, states: Sequence[State], successors: Successors) -> Iterator[Labelled]:
     """States of a state space; right is whatever lies on a shortest way to the goal, from a dead end nothing."""
     for state in dict.fromkeys(states):
         (best,) = space.distance([state])
         if 0 < best < np.inf:
             choice = successors(space.task, state)
-            yield Decision(space.task, state, choice, lengths(choice) + space.distance_beyond(choice) == best, 1.0)
+            yield Labelled(space.task, state, choice, lengths(choice) + space.distance_beyond(choice) == best, 1.0)
 
 
 def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State]:
@@ -164,7 +164,7 @@ def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State
     return [off[place] for place in np.unique(np.linspace(0, len(off) - 1, min(count, len(off))).round().astype(int))]
 
 
-def _replanned(task: Task, states: Sequence[State], successors: Successors) -> Iterator[Decision]:
+def _replanned(task: Task, states: Sequence[State], successors: Successors) -> Iterator[Labelled]:
     """New plans from states."""
     for state in states:
         problem = task.restarted(state)

@@ -20,7 +20,7 @@ def solved_by(run, place=0, actions=30):
 
 @pytest.fixture(scope="module")
 def transition_run(quick_run):
-    return quick_run("contrastive_jumps", "gripper", "one-step")
+    return quick_run("contrastive-jumps", "gripper", "one-step")
 
 
 @pytest.fixture(scope="module")

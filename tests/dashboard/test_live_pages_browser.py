@@ -14,8 +14,8 @@ SLOW = 90_000  # milliseconds that a worker may take to start and to plan
 @pytest.fixture(scope="module")
 def store(quick_run):
     """A store with one run, by its name; the server below works with it."""
-    key = quick_run("contrastive_jumps", "blocksworld", "one-step").key
-    return f"contrastive_jumps {key.variant} seed {key.seed}"
+    key = quick_run("contrastive-jumps", "blocksworld", "one-step").key
+    return f"contrastive-jumps {key.variant} seed {key.seed}"
 
 
 @pytest.fixture(scope="module")
@@ -124,7 +124,7 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
     page.get_by_role("tab", name="Solve").click()
     page.get_by_role("button", name="Solve", exact=True).click(timeout=SLOW)
     page.wait_for_selector(".sgp[data-step]", timeout=SLOW)
-    assert "contrastive_jumps" in page.locator(".sgp header").inner_text()
+    assert "contrastive-jumps" in page.locator(".sgp header").inner_text()
     assert page.locator("[data-testid=stAlert]").count() == 1  # VAL's verdict
 
 

@@ -24,7 +24,7 @@ TOWER = f"""(define (problem tower) (:domain blocksworld) (:objects {" ".join(f"
 @pytest.fixture(scope="module")
 def worker(shared_home, quick_run):
     """One process for all tests, with one run in its store: what it loads takes longer than what they do."""
-    quick_run("contrastive_jumps", "blocksworld", "one-step")
+    quick_run("contrastive-jumps", "blocksworld", "one-step")
     found = sgp.Worker()
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SGP_HOME", str(shared_home))
@@ -55,15 +55,15 @@ def test_an_empty_page_offers_examples(open_page, home):
 
 
 def test_an_example_is_solved_and_watched(open_page, quick_run, worker):
-    run = quick_run("contrastive_jumps", "blocksworld", "one-step")
+    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     app = example(open_page("own_problem", worker))
     model = next(each for each in app.selectbox if each.label == "Model")
-    model.select(next(each for each in model.options if each.startswith(f"contrastive_jumps {run.key.variant},"))).run()
+    model.select(next(each for each in model.options if each.startswith(f"contrastive-jumps {run.key.variant},"))).run()
     app = settled(button(app, "Solve").click().run(), PAGE)
     data = app.session_state["own shown"]["data"]
     assert data["outcome"] == "solved"
     assert f"VAL accepts the plan of {data['length']} actions" in words(app)
-    assert data["model"] == f"contrastive_jumps {run.key.variant} seed {run.key.seed}"
+    assert data["model"] == f"contrastive-jumps {run.key.variant} seed {run.key.seed}"
 
 
 def test_a_plan_is_replayed_and_judged(open_page, worker):

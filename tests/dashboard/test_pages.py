@@ -14,7 +14,7 @@ import sgp
 ROOT = Path(sgp.__file__).resolve().parents[1]
 PAGES = ROOT / "dashboard" / "views"
 RECORDED = ROOT / "data" / "recorded"
-SOURCES = "gripper-contrastive_jumps-aiw-solved.jsonl", "blocksworld-state-centric-*-horizon.jsonl"
+SOURCES = "gripper-contrastive-jumps-aiw-solved.jsonl", "blocksworld-state-centric-*-horizon.jsonl"
 
 
 @pytest.fixture(autouse=True)
@@ -104,7 +104,7 @@ def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it(folde
     problem = json.loads((folder / "gripper-one.jsonl").read_text().partition("\n")[0])["name"]
     instances = choice(app, "Instance")
     instances.select_index(instances.options.index(f"gripper, extrapolation, {problem}")).run()
-    choice(app, "Planner").select(("contrastive_jumps", "aiw")).run()
+    choice(app, "Planner").select(("contrastive-jumps", "aiw")).run()
     assert not app.exception
     (link,) = app.get("page_link")
     assert f"problem={problem}" in link.proto.query_string

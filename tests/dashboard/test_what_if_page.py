@@ -27,7 +27,7 @@ def worker():
 def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
     """Opens the page with a run of the store chosen."""
 
-    def open_(method="contrastive_jumps", variant="one-step", **more):
+    def open_(method="contrastive-jumps", variant="one-step", **more):
         key = quick_run(method, "blocksworld", variant).key
         monkeypatch.setenv("SGP_HOME", str(shared_home))
         about = sgp.About(method=key.method, variant=key.variant, seed=key.seed)

@@ -18,7 +18,7 @@ GRIPPER = Source(get_domain("gripper"), "untyped", VALIDATION_SEED)
 
 @pytest.fixture
 def planner(quick_run):
-    run = quick_run("contrastive_jumps", "gripper", "one-step")
+    run = quick_run("contrastive-jumps", "gripper", "one-step")
     return Evaluated(str(run.folder), run.planner_sha256, load_planner)
 
 
@@ -50,7 +50,7 @@ def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, thres
 
 
 def test_sizes_without_problems_are_skipped(quick_run):
-    run = quick_run("contrastive_jumps", "visitall", "one-step")
+    run = quick_run("contrastive-jumps", "visitall", "one-step")
     source = Source(get_domain("visitall"), "untyped", VALIDATION_SEED)
     found = dynamic_coverage(
         Evaluated(str(run.folder), run.planner_sha256, load_planner), source, 1, 4, DynamicConfig(1)

@@ -58,7 +58,7 @@ def test_how_many_more_are_tried_at_a_time():
 
 @pytest.fixture
 def run(quick_run, home):
-    return quick_run("contrastive_jumps", "gripper", "one-step")
+    return quick_run("contrastive-jumps", "gripper", "one-step")
 
 
 def test_a_curve_goes_over_the_sizes_and_does_not_depend_on_jobs(run, home, monkeypatch):

@@ -120,7 +120,7 @@ def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
 
 
 def test_an_ablation_changes_one_ingredient_at_a_time(home):
-    cells = ablation_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"])
+    cells = ablation_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
     assert cells[0].overrides == ()
     assert len({cell.overrides for cell in cells}) == len(cells) >= 10
     some = [cell for cell in cells if cell.overrides in ((), (("candidates", "one-step"),))]
@@ -131,11 +131,11 @@ def test_an_ablation_changes_one_ingredient_at_a_time(home):
 
 
 def test_a_jackknife_leaves_each_training_problem_out_once(home):
-    cells = jackknife_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"])
+    cells = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
     names = [entry.name for entry in sgp.load_suite("state-centric").domain("gripper").splits["train"]]
     assert [cell.without for cell in cells] == names
     assert len({cell.file for cell in cells}) == len(names)
-    some = jackknife_cells("state-centric", "contrastive_jumps", ["gripper"], splits=["interpolation"], most=2)
+    some = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"], most=2)
     assert [cell.without for cell in some] == [names[0], names[-1]]
     results = run_grid(some)
     trained = [run.record["data"]["train"] for run in sgp.list_runs()]
@@ -143,7 +143,7 @@ def test_a_jackknife_leaves_each_training_problem_out_once(home):
     sheet = spread_sheet(results.scores, "jackknife").markdown()
     assert "| gripper | interpolation | 2 | 1.0000 | 1.0000 |" in sheet
     with pytest.raises(SuiteError, match="training problem 'p99' cannot be left out of gripper; expected"):
-        sgp.train("contrastive_jumps", "gripper", "state-centric", without="p99")
+        sgp.train("contrastive-jumps", "gripper", "state-centric", without="p99")
 
 
 def without_times(folder):

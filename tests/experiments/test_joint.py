@@ -23,14 +23,14 @@ RULES = DynamicConfig(problems=2, threshold=0.9)
 @pytest.fixture
 def method(home, monkeypatch):
     """A sweep of two planners, the first of which has learned nothing: its regularisation leaves no weights."""
-    found = get_method("contrastive_jumps")
+    found = get_method("contrastive-jumps")
     sweep = [{"candidates": "one-step", "labels.source": "experts", "loss.l2": l2} for l2 in ("1e12", "0.1")]
     monkeypatch.setattr(type(found), "sweep", sweep)
     return found
 
 
 def train(**arguments):
-    return train_jointly("contrastive_jumps", "logistics", "scaling", config=RULES, **arguments)
+    return train_jointly("contrastive-jumps", "logistics", "scaling", config=RULES, **arguments)
 
 
 def test_every_validation_selects_from_the_same_snapshots(method, home):
@@ -103,7 +103,7 @@ def test_bad_input_is_a_sentence(method, home):
 
 def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
     monkeypatch.setattr(joint, "DynamicConfig", lambda: RULES)
-    words = ["--method", "contrastive_jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
+    words = ["--method", "contrastive-jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
     trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
     assert trained.exit_code == 0, trained.output
     assert trained.output.splitlines()[-1].endswith("aiw+by=coverage/scaling/logistics/seed13")

@@ -10,7 +10,7 @@ from sgp.planning.recorded import map_file
 
 
 def test_some_of_what_was_tried_is_recorded_for_the_dashboard(quick_run, shared_home, monkeypatch, tmp_path):
-    run = quick_run("contrastive_jumps", "blocksworld", "one-step")
+    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     found = sgp.evaluate([run.folder], "state-centric", [SPLIT], limit=sgp.Limit(actions=34))
     tried = found.attempts[str(run.folder), SPLIT]

@@ -10,7 +10,7 @@ from sgp.experiments.selection import EQUAL_QUALITY, Reached, best, choices, sel
 
 
 def test_a_setting_is_chosen_by_what_it_reaches(home, tmp_path):
-    trials, chosen = select("contrastive_jumps", "state-centric", "selection", ["gripper"], ["candidates"])
+    trials, chosen = select("contrastive-jumps", "state-centric", "selection", ["gripper"], ["candidates"])
     assert [(trial.setting, trial.value) for trial in trials] == [
         ("candidates", "aiw"),
         ("candidates", "iw"),
@@ -22,7 +22,7 @@ def test_a_setting_is_chosen_by_what_it_reaches(home, tmp_path):
 
     # What a trial says is what the problems themselves say.
     overrides = {"candidates": "one-step"}
-    cells = grid_cells("selection", ["gripper"], {"contrastive_jumps": ["aiw"]}, (13,), (), overrides, "state-centric")
+    cells = grid_cells("selection", ["gripper"], {"contrastive-jumps": ["aiw"]}, (13,), (), overrides, "state-centric")
     (cell,) = cells
     assert (cell.suite, cell.training_suite) == ("selection", "state-centric")
     attempts = run_grid(cells).attempts
@@ -53,4 +53,4 @@ def test_what_cannot_be_chosen_is_named():
     with pytest.raises(InputError, match="method zero-change names no settings to choose; expected one of contrastive"):
         choices("zero-change")
     with pytest.raises(InputError, match="does not choose setting 'colour'; expected one of candidates"):
-        choices("contrastive_jumps", ["colour"])
+        choices("contrastive-jumps", ["colour"])

@@ -222,7 +222,7 @@ def test_variants_and_settings_are_checked():
     with pytest.raises(ConfigurationError, match="no variant 'wl-quantum'; expected one of wl-xgboost-delta"):
         configure(method, "wl-quantum")
     with pytest.raises(
-        InputError, match="unknown method 'magic'; expected one of contrastive_jumps, gnn-value, random-succ"
+        InputError, match="unknown method 'magic'; expected one of contrastive-jumps, gnn-value, random-succ"
     ):
         get_method("magic")
 

@@ -12,7 +12,7 @@ from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Node, one_step
 from sgp.planning.task import Task, replay
 from sgp.policies.nearest_embedding import NearestEmbedding, distances
-from sgp.policies.nearest_transition import NearestTransition, progress
+from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.policies.predictors import RowPredictor
 from sgp.policies.random_successor import RandomSuccessor
 from sgp.training.prediction_rows import prediction_rows
@@ -139,9 +139,9 @@ def test_the_change_moves_with_the_share_of_the_goal_that_is_reached(three_block
     choice = one_step(three_blocks, state)
     encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, state, choice)])
     base, slope = np.random.default_rng(0).normal(size=(2, encoder.dimension))
-    assert progress(three_blocks, state) == 0
+    assert goal_share(three_blocks, state) == 0
     solved = replay(three_blocks, parse_plan(SUSSMAN))
-    assert [progress(three_blocks, each) for each in solved[-3:]] == [0.5, 0.5, 1]
+    assert [goal_share(three_blocks, each) for each in solved[-3:]] == [0.5, 0.5, 1]
     node = Node(three_blocks, solved[-2])
     choice = one_step(three_blocks, solved[-2])
     (moved,) = NearestTransition(encoder, np.stack([base, slope]), 0.01).rank([node], [choice])

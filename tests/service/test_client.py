@@ -53,7 +53,7 @@ def gone(number, seconds=20):
 
 
 def test_a_run_solves_is_branched_from_and_forced(worker, quick_run):
-    run = quick_run("contrastive_jumps", "blocksworld", "one-step")
+    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
     ended(worker.ask("load", 60, run=str(run.folder)))
     solved = ended(worker.ask("solve", 60, run=str(run.folder), problem=text_of(problem), seconds=30))
@@ -86,7 +86,7 @@ def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
     """Every decision here; in earnest a preview every half second."""
     monkeypatch.setattr(jobs, "PREVIEW_SECONDS", 0.0)
     monkeypatch.setattr(jobs, "PREVIEW_SHARE", math.inf)
-    run = str(quick_run("contrastive_jumps", "blocksworld", "one-step").folder)
+    run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
     (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
     told = []
     solved = jobs.solve(lambda **each: told.append(each), run, text_of(problem), 30)
@@ -114,7 +114,7 @@ def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
 
 
 def test_what_can_be_read_and_what_fits(worker, problem, quick_run):
-    run = quick_run("contrastive_jumps", "blocksworld", "one-step")
+    run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     found = ended(worker.ask("read", 60, problem=problem)).result
     assert (found["domain"], found["objects"], found["goals"]) == ("blocksworld", 2, 1)
     assert str(run.folder) in [each["folder"] for each in found["runs"]]

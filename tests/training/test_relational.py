@@ -7,7 +7,7 @@ import torch
 import sgp
 from sgp.encoders.relations import RelationalEncoder
 from sgp.errors import ConfigurationError, StoreError
-from sgp.methods.value_gnn import costs_to_go
+from sgp.methods.gnn_value import costs_to_go
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.training import relational
 from sgp.training.relational import RelationalTraining, mean_error, predict, train_values

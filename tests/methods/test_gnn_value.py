@@ -10,7 +10,7 @@ from sgp.datasets.runs import RunKey, new_run, open_run
 from sgp.encoders.relations import RelationalEncoder
 from sgp.errors import ConfigurationError
 from sgp.methods import configure, get_method
-from sgp.methods.value_gnn import LearnedValue, costs_to_go
+from sgp.methods.gnn_value import LearnedValue, costs_to_go
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
