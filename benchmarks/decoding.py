@@ -45,7 +45,7 @@ class _Counting:
 
     def __init__(self, policy, count: Measurement):
         self._policy, self._count = policy, count
-        self.additive = policy.additive
+        self.rules = policy.rules
 
     def refuses(self, task):
         return self._policy.refuses(task)

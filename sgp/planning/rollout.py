@@ -20,16 +20,16 @@ TIE_RELATIVE = 1e-6  # torch's last bits depend on the size of the batch (2e-8)
 TIE_ABSOLUTE = 1e-9  # for costs around zero
 
 
-def tie_margin(cost: float) -> float:
+def tie_margin(cost: float, relative: float = TIE_RELATIVE) -> float:
     """How far from a finite cost others may be and count as equal to it."""
-    return max(TIE_RELATIVE * abs(cost), TIE_ABSOLUTE)
+    return max(relative * abs(cost), TIE_ABSOLUTE)
 
 
 class Outcome(enum.StrEnum):
     """How an attempt to solve a problem ended. A crash is never an outcome."""
 
     SOLVED = "solved"
-    HORIZON = "horizon"  # the limit on actions was reached
+    HORIZON = "horizon"  # the limit on actions or decisions was reached
     STUCK = "stuck"  # no unvisited successor
     REFUSED = "refused"  # the policy cannot represent the problem, or rejects all candidates
     TIMEOUT = "timeout"

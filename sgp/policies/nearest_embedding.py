@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.policy import Node, Ranking
+from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.views import Contrast, View
@@ -90,7 +90,7 @@ class NearestEmbedding:
     encoder: StateEncoder
     predictor: Predictor
     metric: Metric
-    additive: bool = True
+    rules: Rules = ADD_UP
     embeds: Literal["states"] = "states"
 
     def refuses(self, task: Task) -> str | None:

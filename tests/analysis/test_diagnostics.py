@@ -20,7 +20,7 @@ from sgp.evaluation.coverage import Subject
 from sgp.methods import get_method
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Ranking
+from sgp.planning.policy import REPLACE, Ranking, Rules
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.reports.diagnostics_table import diagnostics_sheet
@@ -36,7 +36,7 @@ class ByAction:
 
     costs: dict[str, float]
     groups: dict[str, int] | None = None
-    additive: bool = False
+    rules: Rules = REPLACE
 
     def refuses(self, task):
         return None

@@ -12,7 +12,7 @@ from sgp.analysis.predictions import Prediction, predictions
 from sgp.methods import get_method
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Ranking
+from sgp.planning.policy import REPLACE, Ranking, Rules
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from tests.conftest import blocks_problem
@@ -33,7 +33,7 @@ class Constant:
     predicted: tuple[float, float]
     metric: str = "euclidean"
     encoder: Counts = field(default_factory=Counts)
-    additive: bool = False
+    rules: Rules = REPLACE
 
     def refuses(self, task):
         return None

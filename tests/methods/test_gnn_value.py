@@ -92,7 +92,7 @@ class Unreached:
 
 def test_costs_are_the_values_of_each_nodes_own_candidates(three_blocks, two_blocks):
     policy = LowestValue(Unreached())
-    assert not policy.additive
+    assert not policy.rules.additive
     nodes = [Node(three_blocks, three_blocks.init), Node(two_blocks, two_blocks.init)]
     choices = [one_step(node.task, node.state) for node in nodes]
     rankings = policy.rank(nodes, choices)

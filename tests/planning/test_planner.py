@@ -9,7 +9,7 @@ import sgp
 from sgp.errors import ConfigurationError
 from sgp.planning import planner as planner_module
 from sgp.planning.planner import Limit, Planner, horizon
-from sgp.planning.policy import Ranking
+from sgp.planning.policy import Ranking, Rules
 from sgp.planning.rollout import Mark, Outcome
 from sgp.planning.task import Task
 from tests.conftest import blocks_problem
@@ -19,7 +19,8 @@ class Costs:
     """A policy from a function of (task, action, successor state) to a cost, and one to a key."""
 
     def __init__(self, cost, key=None, additive=False, refusal=None):
-        self.cost, self.key, self.additive, self.refusal = cost, key, additive, refusal
+        self.cost, self.key, self.refusal = cost, key, refusal
+        self.rules = Rules(additive)
         self.calls = []
 
     def refuses(self, task):
