@@ -286,7 +286,7 @@ sgp.rates(decoded, f"Coverage of the same models, with and without static atoms 
 
 # %%
 share = {
-    atoms: np.mean(list(sgp.unseen_features(planner.policy, experts).values()))
+    atoms: np.mean(list(sgp.unseen_features(planner, experts).values()))
     for atoms, planner in (
         ("with", planners["zero change"]),
         ("without", without_static(planners["zero change"])),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 import sgp
+from sgp.datasets.runs import Origin
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from tests.browsing import ARGUMENTS, CHROMIUM, serving
@@ -89,6 +91,11 @@ QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs":
 QUICK_LABELS = {"labels.states": "60", "labels.space": "3000"}
 QUICK_GNN = {"shape.layers": "2", "shape.hidden": "8", "training.epochs": "2", "training.learning_rate": "0.01"}
 QUICK_OF = {"state-centric": QUICK, "contrastive-jumps": QUICK_LABELS, "gnn-value": QUICK_GNN}
+
+
+def origin_of(method, training, data) -> Origin:
+    """What a run is made from that is saved without the facade."""
+    return Origin(asdict(training), data.domains, data.facts, "cpu", method.libraries)
 
 
 @pytest.fixture(scope="session")

@@ -12,6 +12,7 @@ from sgp.cli.options import (
     By,
     ClusterAddress,
     CsvFile,
+    Decisions,
     Jobs,
     JsonFile,
     Memory,
@@ -37,6 +38,13 @@ def evaluate(
     csv: CsvFile = None,
     seconds: Seconds = None,
     memory: Memory = None,
+    decisions: Decisions = None,
+    decodings: Annotated[
+        str,
+        typer.Option(
+            "--decoding", help="Decodings of the same training, separated by commas, settings as in default+beam=1."
+        ),
+    ] = "default",
     jobs: Jobs = 0,
     cluster: ClusterAddress = "",
     record: Annotated[
@@ -48,8 +56,8 @@ def evaluate(
     from sgp.reports.tables import coverage_sheet, details_sheet, published
     from sgp.viewer.library import own_rollouts_folder
 
-    rollouts = own_rollouts_folder() if record else None
-    found = api.evaluate(runs, suite, words(splits), crew(jobs, cluster), limit_of(seconds, memory), rollouts)
+    rollouts, limit = own_rollouts_folder() if record else None, limit_of(seconds, memory, decisions=decisions)
+    found = api.evaluate(runs, suite, words(splits), crew(jobs, cluster), limit, rollouts, words(decodings))
     write_scores_to(found.scores, json, csv)
     console().print(details_sheet(found.scores, f"attempts on {suite}").terminal())
     theirs = [score for score in published("state-centric") if score.table == "1"]

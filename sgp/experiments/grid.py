@@ -21,12 +21,15 @@ from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
 from sgp.evaluation.coverage import Attempt, Subject
 from sgp.evaluation.scores import Score, write_scores
 from sgp.files import read_json, write_json
-from sgp.methods import ablations, configure, get_method, has_setting
+from sgp.methods import ablations, get_method, planning_method
+from sgp.methods.configuration import apart, configure, has_decoding, has_setting
+from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.workers import Jobs, Workers, processes, workers
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
-DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "zero-change", "random-successor")
+Tried = Mapping[tuple[str, str], Sequence[Attempt]]  # by decoding and split
+DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "contrastive-delta", "zero-change", "random-successor")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,7 @@ class Cell:
     overrides: tuple[tuple[str, str], ...] = ()
     trained_on: str = ""  # the suite whose training problems are used, where it is another
     without: str = ""  # a training problem that is left out
+    decodings: tuple[str, ...] = (DEFAULT,)  # by which the one run is tried
 
     @property
     def training_suite(self) -> str:
@@ -90,7 +94,7 @@ def parse_variants(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for word in filter(None, text.split(",")):
         method, _, variant = word.partition(":")
-        names = get_method(method).variants
+        names = planning_method(method).variants
         if variant and variant not in names:
             raise InputError(f"method {method} has no variant '{variant}'; expected one of {', '.join(names)}")
         known = found.setdefault(method, [])
@@ -116,29 +120,35 @@ def grid_cells(
     splits: Sequence[str] = (),
     overrides: Mapping[str, str] | None = None,
     trained_on: str = "",
+    decodings: Sequence[str] = (DEFAULT,),
 ) -> list[Cell]:
     """The cells of a grid; deterministic methods have one, with the first seed.
 
-    `methods` maps a method to its variants (none: all). `overrides` go to the methods that have such a setting. Runs
-    are trained on the suite itself, or on `trained_on`, whose domains then have the same names.
+    `methods` maps a method to its variants (none: all). `overrides` and `decodings` go to the methods that have such a
+    setting or decoding. Runs are trained on the suite itself, or on `trained_on`, whose domains then have the same
+    names.
     Raises InputError or ConfigurationError for what does not exist, StoreError where the package's data are missing.
     """
     source = load_suite(suite)
     chosen: Mapping[str, Sequence[str]] = dict.fromkeys(DEFAULT_METHODS, ()) if methods is None else methods
     settings = overrides or {}
-    cells = []
+    cells: list[Cell] = []
+    tried: set[str] = set()
     for domain in dict.fromkeys(source.domain(name).name for name in domains or source.domains):
         named = source.chosen_splits(domain, splits)
         for key, variants in chosen.items():
-            method = get_method(key)
-            for variant in variants or method.variants:
+            method = planning_method(key)
+            own_decodings = tuple(name for name in decodings if has_decoding(method, name))
+            tried.update(own_decodings)
+            for variant in (variants or method.variants) if own_decodings else ():
                 config = configure(method, variant)[1]
                 own = {name: value for name, value in settings.items() if has_setting(config, name)}
                 config = configure(method, variant, own)[1]
                 for seed in (seeds[0], *(() if method.deterministic(config) else seeds[1:])):
-                    cells.append(
-                        Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on)
-                    )
+                    cell = Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on)
+                    cells.append(replace(cell, decodings=own_decodings))
+    if set(decodings) - tried:
+        raise ConfigurationError(f"no method of the grid has the decoding '{min(set(decodings) - tried)}'")
     used = {name for cell in cells for name, _ in cell.overrides}
     if set(settings) - used:
         raise ConfigurationError(f"no method of the grid has the setting '{min(set(settings) - used)}'")
@@ -154,10 +164,13 @@ def ablation_cells(
     """
     learner = get_method(method)
     default = {learner.key: [next(iter(learner.variants))]}
+    decodings: dict[tuple[tuple[str, str], ...], list[str]] = {}  # of each training
+    for training, decoding in map(apart, ({}, *ablations(learner))):
+        decodings.setdefault(tuple(training.items()), []).append(decoding)
     return [
         cell
-        for overrides in ({}, *ablations(learner))
-        for cell in grid_cells(suite, domains, default, (seed,), splits, overrides)
+        for settings, names in decodings.items()
+        for cell in grid_cells(suite, domains, default, (seed,), splits, dict(settings), decodings=names)
     ]
 
 
@@ -205,7 +218,10 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
         record = _read(cell)
         if record is None:
             raise StoreError(f"{cell.file} is gone; run the grid again")
-        tried = {split: [Attempt.from_record(each) for each in found] for split, found in record["attempts"].items()}
+        tried = {
+            (decoding, split): [Attempt.from_record(each) for each in found]
+            for decoding, split, found in record["attempts"]
+        }
         scores += _scores(cell, record, tried)
         attempts += _rows(cell, record, tried)
     return Results(tuple(scores), tuple(attempts))
@@ -262,14 +278,17 @@ def _run(cell: Cell, again: bool, diagnosed: bool, crew: Workers) -> None:
         without=cell.without,
     )
     if record is None:
-        found = evaluate([run.folder], cell.suite, cell.splits, crew)
+        found = evaluate([run.folder], cell.suite, cell.splits, crew, decodings=cell.decodings)
         (note,) = {score.note for score in found.scores}
         record = {
             "run": run.sha256,
             "note": note,
             "variant": run.key.variant,
             "facts": _facts(run),
-            "attempts": {split: [each.to_record() for each in tried] for (_, split), tried in found.attempts.items()},
+            "attempts": [
+                [decoding, split, [each.to_record() for each in tried]]
+                for (_, decoding, split), tried in found.attempts.items()
+            ],
         }
         write_json(cell.file, record)
     if diagnosed:
@@ -296,20 +315,23 @@ def _read(cell: Cell) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and "attempts" in record else None
 
 
-def _subject(cell: Cell, record: Mapping[str, Any], split: str) -> Subject:
+def _subject(cell: Cell, record: Mapping[str, Any], split: str, decoding: str = DEFAULT) -> Subject:
     return Subject(cell.method, record["variant"], cell.domain, cell.suite, split, cell.seed, record["note"])
 
 
-def _scores(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[Attempt]]) -> Iterator[Score]:
+def _scores(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterator[Score]:
     source = load_suite(cell.suite)
     for metric, value in record["facts"].items():
         yield Score(**_subject(cell, record, "").__dict__, metric=metric, value=float(value), count=0)
-    for split, found in tried.items():
-        yield from (score for score in scores_of(source, _subject(cell, record, split), found) if score.size is None)
+    for (decoding, split), found in tried.items():
+        subject = _subject(cell, record, split, decoding)
+        yield from (score for score in scores_of(source, subject, found) if score.size is None)
     yield from (Score(**found) for found in record.get("diagnostics", ()))
 
 
-def _rows(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[Attempt]]) -> Iterable[AttemptRow]:
+def _rows(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterable[AttemptRow]:
     source = load_suite(cell.suite)
-    for split, found in tried.items():
-        yield from AttemptRow.of(_subject(cell, record, split), found, expert_lengths(source, cell.domain, split))
+    for (decoding, split), found in tried.items():
+        yield from AttemptRow.of(
+            _subject(cell, record, split, decoding), found, expert_lengths(source, cell.domain, split)
+        )

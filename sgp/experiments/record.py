@@ -8,12 +8,13 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 from sgp.analysis.explanations import explain
-from sgp.api import load_planner, map_run, train
+from sgp.api import map_run, train
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.keeping import Keeping
+from sgp.methods.loading import load_planner
 from sgp.planning.recorded import About, map_file
 from sgp.planning.recording import records, write_records
 from sgp.planning.rollout import Rollout

@@ -8,17 +8,21 @@ from collections.abc import Callable
 from pathlib import Path
 from statistics import mean
 
-from sgp.api import load_planner, measured_here
+from sgp.api import measured_here
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import TrainingData, load_training_data
+from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.domains import all_domains, serving
 from sgp.errors import ConfigurationError, InputError
 from sgp.evaluation.coverage import Subject
 from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
 from sgp.evaluation.scaling import scaling as scaling_of
+from sgp.methods import planning_method
+from sgp.methods.configuration import configure_decoding
+from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import read_domain
+from sgp.policies.decoding import DEFAULT
 from sgp.reports.scaling_table import SPLIT
 from sgp.workers import Jobs
 
@@ -31,6 +35,7 @@ def scaling(
     bound: int | None = None,
     hours: float = math.inf,
     watch: Callable[[Measured], None] = lambda measured: None,
+    decoding: str = DEFAULT,
 ) -> Curve:
     """How far a run scales: its coverage at every size of its domain, on problems that are generated from `seed`.
 
@@ -46,8 +51,9 @@ def scaling(
     if not hours >= 0:
         raise ConfigurationError(f"hours is {hours}; expected 0 or more")
     opened = open_run(run)
-    source = source_for(opened.record["domain_pddl"], opened.key.domain, seed)
-    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner)
+    source = source_for(opened.domain_pddl, opened.key.domain, seed)
+    name, _ = configure_decoding(planning_method(opened.key.method), decoding)
+    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner, name)
     until = time.monotonic() + 3600 * hours
     if bound is None:
         bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
@@ -79,7 +85,7 @@ def source_for(domain_pddl: str, name: str, seed: int) -> Source:
     return Source(domain, model, seed)
 
 
-def plan_bound(domain: Domain, data: Callable[[], TrainingData]) -> int:
+def plan_bound(domain: Domain, data: Callable[[], Demonstrations]) -> int:
     """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
 
     `data` is asked for where it is needed. Source: dynamic validation, section 2 and Table 2.

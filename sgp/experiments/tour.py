@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sgp.api import load_planner, train
+from sgp.api import train
 from sgp.datasets.suite import load_suite
 from sgp.encoders.node_colours import coloured_graph
 from sgp.encoders.wl import WLEncoder
 from sgp.errors import InputError
 from sgp.files import write_json
+from sgp.methods.loading import load_planner
 from sgp.planning.recording import records
 from sgp.planning.rollout import Mark, Rollout
 from sgp.planning.task import Task

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -41,6 +41,15 @@ class StateEncoder(Protocol):
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """What some columns of an embedding stand for."""
+        ...
+
+
+@runtime_checkable
+class Vocabulary(Protocol):
+    """An encoder whose features come from training, and who tells what it does not know."""
+
+    def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
+        """The share [n] of each state's features that training never saw."""
         ...
 
 
@@ -114,6 +123,10 @@ class NearestEmbedding:
             )
             for memory, candidates, prediction, left in zip(memories, embedded, predicted, carried, strict=True)
         ]
+
+    def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
+        """The share [n] of each state's features that training never saw; None for an encoder without a vocabulary."""
+        return self.encoder.unseen(task, states) if isinstance(self.encoder, Vocabulary) else None
 
     def sample(self, task: Task) -> dict[str, NDArray[np.floating[Any]]]:
         """The vectors [D] of a task's initial state and goal and the first prediction, by which a run is verified."""

@@ -30,6 +30,10 @@ class TransitionEncoder(Protocol):
         """The transitions' embeddings."""
         ...
 
+    def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
+        """The share of the transitions' features that training never saw."""
+        ...
+
     def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
         """What some columns stand for, as the given transitions show it."""
         ...

@@ -63,7 +63,7 @@ def card(run: Run) -> str:
         "## Sizes\n\n" + Sheet.of("", ("what", "value"), sizes).markdown().rstrip(),
         "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if covered else "Not evaluated yet."),
         "## Limits\n\n" + "\n".join(f"- {line}" for line in _LIMITS),
-        "## Configuration\n\n```json\n" + json.dumps(run.config, indent=1) + "\n```",
+        "## Configuration\n\n```json\n" + json.dumps(run.training, indent=1) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from sgp.api import load_planner
 from sgp.cli import app
 from sgp.datasets.runs import run_folders
 from sgp.errors import InputError, StoreError
@@ -14,6 +13,7 @@ from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
 from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_sheet, train_jointly
 from sgp.methods import get_method
+from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
 
