@@ -87,6 +87,12 @@ def test_the_readme_shows_the_committed_measurements():
     assert sheet.markdown().strip() in README, "print it with 'sgp table 1 --splits extrapolation --markdown'"
 
 
+def test_the_readme_counts_the_rows_of_the_harder_suite():
+    scores = [each for each in measured() if (each.suite, each.metric, each.size) == ("harder", "coverage", None)]
+    rows = [score.value for score in scores]
+    assert f"1.00 on {rows.count(1.0)} of {len(rows)} rows" in README
+
+
 def test_the_readme_shows_the_measured_scaling():
     theirs = [score for score in sgp.published("dynamic-validation") if score.table == "1"]
     (block,) = re.findall(r"<!-- table: scaling -->\n(.*?)<!-- end of table -->", README, re.DOTALL)
