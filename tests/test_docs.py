@@ -159,6 +159,17 @@ def test_the_first_page_is_the_readme(open_page):
 
 
 @needs_chromium
+@pytest.mark.parametrize("width", [1366, 390])
+def test_no_page_is_wider_than_the_window(open_page, width):
+    page = open_page("index", viewport={"width": width, "height": 768})
+    for file in sorted((ROOT / "docs").glob("*.md")):
+        page.goto(page.url.rsplit("/", 1)[0] + f"/{file.stem}.html")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, file.stem
+        cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth + 1).length"
+        assert width < 860 or page.eval_on_selector_all("table", cut) == 0, file.stem
+
+
+@needs_chromium
 def test_the_site_is_searched_without_a_server(open_page):
     page = open_page("search")
     page.goto(f"{page.url}?q=wilson")
