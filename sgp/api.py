@@ -174,9 +174,9 @@ def evaluate(
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
     works, subjects = [], []
     for run in opened:
-        domain, key = _domain_for(run, source), run.key
-        for decoding in dict.fromkeys(decodings):
-            name, _ = configure_decoding(planning_method(run.key.method), decoding)
+        key, method = run.key, planning_method(run.key.method)
+        domain = _domain_for(run, source)
+        for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
             for split in source.chosen_splits(domain.name, splits):
                 note = _note(run, source, jobs, limit)
                 about = About(
