@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -19,6 +18,7 @@ from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel
 from sgp.progress import progress
 from sgp.training.checkpoint import Moment, Parts, identify, read_checkpoint, write_checkpoint
+from sgp.workers import one_thread
 
 Loss = Literal["cosine", "squared"]
 Sequences = Sequence[tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]]
@@ -100,7 +100,7 @@ class RecurrentFit:
         first = self.epoch + 1
         best: dict[str, float] = {"validation_loss": float("inf")}
         kept = copy.deepcopy(self._model)
-        with _one_thread(), progress(title, epochs) as bar:
+        with one_thread(), progress(title, epochs) as bar:
             for _ in range(epochs):
                 train_loss, validation_loss = self._advance()
                 if validation_loss < best["validation_loss"]:
@@ -137,16 +137,6 @@ class RecurrentFit:
         self.epoch += 1
         with torch.inference_mode():
             return total / int(self._train.real.sum()), float(_loss(self._model, self._validation, self._loss))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _loss(model: RecurrentModel, batch: _Padded, loss: Loss) -> Tensor:

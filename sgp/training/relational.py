@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
 from sgp.training.checkpoint import Checkpoints, Moment, Parts
+from sgp.workers import one_thread
 
 # Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
 # under 0.4 GB (30 layers of 32 take about 40 kB an argument for the gradient) and the parts stay in a core's cache.
@@ -87,7 +87,7 @@ def train_values(
     parts: Parts = {"model": model, "optimizer": optimizer}
     checkpoints = Checkpoints(folder, training)
     for number in range(checkpoints.resume(parts, after).number + 1, config.epochs + 1):
-        with _one_thread():
+        with one_thread():
             train_loss = _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device)
             validation_loss = mean_error(model, validation, device)
         if not math.isfinite(train_loss + validation_loss):
@@ -137,13 +137,3 @@ def _train_epoch(
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         optimizer.step()
     return total / len(places)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
