@@ -6,8 +6,6 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sgp.api import load_planner, train
 from sgp.datasets.suite import load_suite
 from sgp.encoders.node_colours import coloured_graph
@@ -15,7 +13,7 @@ from sgp.encoders.wl import WLEncoder
 from sgp.errors import InputError
 from sgp.files import write_json
 from sgp.planning.recording import records
-from sgp.planning.rollout import Mark, Rollout
+from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.policies.nearest_embedding import NearestEmbedding
 
@@ -71,9 +69,8 @@ def _write(file: Path, rollout: Rollout, policy: NearestEmbedding, encoder: WLEn
 
 
 def _open(rollout: Rollout, place: int) -> int:
-    """How many candidates of a step are neither visited nor like another one."""
-    closed = Mark.VISITED | Mark.COLLAPSED | Mark.REJECTED
-    return int(np.sum((rollout.steps[place].marks & np.uint8(closed)) == 0))
+    """How many candidates of a step are open to choice."""
+    return int(rollout.steps[place].open_to_choice.sum())
 
 
 def _numbers(vector: Any) -> list[float]:
