@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -49,12 +49,11 @@ def _write(file: Path, rollout: Rollout, policy: NearestEmbedding, encoder: WLEn
     names = {str(colour): name for colour, name in (*ahead.names.items(), *graph.names.items())}
     (before,) = encoder.embed(task, [step.state])
     (after,) = encoder.embed(task, [step.successor.state])
-    bare = replace(rollout, steps=tuple(replace(each, note={}) for each in rollout.steps))
     write_json(
         file,
         {
             "format": FORMAT,
-            "records": list(records(bare, about)),
+            "records": list(records(rollout.without_notes(), about)),
             "step": number + 1,
             "atoms": sorted(map(str, task.atoms(step.state))),
             "graph": {**asdict(graph), "names": names},

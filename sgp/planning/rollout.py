@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -124,6 +124,10 @@ class Rollout:
     def end(self) -> State:
         """The last state."""
         return self.steps[-1].successor.state if self.steps else self.task.init
+
+    def without_notes(self) -> Rollout:
+        """The same without the policy's notes (predicted embeddings): most of a file, and the viewer shows none."""
+        return replace(self, steps=tuple(replace(step, note={}) for step in self.steps))
 
     __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes
 
