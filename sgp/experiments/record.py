@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 
 from sgp.analysis.explanations import explain
@@ -72,7 +72,8 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
         planned = load_planner(str(run.folder)).solve_many([Task(of_name[name]) for name in files.values()])
         for rollout in planned:
             confirm(rollout)
-        _write(run, source, dict(zip(files, map(_bare, planned), strict=True)), neighbours=False)
+        bare = [rollout.without_notes() for rollout in planned]
+        _write(run, source, dict(zip(files, bare, strict=True)), neighbours=False)
     return list(files)
 
 
@@ -92,17 +93,10 @@ def _about(run: Run, suite: str) -> About:
     return About(method=key.method, variant=key.variant, domain=key.domain, suite=suite, split=SPLIT, seed=key.seed)
 
 
-def _bare(rollout: Rollout) -> Rollout:
-    """Without notes of the policy (predicted embeddings), which are most of a file, and which the viewer does not
-    show.
-    """
-    return replace(rollout, steps=tuple(replace(step, note={}) for step in rollout.steps))
-
-
 def _small_rollouts(run: Path, suite: Suite, domain: str) -> Iterator[Rollout]:
     """The rollouts of a split whose records are small enough, without notes."""
     for _, rollout in load_planner(str(run)).solve_each(map(Task, suite.problems(domain, SPLIT))):
-        bare = _bare(rollout)
+        bare = rollout.without_notes()
         size = sum(len(json.dumps(each)) + 1 for each in records(bare))
         if size < (LARGEST_SOLVED if rollout.solved else LARGEST_UNSOLVED):
             yield bare

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from itertools import takewhile
@@ -107,8 +107,8 @@ class _Telling:
         """Tells the preview after these steps of the planner, the given ones among them."""
         begun = time.monotonic()
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.steps, steps, strict=False)))
-        bare = [replace(step, note={}) for step in steps[same:]]
-        head, *new = records(Rollout(self.task, tuple(bare), Outcome.HORIZON), self.about)
+        rollout = Rollout(self.task, steps[same:], Outcome.HORIZON)
+        head, *new = records(rollout.without_notes(), self.about)
         self.steps, self.records = steps, [*self.records[:same], *new]
         shown = (*self.given, *self.records[len(self.given) :])
         self.tell(preview=playback(Recorded("rollout", 1, {**head, "outcome": GOING_ON}, shown)))
