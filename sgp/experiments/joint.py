@@ -29,6 +29,7 @@ from sgp.files import read_json, write_json
 from sgp.methods import Snapshot, configure, selectable
 from sgp.models.device import Device, choose_device
 from sgp.planning.planner import Limit
+from sgp.planning.subject import selected_variant
 from sgp.reports.sheets import Sheet
 from sgp.workers import Jobs, processes
 
@@ -103,7 +104,7 @@ def train_jointly(
     sweep = getattr(learner, "sweep", ())
     facts = [learner.key, asdict(settings), sweep, seed, data.sha256, trial.bound, asdict(rules), library_versions()]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    keys = {by: RunKey(learner.key, f"{name}+by={by}", data.suite, data.domain, seed) for by in VALIDATIONS}
+    keys = {by: RunKey(learner.key, selected_variant(name, by), data.suite, data.domain, seed) for by in VALIDATIONS}
     folder = home() / "joint" / identity
     if again:
         shutil.rmtree(folder, ignore_errors=True)

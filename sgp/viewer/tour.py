@@ -15,7 +15,7 @@ from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, parse_plan, read_domain, read_problem
-from sgp.planning.recorded import About
+from sgp.planning.subject import Subject, read_subject
 from sgp.viewer.graph import FILLS, WIDTH, colour_called, draw_graph
 from sgp.viewer.playback import rank_order
 
@@ -35,9 +35,9 @@ class Tour:
     data: Mapping[str, Any]
 
     @property
-    def about(self) -> About:
+    def about(self) -> Subject:
         """Which model decided."""
-        return About(**{**self.data["records"][0]["about"]})
+        return read_subject(self.data["records"][0]["about"])
 
     @property
     def step(self) -> int:
