@@ -11,6 +11,7 @@ from sgp.datasets.suite import load_suite
 from sgp.encoders.node_colours import coloured_graph
 from sgp.encoders.wl import WLEncoder
 from sgp.errors import InputError
+from sgp.evaluation.subjects import subject_of
 from sgp.files import write_json
 from sgp.methods.loading import load_planner
 from sgp.planning.recording import records
@@ -36,7 +37,7 @@ def record_tour(folder: Path | str, suite: str, domain: str, jobs: int = 1) -> P
     for problem in load_suite(suite).problems(domain, SPLIT):
         rollout = planner.solve(Task(problem))
         if rollout.solved:
-            about = {**asdict(run.key), "split": SPLIT}
+            about = subject_of(run, split=SPLIT).record()
             return _write(Path(folder) / NAME, rollout, policy, policy.encoder, about)
     raise InputError(f"{METHOD} {VARIANT} solves no problem of {suite}/{domain}/{SPLIT}; choose another domain")
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
@@ -16,26 +16,9 @@ from typing import Any, NamedTuple
 from sgp.errors import StoreError
 from sgp.planning.pddl import Atom, ProblemText, parse_plan, read_problem
 from sgp.planning.rollout import Mark, marks_of
+from sgp.planning.subject import Subject, read_subject
 
 FORMAT = 1
-
-
-@dataclass(frozen=True, kw_only=True)
-class About:
-    """Which model made a rollout, on which problems; "" and None where the file does not say."""
-
-    method: str = ""
-    variant: str = ""
-    domain: str = ""
-    suite: str = ""
-    split: str = ""
-    seed: int | None = None
-
-    @property
-    def model(self) -> str:
-        """Method, variant and seed in words."""
-        seed = "" if self.seed is None else f"seed {self.seed}"
-        return " ".join(filter(None, (self.method, self.variant, seed))) or "a model that the file does not name"
 
 
 class Standing(NamedTuple):
@@ -126,10 +109,9 @@ class Recorded:
         return found
 
     @property
-    def about(self) -> About:
+    def about(self) -> Subject:
         """Which model made it."""
-        found = self.head.get("about") or {}
-        return About(**{each.name: found[each.name] for each in fields(About) if each.name in found})
+        return read_subject(self.head.get("about") or {})
 
 
 @lru_cache(maxsize=1 << 16)

@@ -25,7 +25,7 @@ from sgp.planning.task import State, Successor, Task
 
 
 def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping[str, Any] | None = None) -> None:
-    """Writes rollouts to one JSONL file, whole; `about` says which model made them (`About`).
+    """Writes rollouts to one JSONL file, whole; `about` says which model made them (`Subject`).
 
     Raises StoreError where it cannot be written.
     """

@@ -15,7 +15,8 @@ from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import read_domain
-from sgp.planning.recorded import About, Recorded, atom_of
+from sgp.planning.recorded import Recorded, atom_of
+from sgp.planning.subject import Subject
 from sgp.viewer.graph import FILLS, WIDTH, colour_called, draw_graph
 from sgp.viewer.playback import rank_order
 
@@ -35,7 +36,7 @@ class Tour:
     data: Mapping[str, Any]
 
     @property
-    def about(self) -> About:
+    def about(self) -> Subject:
         """Which model decided."""
         return self._rollout.about
 
