@@ -37,6 +37,9 @@ def grid(
     ] = "",
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas; deterministic variants take the first.")] = "",
     splits: Splits = "",
+    decodings: Annotated[
+        str, typer.Option("--decoding", help="Decodings of each run, separated by commas, where its method has them.")
+    ] = "default",
     baselines: Annotated[
         bool, typer.Option("--baselines", help="Also the classical planners, whose results are kept.")
     ] = False,
@@ -61,6 +64,7 @@ def grid(
         grid.parse_seeds(seeds) if seeds else grid.SEEDS,
         words(splits),
         overrides_of(settings),
+        decodings=words(decodings),
     )
     results = grid.run_grid(cells, crew(jobs, cluster), again, diagnostics)
     if baselines:
