@@ -138,8 +138,7 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
 
 def first_frames(page: Page, address: str) -> Iterator[Line]:
     """From the key that takes another candidate to the first picture of what follows, once the model is loaded."""
-    key = sgp.train("contrastive-jumps", "blocksworld", "state-centric").key
-    model = sgp.About(method=key.method, variant=key.variant, seed=key.seed).model
+    model = sgp.subject_of(sgp.train("contrastive-jumps", "blocksworld", "state-centric")).model
     asked = {"domain": "blocksworld", "model": model, "problem": "p11"}
     times: list[float] = []
     for step in range(1, 7):

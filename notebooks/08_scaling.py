@@ -242,11 +242,12 @@ figure.add_scatter(
 measured = [
     each for each in scaling if (each.domain, each.metric) == (domain.name, "coverage") and each.size is not None
 ]
-for variant, dash in zip(dict.fromkeys(each.variant for each in measured), ("solid", "dash", "dot"), strict=False):
-    line = [each for each in measured if each.variant == variant]
+for by, dash in zip(dict.fromkeys(each.selected_by for each in measured), ("solid", "dash", "dot"), strict=False):
+    line = [each for each in measured if each.selected_by == by]
     values = [each.value for each in line]
-    figure.add_scatter(x=[each.size for each in line], y=values, name=variant, line={"dash": dash})
-best = next(each for each in theirs if (each.domain, each.variant, each.metric) == (domain.name, "dynamic", "scale"))
+    figure.add_scatter(x=[each.size for each in line], y=values, name=by, line={"dash": dash})
+wanted = (domain.name, "dynamic", "scale")
+best = next(each for each in theirs if (each.domain, each.selected_by, each.metric) == wanted)
 figure.add_vline(x=best.value, line={"dash": "dash", "width": 1}, annotation_text=f"published Scale {best.value:g}")
 figure.add_hline(y=rule.threshold, line={"dash": "dot", "width": 1}, annotation_text="threshold")
 figure.update_xaxes(title_text="objects")

@@ -24,10 +24,11 @@ from sgp.datasets.training_data import (
     load_training_data,
 )
 from sgp.errors import DomainMismatch, InputError, StoreError
-from sgp.evaluation.coverage import Attempt, Subject, scores
+from sgp.evaluation.coverage import Attempt, scores
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
-from sgp.evaluation.scores import Score
+from sgp.evaluation.scores import Measurement, Score
+from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
 from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import configure, configure_decoding
@@ -37,7 +38,7 @@ from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit
-from sgp.planning.recorded import About, Recorded, map_file, read_recorded
+from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
@@ -174,23 +175,14 @@ def evaluate(
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
     works, subjects = [], []
     for run in opened:
-        domain, key = _domain_for(run, source), run.key
-        for decoding in dict.fromkeys(decodings):
-            name, _ = configure_decoding(planning_method(run.key.method), decoding)
+        method, domain = planning_method(run.key.method), _domain_for(run, source)
+        for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
             for split in source.chosen_splits(domain.name, splits):
-                note = _note(run, source, jobs, limit)
-                about = About(
-                    method=key.method,
-                    variant=key.variant,
-                    domain=domain.name,
-                    suite=source.name,
-                    split=split,
-                    seed=key.seed,
-                )
-                keeping = None if rollouts is None else Keeping(Path(rollouts), about)
+                subject = subject_of(run, source.name, domain.name, split, name)
+                keeping = None if rollouts is None else Keeping(Path(rollouts), subject)
                 problems = source.problems(domain.name, split)
                 works.append(Work(str(run.folder), run.sha256, problems, limit, keeping, name))
-                subjects.append(Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note))
+                subjects.append(Measurement(**vars(subject), note=_note(run, source, jobs, limit)))
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
     named: dict[tuple[str, str, str], Sequence[Attempt]] = {}
     scored: dict[str, list[Score]] = {}
@@ -227,14 +219,14 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
     missing and Fast Downward fails.
     """
     source = load_suite(suite)
-    works: list[tuple[Folder, Subject, list[Demonstration]]] = []
+    works: list[tuple[Folder, Measurement, list[Demonstration]]] = []
     for run in map(open_run, dict.fromkeys(map(Path, runs))):
-        domain, key = _domain_for(run, source), run.key
+        domain = _domain_for(run, source)
         for split in source.chosen_splits(domain.name, splits):
-            note = _note(run, source, jobs)
-            subject = Subject(key.method, key.variant, domain.name, source.name, split, key.seed, note)
+            subject = subject_of(run, source.name, domain.name, split)
+            measurement = Measurement(**vars(subject), note=_note(run, source, jobs))
             expert = demonstrations(source, domain.name, split, jobs=processes(jobs))
-            works.append((Folder(run.folder), subject, expert))
+            works.append((Folder(run.folder), measurement, expert))
     scored: dict[int, list[Score]] = {}
     with progress(f"diagnose on {source.name}", len(works)) as bar:
         for place, found in workers(jobs).each(_diagnose, works):
@@ -243,7 +235,7 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
     return [score for place in sorted(scored) for score in scored[place]]
 
 
-def _diagnose(folder: str, subject: Subject, expert: Sequence[Demonstration]) -> list[Score]:
+def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]) -> list[Score]:
     return diagnostics.diagnose(load_planner(folder), subject, [each.replayed() for each in expert])
 
 
@@ -253,8 +245,7 @@ def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> R
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
     why = [{} if each is None else each.record() for each in explain(rollout, load_planner(run, decoding).policy)]
-    about = {**asdict(open_run(run).key), **({} if decoding == DEFAULT else {"decoding": decoding})}
-    head, *steps = records(rollout, about, why=why)
+    head, *steps = records(rollout, subject_of(open_run(run), decoding=decoding).record(), why=why)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 
@@ -294,19 +285,19 @@ def map_run(run: Path | str, rollouts: Sequence[Path | str] = (), neighbours: bo
 
 def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
     """The rollouts of a file that a run made, as they are written and replayed."""
-    key = run.key
-    names = (key.method, key.variant, key.domain, key.seed)
+    made = subject_of(run)
+    names = (made.planner, made.domain, made.seed)
     pairs = [
         (recorded, rollout)
         for recorded, rollout in zip(read_recorded(file), read_rollouts(file), strict=True)
-        if (about := recorded.about) and (about.method, about.variant, about.domain, about.seed) == names
+        if (about := recorded.about) and (about.planner, about.domain, about.seed) == names
     ]
     if not pairs:
         raise InputError(f"{file} has no rollout of {run.folder}; give a file that this run's 'sgp solve' wrote")
     return pairs
 
 
-def scores_of(suite: Suite, subject: Subject, attempts: Sequence[Attempt]) -> list[Score]:
+def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[Score]:
     """The scores of attempts at a split of a suite, plan lengths compared with its kept expert plans."""
     return scores(subject, attempts, expert_lengths(suite, subject.domain, subject.split))
 

@@ -12,10 +12,11 @@ import sgp
 from sgp.datasets.runs import Origin
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
+from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, CHROMIUM, serving
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # processes share the cores, and their threads would wait for each other
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.update({**ONE_THREAD, **os.environ})
 
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
 

@@ -220,7 +220,15 @@ def test_tables_show_the_committed_measurements():
 
 
 def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
-    facts = {"method": "m", "variant": "v+by=loss", "domain": "ferry", "suite": "mine", "split": "scaling", "count": 9}
+    facts = {
+        "method": "m",
+        "variant": "v",
+        "selected_by": "loss",
+        "domain": "ferry",
+        "suite": "mine",
+        "split": "scaling",
+        "count": 9,
+    }
     sgp.write_scores(tmp_path / "curve.csv", [sgp.Score(**facts, metric="scale", value=7)])
     code, out, _ = call(
         "table", "scaling", "--scores", tmp_path / "curve.csv", "--markdown", "--csv", tmp_path / "t.csv"

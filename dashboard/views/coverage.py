@@ -54,12 +54,8 @@ def rollout_of(row: sgp.AttemptRow) -> sgp.Recorded | None:
     """The recorded rollout of an attempt: the same planner on a problem of the same text."""
     for each in LIBRARY.rollouts:
         about = each.about
-        if (about.domain, about.method, about.variant, each.head.get("name")) == (
-            row.domain,
-            row.method,
-            row.variant,
-            row.problem,
-        ) and about.split in ("", row.split):
+        made = (about.domain, about.planner, each.head.get("name"))
+        if made == (row.domain, row.planner, row.problem) and about.split in ("", row.split):
             return each
     return None
 
@@ -107,7 +103,7 @@ def show_instances(rows: Sequence[sgp.AttemptRow], figure) -> None:
     """The map of instances by planners, and the attempt that was chosen in it or by name."""
     pairs: dict[tuple[str, ...], list[sgp.AttemptRow]] = {}
     for row in rows:
-        pairs.setdefault((row.domain, row.suite, row.split, row.problem, row.method, row.variant), []).append(row)
+        pairs.setdefault((row.domain, row.suite, row.split, row.problem, *row.planner), []).append(row)
     st.caption("Each column is an instance, the smallest first. Click a mark, or choose by name, to open its rollout.")
     instance_column, planner_column = st.columns(2)
     with instance_column:
@@ -115,7 +111,7 @@ def show_instances(rows: Sequence[sgp.AttemptRow], figure) -> None:
         instance = st.selectbox("Instance", instances, None, format_func=instance_title, placeholder="click a mark")
     with planner_column:
         planners = in_order([cell[4:] for cell in pairs])
-        planner = st.selectbox("Planner", planners, None, format_func=" ".join, placeholder="click a mark")
+        planner = st.selectbox("Planner", planners, None, format_func=planner_words, placeholder="click a mark")
     named = (*instance, *planner) if instance and planner else None
     if named in pairs:
         show_attempt(pairs[named])
@@ -129,6 +125,11 @@ def show_instances(rows: Sequence[sgp.AttemptRow], figure) -> None:
         selection_mode="points",
         config={"displayModeBar": False},
     )
+
+
+def planner_words(cell: Sequence[str]) -> str:
+    """A planner's name in words."""
+    return sgp.PlannerName(*cell).title
 
 
 def instance_title(cell: Sequence[str]) -> str:

@@ -128,7 +128,8 @@ def show_read(found: Mapping[str, Any]) -> None:
 
 def name_of(run: Mapping[str, Any]) -> str:
     """What a run is called in the choice of models."""
-    return f"{run['method']} {run['variant']}, seed {run['seed']}, trained on {run['suite']}/{run['domain']}"
+    planner = sgp.PlannerName(run["method"], run["variant"], run["decoding"], run["selected_by"])
+    return f"{planner.title}, seed {run['seed']}, trained on {run['suite']}/{run['domain']}"
 
 
 def solve(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> None:

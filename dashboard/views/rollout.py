@@ -29,9 +29,10 @@ def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
     return left[0]
 
 
-def show_coverage(about: sgp.About) -> None:
+def show_coverage(about: sgp.Subject) -> None:
     """Coverage of the model on the split, with the number of problems and the interval."""
-    cell = sgp.coverage_of(sources.measured(), about.method, about.variant, about.domain, about.suite, about.split)
+    place = {"domain": about.domain, "suite": about.suite, "split": about.split}
+    cell = sgp.coverage_of(sources.measured(), **about.planner._asdict(), **place)
     if cell is None:
         st.caption(f"Coverage: {about.model} was not measured here.")
         return

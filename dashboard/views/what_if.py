@@ -39,9 +39,7 @@ def trained(stamp: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
             run = sgp.open_run(folder)
         except sgp.SgpError:
             continue  # a damaged run plans nothing; 'sgp list runs' names it
-        key = run.key
-        about = sgp.About(method=key.method, variant=key.variant, domain=key.domain, suite=key.suite, seed=key.seed)
-        found.append({"about": about, "folder": folder, "trained": run.record["trained"][:10]})
+        found.append({"about": sgp.subject_of(run), "folder": folder, "trained": run.record["trained"][:10]})
     return found
 
 

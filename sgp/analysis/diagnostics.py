@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import InputError
-from sgp.evaluation.coverage import Subject
-from sgp.evaluation.scores import Score
+from sgp.evaluation.scores import Measurement, Score
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Ranking
 from sgp.planning.rollout import tie_margin
@@ -201,7 +200,7 @@ def _unseen(planner: Planner, trajectory: Trajectory) -> Sequence[float] | NDArr
     return None
 
 
-def diagnose(planner: Planner, subject: Subject, trajectories: Sequence[Trajectory]) -> list[Score]:
+def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory]) -> list[Score]:
     """The metrics of METRICS for a whole split; `count` is of decisions or of problems. OVER_SIZE for each size too."""
     sizes = {trajectory.task.problem.sha256: trajectory.task.size for trajectory in trajectories}
     made = decisions(planner, trajectories)
@@ -214,7 +213,7 @@ def diagnose(planner: Planner, subject: Subject, trajectories: Sequence[Trajecto
         def add(metric: str, values: Sequence[float], size: int | None = size) -> None:
             if values and (size is None or metric in OVER_SIZE):
                 value = float(np.mean(values))
-                scores.append(Score(**subject.__dict__, size=size, metric=metric, value=value, count=len(values)))
+                scores.append(Score(**vars(subject), size=size, metric=metric, value=value, count=len(values)))
 
         of_size = [each for each in made if size in (None, each.size)]
         add("expert_rank", [each.rank for each in of_size])
@@ -224,7 +223,7 @@ def diagnose(planner: Planner, subject: Subject, trajectories: Sequence[Trajecto
             states = sum(each.candidates for each in of_size)
             share = 1 - sum(each.distinguishable for each in of_size) / states
             scores.append(
-                Score(**subject.__dict__, size=size, metric="indistinguishable", value=share, count=len(of_size))
+                Score(**vars(subject), size=size, metric="indistinguishable", value=share, count=len(of_size))
             )
         for metric, found in (("unseen", unseen), ("perfect_coverage", perfect)):
             if found is not None:

@@ -9,21 +9,16 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from sgp.errors import StoreError
-from sgp.evaluation.coverage import Attempt, Subject
+from sgp.evaluation.coverage import Attempt
 from sgp.files import write_text
 from sgp.planning.rollout import Outcome
+from sgp.planning.subject import Subject, read_subject
 
 
 @dataclass(frozen=True, kw_only=True)
-class AttemptRow:
+class AttemptRow(Subject):
     """One problem tried by one planner. Lengths are numbers of actions, None where there is no plan."""
 
-    method: str
-    variant: str
-    domain: str
-    suite: str
-    split: str
-    seed: int | None
     problem: str
     size: int
     outcome: Outcome
@@ -37,12 +32,7 @@ class AttemptRow:
         """The rows of one evaluation; `expert_lengths` by SHA-256 of the PDDL."""
         return [
             cls(
-                method=subject.method,
-                variant=subject.variant,
-                domain=subject.domain,
-                suite=subject.suite,
-                split=subject.split,
-                seed=subject.seed,
+                **subject.record(),
                 problem=each.problem,
                 size=each.size,
                 outcome=each.outcome,
@@ -61,6 +51,7 @@ class AttemptRow:
 
 
 _COLUMNS = tuple(entry.name for entry in fields(AttemptRow))
+_REQUIRED = ("method", "variant", "domain", "suite", "split", "seed")  # the others were added later
 
 
 def write_attempts(path: Path | str, rows: Sequence[AttemptRow]) -> None:
@@ -92,14 +83,12 @@ def read_attempts(path: Path | str) -> list[AttemptRow]:
 
 
 def _row(row: Mapping[str, str]) -> AttemptRow:
-    seed, length, expert = (int(row[name]) if row[name] else None for name in ("seed", "length", "expert_length"))
+    missing = [name for name in _REQUIRED if name not in row]
+    if missing:
+        raise KeyError(missing[0])
+    length, expert = (int(row[name]) if row[name] else None for name in ("length", "expert_length"))
     return AttemptRow(
-        method=row["method"],
-        variant=row["variant"],
-        domain=row["domain"],
-        suite=row["suite"],
-        split=row["split"],
-        seed=seed,
+        **read_subject(row).record(),
         problem=row["problem"],
         size=int(row["size"]),
         outcome=Outcome(row["outcome"]),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgp.errors import StoreError
-from sgp.evaluation.scores import Score
+from sgp.evaluation.scores import Measurement, Score
 from sgp.files import read_json
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.rollout import Outcome
@@ -89,20 +89,7 @@ def attempt(
     return [attempts[place] for place in sorted(attempts)]
 
 
-@dataclass(frozen=True)
-class Subject:
-    """What was measured on what: the fields that all scores of one evaluation share."""
-
-    method: str
-    variant: str
-    domain: str
-    suite: str
-    split: str
-    seed: int | None
-    note: str = ""
-
-
-def scores(subject: Subject, attempts: Sequence[Attempt], expert_lengths: Mapping[str, int]) -> list[Score]:
+def scores(subject: Measurement, attempts: Sequence[Attempt], expert_lengths: Mapping[str, int]) -> list[Score]:
     """The scores of a whole split, then of each size.
 
     Metrics: coverage; plan_length, the mean of solved problems; plan_length_ratio, its mean quotient by the
@@ -116,10 +103,10 @@ def scores(subject: Subject, attempts: Sequence[Attempt], expert_lengths: Mappin
 
 
 def _scores(
-    subject: Subject, attempts: Sequence[Attempt], size: int | None, expert_lengths: Mapping[str, int]
+    subject: Measurement, attempts: Sequence[Attempt], size: int | None, expert_lengths: Mapping[str, int]
 ) -> Iterable[Score]:
     def score(metric: str, value: float, count: int) -> Score:
-        return Score(**subject.__dict__, size=size, metric=metric, value=value, count=count)
+        return Score(**vars(subject), size=size, metric=metric, value=value, count=count)
 
     count = len(attempts)
     solved = [each for each in attempts if each.solved]

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, replace
+from dataclasses import replace
 from statistics import mean
 
 from sgp.errors import ConfigurationError
-from sgp.evaluation.coverage import Subject
 from sgp.evaluation.properties import PROPERTIES, Property, property_values
 from sgp.evaluation.scaling import Curve
-from sgp.evaluation.scores import Score
+from sgp.evaluation.scores import Measurement, Score
 
 OWN_METRICS = ("scale", "sumcov", "coverage", "fits", "with_plan", "unsolvable")
 
 
-def curve_scores(curve: Curve, subject: Subject, properties: Mapping[str, Property] | None = None) -> Iterator[Score]:
+def curve_scores(
+    curve: Curve, subject: Measurement, properties: Mapping[str, Property] | None = None
+) -> Iterator[Score]:
     """The scores of a curve: `scale` and `sumcov`, which note why it ended, and what the attempts at each size tell.
 
     For each size: `coverage`; `fits`, the share of problems with a known plan within the bound, at least, and
@@ -30,7 +31,7 @@ def curve_scores(curve: Curve, subject: Subject, properties: Mapping[str, Proper
             raise ConfigurationError(f"property '{name}' has the name of a metric; choose another name")
 
     def score(metric: str, value: float, count: int, size: int | None = None) -> Score:
-        return Score(**asdict(subject), size=size, metric=metric, value=value, count=count)
+        return Score(**vars(subject), size=size, metric=metric, value=value, count=count)
 
     count = sum(len(each.attempts) for each in curve.sizes)
     ended = "; ".join(filter(None, (subject.note, curve.ended)))

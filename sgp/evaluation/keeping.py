@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgp.planning.recorded import About
+from sgp.planning.subject import Subject
 
 if TYPE_CHECKING:
     from sgp.planning.rollout import Rollout
@@ -20,13 +20,13 @@ class Keeping:
     """A folder to keep rollouts in, a file for each, and which model makes them."""
 
     folder: Path
-    about: About
+    about: Subject
 
     def path(self, problem: str) -> Path:
-        """The file of a problem's rollout: another model, suite, split or problem has another."""
+        """The file of a problem's rollout: another model, decoding, suite, split or problem has another."""
         about = self.about
         seed = "" if about.seed is None else f"seed{about.seed}"
-        words = filter(None, (about.domain, about.method, about.variant, seed, about.suite, about.split, problem))
+        words = filter(None, (about.domain, *about.planner, seed, about.suite, about.split, problem))
         return self.folder / f"{_NOT_IN_FILE_NAMES.sub('_', '-'.join(words))}.jsonl"
 
     def keep(self, rollout: Rollout) -> None:
@@ -37,4 +37,4 @@ class Keeping:
         from sgp.planning.recording import write_rollouts
 
         bare = replace(rollout, steps=tuple(replace(step, note={}) for step in rollout.steps))
-        write_rollouts(self.path(rollout.task.name), [bare], asdict(self.about))
+        write_rollouts(self.path(rollout.task.name), [bare], self.about.record())

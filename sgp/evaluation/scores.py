@@ -6,19 +6,27 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from sgp.errors import StoreError
 from sgp.files import write_text
+from sgp.planning.subject import Subject, read_subject
 
 CONFIDENCE_Z = 1.959963984540054  # two-sided 95 %
 
 
 @dataclass(frozen=True, kw_only=True)
-class Score:
+class Measurement(Subject):
+    """What was measured on what, when and where (`note`): what all scores of one evaluation share."""
+
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score(Measurement):
     """One number. `paper` and `table` say where a published one stands; ours leave them empty.
 
     `size` is the number of objects, None for a whole split; `seed` is None for a mean over seeds or a published
@@ -28,21 +36,18 @@ class Score:
 
     paper: str = ""
     table: str = ""
-    method: str
-    variant: str
-    domain: str
-    suite: str
-    split: str
     size: int | None = None
-    seed: int | None = None
     metric: str
     value: float
     spread: float | None = None
     count: int
-    note: str = ""
 
 
-COLUMNS = tuple(entry.name for entry in fields(Score))
+# As files hold them: where a number was printed first, the note of when and where it was measured last.
+COLUMNS = tuple(
+    sorted((entry.name for entry in fields(Score)), key=lambda name: (name == "note") - (name in ("paper", "table")))
+)
+_REQUIRED = ("method", "variant", "domain", "suite", "split", "metric")  # the others were added later, or can be empty
 
 
 def wilson(value: float, count: int) -> tuple[float, float]:
@@ -56,9 +61,14 @@ def wilson(value: float, count: int) -> tuple[float, float]:
     return (0.0 if value == 0 else max(0.0, centre - half)), (1.0 if value == 1 else min(1.0, centre + half))
 
 
+def score_record(score: Score) -> dict[str, Any]:
+    """The score as files hold it."""
+    return {name: getattr(score, name) for name in COLUMNS}
+
+
 def to_json(scores: Iterable[Score]) -> str:
     """The scores as a JSON list of objects."""
-    return json.dumps([asdict(score) for score in scores], indent=1, allow_nan=False) + "\n"
+    return json.dumps([score_record(score) for score in scores], indent=1, allow_nan=False) + "\n"
 
 
 def to_csv(scores: Iterable[Score]) -> str:
@@ -67,7 +77,7 @@ def to_csv(scores: Iterable[Score]) -> str:
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()
     for score in scores:
-        writer.writerow({name: "" if value is None else value for name, value in asdict(score).items()})
+        writer.writerow({name: "" if value is None else value for name, value in score_record(score).items()})
     return text.getvalue()
 
 
@@ -94,7 +104,7 @@ def parse_scores(content: bytes, name: str) -> list[Score]:
     scores = []
     for number, row in enumerate(_rows(content, name), start=1):
         try:
-            scores.append(_score(row))
+            scores.append(read_score(row))
         except (KeyError, ValueError, TypeError, AttributeError) as error:
             raise StoreError(
                 f"{name}, entry {number} is no score ({error!r}); expected {', '.join(COLUMNS)}"
@@ -122,7 +132,12 @@ def _no_file(name: Path | str, error: Exception) -> str:
     return f"{name} is no file of scores ({error}); give one that 'sgp evaluate' or 'sgp grid' wrote"
 
 
-def _score(row: dict[str, Any]) -> Score:
+def read_score(row: Mapping[str, Any]) -> Score:
+    """The score in a record of whatever age.
+
+    Raises KeyError, TypeError, ValueError or AttributeError for anything else.
+    """
+
     def number(name: str, kind: type) -> Any:
         value = row.get(name)
         return None if value in (None, "") else kind(value)
@@ -130,12 +145,17 @@ def _score(row: dict[str, Any]) -> Score:
     value, count = float(row["value"]), int(row["count"])
     if not math.isfinite(value) or count < 0 or (row["metric"] == "coverage" and not 0 <= value <= 1):
         raise ValueError(f"{row['metric']} of {value} on {count} problems is no measurement")
+    missing = [name for name in _REQUIRED if name not in row]
+    if missing:
+        raise KeyError(missing[0])
     return Score(
-        **{name: str(row[name]) for name in ("method", "variant", "domain", "suite", "split", "metric")},
+        **read_subject(row).record(),
+        metric=str(row["metric"]),
         value=value,
         count=count,
         size=number("size", int),
-        seed=number("seed", int),
         spread=number("spread", float),
-        **{name: str(row.get(name) or "") for name in ("paper", "table", "note")},
+        paper=str(row.get("paper") or ""),
+        table=str(row.get("table") or ""),
+        note=str(row.get("note") or ""),
     )

@@ -18,8 +18,8 @@ from sgp.datasets.training_data import training_texts
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
-from sgp.evaluation.coverage import Attempt, Subject
-from sgp.evaluation.scores import Score, write_scores
+from sgp.evaluation.coverage import Attempt
+from sgp.evaluation.scores import Measurement, Score, read_score, write_scores
 from sgp.files import read_json, write_json
 from sgp.methods import ablations, get_method, planning_method
 from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting
@@ -243,7 +243,14 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
         for variant in BASELINES:
             for split in source.chosen_splits(domain, splits):
                 tried = baseline_attempts(source, domain, split, variant, jobs)
-                subject = Subject(METHOD, variant, domain, source.name, split, None, "kept results of Fast Downward")
+                subject = Measurement(
+                    method=METHOD,
+                    variant=variant,
+                    domain=domain,
+                    suite=source.name,
+                    split=split,
+                    note="kept results of Fast Downward",
+                )
                 scores += scores_of(source, subject, tried)
                 rows += AttemptRow.of(subject, tried, expert_lengths(source, domain, split))
     return Results(tuple(scores), tuple(rows))
@@ -317,18 +324,27 @@ def _read(cell: Cell) -> dict[str, Any] | None:
     return record if isinstance(record, dict) and "attempts" in record else None
 
 
-def _subject(cell: Cell, record: Mapping[str, Any], split: str, decoding: str = DEFAULT) -> Subject:
-    return Subject(cell.method, record["variant"], cell.domain, cell.suite, split, cell.seed, record["note"])
+def _subject(cell: Cell, record: Mapping[str, Any], split: str, decoding: str = DEFAULT) -> Measurement:
+    return Measurement(
+        method=cell.method,
+        variant=record["variant"],
+        decoding=decoding,
+        domain=cell.domain,
+        suite=cell.suite,
+        split=split,
+        seed=cell.seed,
+        note=record["note"],
+    )
 
 
 def _scores(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterator[Score]:
     source = load_suite(cell.suite)
     for metric, value in record["facts"].items():
-        yield Score(**_subject(cell, record, "").__dict__, metric=metric, value=float(value), count=0)
+        yield Score(**vars(_subject(cell, record, "")), metric=metric, value=float(value), count=0)
     for (decoding, split), found in tried.items():
         subject = _subject(cell, record, split, decoding)
         yield from (score for score in scores_of(source, subject, found) if score.size is None)
-    yield from (Score(**found) for found in record.get("diagnostics", ()))
+    yield from (read_score(found) for found in record.get("diagnostics", ()))
 
 
 def _rows(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterable[AttemptRow]:

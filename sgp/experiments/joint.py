@@ -32,6 +32,7 @@ from sgp.methods.contract import Snapshot
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
 from sgp.planning.planner import Limit
+from sgp.planning.subject import selected_variant
 from sgp.reports.sheets import Sheet
 from sgp.workers import Jobs, processes
 
@@ -106,7 +107,7 @@ def train_jointly(
     versions = library_versions(learner.libraries)
     facts = [learner.key, asdict(settings), passing.sweep, seed, data.sha256, trial.bound, asdict(rules), versions]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    keys = {by: RunKey(learner.key, f"{name}+by={by}", data.suite, data.domain, seed) for by in VALIDATIONS}
+    keys = {by: RunKey(learner.key, selected_variant(name, by), data.suite, data.domain, seed) for by in VALIDATIONS}
     folder = home() / "joint" / identity
     if again:
         shutil.rmtree(folder, ignore_errors=True)

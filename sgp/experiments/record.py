@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 
 from sgp.analysis.explanations import explain
@@ -14,8 +13,9 @@ from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.subjects import subject_of
 from sgp.methods.loading import load_planner
-from sgp.planning.recorded import About, map_file
+from sgp.planning.recorded import map_file
 from sgp.planning.recording import records, write_records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
@@ -64,7 +64,7 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     by_size = sorted(attempts, key=lambda each: (each.size, each.problem))
     solved = [each for each in by_size if each.solved]
     chosen = [*solved[len(solved) // 2 :][:1], *[each for each in by_size if not each.solved][:1]]
-    keeping, problems = Keeping(Path(folder), _about(run, suite)), source.problems(domain, SPLIT)
+    keeping, problems = Keeping(Path(folder), subject_of(run, suite, split=SPLIT)), source.problems(domain, SPLIT)
     files = {keeping.path(each.problem): each.problem for each in chosen}
     trained = (run.folder / "run.json").stat().st_mtime
     if not all(map_file(file).is_file() and map_file(file).stat().st_mtime > trained for file in files):
@@ -72,7 +72,8 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
         planned = load_planner(str(run.folder)).solve_many([Task(of_name[name]) for name in files.values()])
         for rollout in planned:
             confirm(rollout)
-        _write(run, source, dict(zip(files, map(_bare, planned), strict=True)), neighbours=False)
+        bare = [rollout.without_notes() for rollout in planned]
+        _write(run, source, dict(zip(files, bare, strict=True)), neighbours=False)
     return list(files)
 
 
@@ -83,26 +84,14 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], neighbours:
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else expert.plan
         why = [{} if each is None else each.record() for each in explain(rollout, policy)]
-        write_records(file, records(rollout, asdict(_about(run, suite.name)), plan, why))
+        write_records(file, records(rollout, subject_of(run, suite.name, split=SPLIT).record(), plan, why))
     return [*rollouts, *map_run(run.folder, list(rollouts), neighbours)[1:]]
-
-
-def _about(run: Run, suite: str) -> About:
-    key = run.key
-    return About(method=key.method, variant=key.variant, domain=key.domain, suite=suite, split=SPLIT, seed=key.seed)
-
-
-def _bare(rollout: Rollout) -> Rollout:
-    """Without notes of the policy (predicted embeddings), which are most of a file, and which the viewer does not
-    show.
-    """
-    return replace(rollout, steps=tuple(replace(step, note={}) for step in rollout.steps))
 
 
 def _small_rollouts(run: Path, suite: Suite, domain: str) -> Iterator[Rollout]:
     """The rollouts of a split whose records are small enough, without notes."""
     for _, rollout in load_planner(str(run)).solve_each(map(Task, suite.problems(domain, SPLIT))):
-        bare = _bare(rollout)
+        bare = rollout.without_notes()
         size = sum(len(json.dumps(each)) + 1 for each in records(bare))
         if size < (LARGEST_SOLVED if rollout.solved else LARGEST_UNSOLVED):
             yield bare

@@ -14,9 +14,10 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.domains import all_domains, serving
 from sgp.errors import ConfigurationError, InputError
-from sgp.evaluation.coverage import Subject
 from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
 from sgp.evaluation.scaling import scaling as scaling_of
+from sgp.evaluation.scores import Measurement
+from sgp.evaluation.subjects import subject_of
 from sgp.methods import planning_method
 from sgp.methods.configuration import configure_decoding
 from sgp.methods.loading import load_planner
@@ -60,15 +61,14 @@ def scaling(
     return scaling_of(planner, source, bound, config, jobs, until, watch)
 
 
-def scaling_subject(run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1) -> Subject:
+def scaling_subject(run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1) -> Measurement:
     """What the scores of a run's curve share: which run it is, when and where it is measured, with which time limit.
 
     Raises StoreError for a damaged run.
     """
     opened = open_run(run)
-    key, limited = opened.key, "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
-    note = f"{measured_here(opened, jobs)}{limited}"
-    return Subject(key.method, key.variant, key.domain, key.suite, SPLIT, key.seed, note)
+    limited = "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
+    return Measurement(**vars(subject_of(opened, split=SPLIT)), note=f"{measured_here(opened, jobs)}{limited}")
 
 
 def source_for(domain_pddl: str, name: str, seed: int) -> Source:

@@ -1,8 +1,94 @@
-"""What was tried on what."""
+"""What was tried on what: the words that scores, attempts and recorded rollouts share. Needs no planning library."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+_SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
+
+
+class PlannerName(NamedTuple):
+    """What names a planner, whatever it is tried on; see `Subject` for the fields."""
+
+    method: str
+    variant: str
+    decoding: str = ""
+    selected_by: str = ""
+
+    @property
+    def title(self) -> str:
+        """The name in words. A method's own decoding goes without saying."""
+        words = [
+            self.method,
+            self.variant if self.variant != self.method else "",
+            f"{self.decoding} decoding" if self.decoding else "",
+            f"by {self.selected_by}" if self.selected_by else "",
+        ]
+        return " ".join(filter(None, words))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Subject:
+    """Which planner was tried on which problems; "" and None where it is not known or there is none.
+
+    `decoding` names how a training is decoded, "" for the method's own default, which may be given as "default".
+    `selected_by` is the validation that selected the planner among those of one training: loss, coverage or dynamic.
+    """
+
+    method: str = ""
+    variant: str = ""
+    domain: str = ""
+    suite: str = ""
+    split: str = ""
+    seed: int | None = None
+    decoding: str = ""
+    selected_by: str = ""
+
+    def __post_init__(self) -> None:
+        if self.decoding == "default":  # one word for one thing, so that equal subjects are equal
+            object.__setattr__(self, "decoding", "")
+
+    @property
+    def planner(self) -> PlannerName:
+        """Which planner, all its seeds alike."""
+        return PlannerName(self.method, self.variant, self.decoding, self.selected_by)
+
+    @property
+    def model(self) -> str:
+        """The planner and its seed in words."""
+        seed = "" if self.seed is None else f"seed {self.seed}"
+        return " ".join(filter(None, (self.planner.title, seed))) or "a model that the file does not name"
+
+    def record(self) -> dict[str, Any]:
+        """The fields of a subject alone, whatever a measurement or a score adds to them."""
+        return {each.name: getattr(self, each.name) for each in fields(Subject)}
+
+
+def read_subject(record: Mapping[str, Any]) -> Subject:
+    """The subject in a record, which may lack fields or have the names of an older version."""
+    texts = {each.name: str(record.get(each.name) or "") for each in fields(Subject) if each.name != "seed"}
+    seed = record.get("seed")
+    variant, selected_by = parted_variant(texts["variant"])
+    names = {"method": method_key(texts["method"]), "variant": variant}
+    return Subject(
+        **{**texts, **names, "selected_by": texts["selected_by"] or selected_by},
+        seed=None if seed in (None, "") else int(seed),
+    )
 
 
 def method_key(text: str) -> str:
     """A method's key as it is written today: older files have underscores."""
     return text.replace("_", "-")
+
+
+def selected_variant(variant: str, selected_by: str) -> str:
+    """The variant of the run that a validation selected, as its folder is named."""
+    return f"{variant}{_SELECTED}{selected_by}" if selected_by else variant
+
+
+def parted_variant(text: str) -> tuple[str, str]:
+    """A run's variant, and the validation that selected the run, "" where none did."""
+    variant, _, selected_by = text.partition(_SELECTED)
+    return variant, selected_by

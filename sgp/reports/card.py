@@ -46,12 +46,13 @@ def card(run: Run) -> str:
     """The card in Markdown."""
     key, record = run.key, run.record
     data = record["data"]
+    transitions = f" with {data['transitions']} expert transitions" if "transitions" in data else ""
     facts = {
         "Method": f"{key.method}, variant {key.variant}, seed {key.seed}",
         "Domain": f"{key.domain} of suite {key.suite}",
         "Trained": f"{record['trained']}, {record['cores']} cores, device {record['device']}",
-        "Training data": f"{data['train']} problems with {data['transitions']} expert transitions, "
-        f"{data['validation']} more for validation; SHA-256 {data['sha256']}",
+        "Training data": f"{data['train']} problems{transitions}, {data['validation']} more for validation; "
+        f"SHA-256 {data['sha256']}",
         "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     }
     sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in record["facts"].items()]

@@ -20,7 +20,7 @@ def published_words(theirs: Sequence[Score], domain: str) -> str:
     found: dict[str, dict[str, float]] = {}
     for each in theirs:
         if each.domain == domain and each.metric in ("scale", "sumcov"):
-            found.setdefault(f"{each.method}, {each.variant} validation", {})[each.metric] = each.value
+            found.setdefault(f"{each.method}, {each.selected_by} validation", {})[each.metric] = each.value
     words = [f"{name}: Scale {each['scale']:g}, SumCov {each['sumcov']:g}" for name, each in found.items()]
     return f"Published: {'; '.join(words)}." if words else ""
 

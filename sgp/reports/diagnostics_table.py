@@ -13,8 +13,7 @@ def diagnostics_sheet(scores: Iterable[Score], title: str = "Diagnostics on expe
     """A line for each planner, domain and split, with the coverage reached where it was scored too."""
 
     def place(score: Score) -> tuple[str, str, str]:
-        seed = "" if score.seed is None else f" seed {score.seed}"
-        return f"{score.method} {score.variant}{seed}", score.domain, score.split
+        return score.model, score.domain, score.split
 
     shown: Mapping[str, Callable[[float], str]] = {
         "expert_top1": "{:.2f}".format,

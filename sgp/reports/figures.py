@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 
 from sgp import drawing
 from sgp.evaluation.scores import Score
-from sgp.reports.tables import Coverage, Line, cell, domains_and_splits, planners_of, select
+from sgp.planning.subject import PlannerName
+from sgp.reports.tables import Coverage, Line, cell, domains_and_splits, lines_of, select
 
 # Told apart by shape as well as by colour (Okabe and Ito's palette, safe for the colour-blind).
 _OURS, _THEIRS = "#0072b2", "#d55e00"
@@ -22,7 +23,7 @@ def coverage_figure(ours: Sequence[Score], theirs: Sequence[Score], splits: Coll
     places = domains_and_splits(ours)
     names = list(dict.fromkeys(split for found in places.values() for split in found))
     names = [split for split in names if not splits or split in splits]
-    lines = list(dict.fromkeys((planner.method, planner.variant) for planner in planners_of([*ours, *theirs])))
+    planners = list(dict.fromkeys(line.planner for line in lines_of([*ours, *theirs])))
     width = _LEFT + len(places) * (_PANEL + _GAP) + _RIGHT
     parts = _legend(width)
     y = float(_TOP)
@@ -30,11 +31,12 @@ def coverage_figure(ours: Sequence[Score], theirs: Sequence[Score], splits: Coll
         y += 30
         parts.append(drawing.text(split, 10, y, font_weight="bold"))
         for place, domain in enumerate(places):
-            parts += _panel(_LEFT + place * (_PANEL + _GAP), y, domain, split, lines, ours, theirs)
-        for number, (method, variant) in enumerate(lines):
-            title = Line("", method, variant).title
-            parts.append(drawing.text(title, _LEFT - 10, _centre(y, number) + 4, text_anchor="end", font_size=11))
-        y = _centre(y, len(lines)) + 14
+            parts += _panel(_LEFT + place * (_PANEL + _GAP), y, domain, split, planners, ours, theirs)
+        for number, planner in enumerate(planners):
+            parts.append(
+                drawing.text(planner.title, _LEFT - 10, _centre(y, number) + 4, text_anchor="end", font_size=11)
+            )
+        y = _centre(y, len(planners)) + 14
     height = y + 10
     background = drawing.rect(0, 0, width, height, fill="#ffffff")
     return drawing.picture(width, height, [background, *parts], "Coverage by split, domain and planner")
@@ -59,21 +61,21 @@ def _panel(
     top: float,
     domain: str,
     split: str,
-    lines: Sequence[tuple[str, str]],
+    planners: Sequence[PlannerName],
     ours: Sequence[Score],
     theirs: Sequence[Score],
 ) -> list[str]:
     papers = list(dict.fromkeys(score.paper for score in theirs))
-    bottom = _centre(top, len(lines)) - _LINE / 2
+    bottom = _centre(top, len(planners)) - _LINE / 2
     parts, count = [], 0
     for tick in (0.0, 0.5, 1.0):
         at = x + _PANEL * tick
         parts.append(drawing.line(at, top + 6, at, bottom, stroke="#dddddd"))
         parts.append(drawing.text(f"{tick:g}", at, bottom + 12, text_anchor="middle", font_size=10, fill="#666666"))
-    for number, (method, variant) in enumerate(lines):
+    for number, planner in enumerate(planners):
         y = _centre(top, number)
         for paper, scores in (("", ours), *((paper, theirs) for paper in papers)):
-            found = cell(select(scores, Line(paper, method, variant), domain, split))
+            found = cell(select(scores, Line(paper, planner), domain, split))
             if found is not None:
                 parts.append(_interval(found, x, y + (3 if paper else -3), bool(paper)))
                 count = count if paper else found.count

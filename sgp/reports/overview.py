@@ -15,7 +15,8 @@ from plotly.subplots import make_subplots
 from sgp.datasets.store import data_folder, home
 from sgp.evaluation.attempts import AttemptRow
 from sgp.evaluation.scores import Score
-from sgp.reports.tables import Coverage, Line, cell, planners_of, select
+from sgp.planning.subject import PlannerName, selected_variant
+from sgp.reports.tables import Coverage, cell, lines_of, select
 
 # Okabe and Ito's vermilion and blue, with grey between: safe for the colour-blind, and failures stand out.
 _LOW, _MIDDLE, _HIGH = (213, 94, 0), (238, 238, 238), (0, 114, 178)
@@ -27,13 +28,13 @@ _OUTCOMES = (  # by the share of seeds that solved: colour, symbol, words
 
 
 def planner_title(each: AttemptRow | Score) -> str:
-    """Method and variant, as tables and filters name a planner."""
-    return _title(each.method, each.variant)
+    """The planner, as tables and filters name it."""
+    return _title(each.planner)
 
 
 @cache  # a page asks for every attempt
-def _title(method: str, variant: str) -> str:
-    return Line("", method, variant).title
+def _title(planner: PlannerName) -> str:
+    return planner.title
 
 
 def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequence[tuple[str, str]]) -> str:
@@ -43,11 +44,11 @@ def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequen
     where there is one. Names are escaped.
     """
     lines = []
-    for planner in planners_of(ours):
-        cells = [cell(select(ours, planner, *place)) for place in places]
+    for line in lines_of(ours):
+        cells = [cell(select(ours, line, *place)) for place in places]
         known = [each.value for each in cells if each is not None]
         if known:
-            lines.append((mean(known), planner, cells))
+            lines.append((mean(known), line.planner, cells))
     lines.sort(key=lambda line: -line[0])
     several = len({split for _, split in places}) > 1
     headings = ['<th scope="col">planner</th>']
@@ -57,9 +58,8 @@ def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequen
         headings.append(f'<th scope="col">{names}<br><small>n = {count}</small></th>')
     rows = []
     for _, planner, cells in lines:
-        pair = (planner.method, planner.variant)
-        twins = [score for score in theirs if (score.method, score.variant) == pair]
-        printed = [cell([s for twin in planners_of(twins) for s in select(twins, twin, *place)]) for place in places]
+        twins = [score for score in theirs if score.planner == planner]
+        printed = [cell([s for twin in lines_of(twins) for s in select(twins, twin, *place)]) for place in places]
         words = "".join(_heat_cell(own, their) for own, their in zip(cells, printed, strict=True))
         rows.append(f'<tr><th scope="row">{escape(planner.title)}</th>{words}</tr>')
     head, body = "".join(headings), "".join(rows)
@@ -90,7 +90,7 @@ def instance_map(rows: Sequence[AttemptRow]) -> go.Figure:
     """Every instance, smallest first, by every planner, best on top: a panel for each domain, a mark for each pair.
 
     Colour and shape say whether all seeds, some or none solved it. A mark's `customdata` is [domain, suite, split,
-    problem, method, variant].
+    problem] and the planner's name.
     """
     domains = list(dict.fromkeys(row.domain for row in rows))
     planners = _worst_first(rows)  # the axis begins at the bottom
@@ -114,8 +114,7 @@ def instance_map(rows: Sequence[AttemptRow]) -> go.Figure:
                     x=[place[tried[0].split, tried[0].problem] for tried in group],
                     y=[escape(planner_title(tried[0])) for tried in group],
                     customdata=[
-                        [first.domain, first.suite, first.split, first.problem, first.method, first.variant]
-                        for first, *_ in group
+                        [first.domain, first.suite, first.split, first.problem, *first.planner] for first, *_ in group
                     ],
                     text=[_hover(tried) for tried in group],
                     hovertemplate="%{text}<extra></extra>",
@@ -160,7 +159,7 @@ def _by_share(rows: Iterable[AttemptRow]) -> tuple[list[list[AttemptRow]], ...]:
     """The attempts of each pair of instance and planner, by whether all seeds, some or none solved it."""
     pairs: dict[tuple[str, ...], list[AttemptRow]] = {}
     for row in rows:
-        pairs.setdefault((row.split, row.problem, row.method, row.variant), []).append(row)
+        pairs.setdefault((row.split, row.problem, *row.planner), []).append(row)
     groups: tuple[list[list[AttemptRow]], ...] = ([], [], [])
     for tried in pairs.values():
         solved = sum(row.solved for row in tried)
@@ -199,13 +198,15 @@ def recording_command(row: AttemptRow) -> str:
 
     Raises StoreError where the package's data are missing.
     """
-    run = home() / row.method / row.variant / row.suite / row.domain / f"seed{row.seed}"
+    variant = selected_variant(row.variant, row.selected_by)
+    run = home() / row.method / variant / row.suite / row.domain / f"seed{row.seed}"
     problems = data_folder() / "benchmarks" / row.suite / row.domain
     if not problems.is_dir():
         problems = home() / "suites" / row.suite / row.domain
-    out = home() / "recorded" / f"{row.domain}-{row.method}-{row.variant}-{row.split}-{row.problem}.jsonl"
+    out = home() / "recorded" / f"{row.domain}-{row.method}-{variant}-{row.split}-{row.problem}.jsonl"
     train = ["sgp", "train", "--method", row.method, "--variant", row.variant, "--domain", row.domain]
     train += ["--suite", row.suite, "--seed", str(row.seed)]
+    train += ["--by", row.selected_by] if row.selected_by else []
     solve = ["sgp", "solve", problems / "domain.pddl", problems / row.split / f"{row.problem}.pddl"]
     solve += ["--run", run, "--rollout", out]
     return f"{shlex.join(train)}\n{shlex.join(map(str, solve))}"

@@ -13,7 +13,6 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from sgp.evaluation.scores import Score, wilson
-from sgp.reports.tables import Line
 
 # Okabe and Ito's palette, safe for the colour-blind; told apart by symbol as well.
 _COLOURS = (
@@ -142,8 +141,8 @@ def add_line(
 
 
 def scores_by_planner(scores: Iterable[Score]) -> dict[str, list[Score]]:
-    """The scores of each method and variant, seeds together."""
+    """The scores of each planner, seeds together."""
     found: dict[str, list[Score]] = {}
     for score in scores:
-        found.setdefault(Line("", score.method, score.variant).title, []).append(score)
+        found.setdefault(score.planner.title, []).append(score)
     return found

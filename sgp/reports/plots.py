@@ -19,7 +19,6 @@ from sgp.reports.panels import (
     scores_by_planner,
     style,
 )
-from sgp.reports.tables import Line
 
 
 def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
@@ -42,10 +41,10 @@ def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
 
 
 def _by_planner(rows: Iterable[AttemptRow]) -> dict[str, list[AttemptRow]]:
-    """The attempts of each method and variant, seeds together."""
+    """The attempts of each planner, seeds together."""
     found: dict[str, list[AttemptRow]] = {}
     for row in rows:
-        found.setdefault(Line("", row.method, row.variant).title, []).append(row)
+        found.setdefault(row.planner.title, []).append(row)
     return found
 
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 from sgp.analysis.diagnostics import METRICS
 from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
-from sgp.evaluation.scores import Score, write_scores
+from sgp.evaluation.scores import Score, score_record, write_scores
 from sgp.files import whole_file, write_text
 from sgp.planning.rollout import Outcome
 from sgp.reports.diagnostics_table import diagnostics_sheet
 from sgp.reports.figures import coverage_figure
 from sgp.reports.scaling_table import PAPER, is_scaling, scaling_table
 from sgp.reports.sheets import Sheet
-from sgp.reports.tables import Line, coverage_sheet, details_sheet
+from sgp.reports.tables import coverage_sheet, details_sheet
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -39,12 +39,10 @@ _ERRORS_FIRST = (Outcome.MEMORY, Outcome.TIMEOUT, Outcome.REFUSED, Outcome.STUCK
 
 def failures_sheet(rows: Sequence[AttemptRow]) -> Sheet:
     """Unsolved attempts by how they ended, those first that were stopped or refused, then the most frequent."""
-    groups = Counter(
-        (row.outcome, Line("", row.method, row.variant).title, row.domain, row.split) for row in rows if not row.solved
-    )
+    groups = Counter((row.outcome, row.planner.title, row.domain, row.split) for row in rows if not row.solved)
     smallest: dict[tuple[Outcome, str, str, str], AttemptRow] = {}
     for row in rows:
-        key = (row.outcome, Line("", row.method, row.variant).title, row.domain, row.split)
+        key = (row.outcome, row.planner.title, row.domain, row.split)
         if key in groups and (key not in smallest or row.size < smallest[key].size):
             smallest[key] = row
     ordered = sorted(groups, key=lambda key: (_ERRORS_FIRST.index(key[0]), -groups[key], key[1:]))
@@ -73,7 +71,7 @@ def write_report(folder: Path, scores: Sequence[Score], rows: Sequence[AttemptRo
     folder.mkdir(parents=True, exist_ok=True)
     write_scores(folder / "scores.csv", scores)
     write_attempts(folder / "attempts.csv", rows)
-    _write_parquet(folder / "scores.parquet", [asdict(score) for score in scores])
+    _write_parquet(folder / "scores.parquet", [score_record(score) for score in scores])
     _write_parquet(folder / "attempts.parquet", [{**asdict(row), "outcome": row.outcome.value} for row in rows])
     write_text(folder / "report.html", _page(scores, rows, theirs))
     return folder / "report.html"

@@ -127,14 +127,14 @@ def _mark_sizes(figure: go.Figure, panel: int, domain: str) -> None:
 def _mark_scales(figure: go.Figure, panel: int, scales: Sequence[Score]) -> None:
     """A dashed line at each published Scale, its words one below the other: they are often close together."""
     order = {name: place for place, name in enumerate(VALIDATIONS)}
-    for each in sorted(scales, key=lambda score: order.get(score.variant, len(order))):
+    for each in sorted(scales, key=lambda score: order.get(score.selected_by, len(order))):
         figure.add_vline(
             x=each.value,
             line={"color": _MARK, "dash": "dash", "width": 1},
             annotation={
-                "text": f"{escape(each.variant)} {each.value:g}",
+                "text": f"{escape(each.selected_by)} {each.value:g}",
                 "font": {"size": 11},
-                "yshift": -15 * order.get(each.variant, len(order)),
+                "yshift": -15 * order.get(each.selected_by, len(order)),
             },
             annotation_position="top right",
             **at_panel(panel),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from statistics import mean, pstdev
 from typing import TypedDict
 
@@ -12,6 +11,7 @@ from sgp.datasets.store import data_folder
 from sgp.domains import all_domains
 from sgp.evaluation.scores import Score, read_scores
 from sgp.reports.sheets import Row, Sheet
+from sgp.reports.tables import Line
 
 PAPER = "dynamic-validation"
 SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and so of no suite's split
@@ -56,28 +56,6 @@ def measured_scaling() -> list[Score]:
     return read_scores(path) if path.is_file() else []
 
 
-@dataclass(frozen=True)
-class _Line:
-    """A line of the table: what was trained, by whom. Its columns are the validations that selected a planner of it."""
-
-    paper: str
-    method: str
-    variant: str
-
-    @property
-    def title(self) -> str:
-        words = " ".join(filter(None, (self.method, self.variant)))
-        return f"{words}, published" if self.paper else words
-
-
-def _line_and_column(score: Score) -> tuple[_Line, str]:
-    """Where a score stands; the column is empty for a planner that no validation selected."""
-    if score.paper:
-        return _Line(score.paper, score.method, ""), score.variant
-    variant, _, validation = score.variant.partition("+by=")
-    return _Line("", score.method, variant), validation
-
-
 _Cells = dict[tuple[str, str], list[Score]]  # by column and metric
 
 
@@ -87,12 +65,12 @@ def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "
     Domains stand in the order of the paper, those that it does not have last; seeds are averaged. Scores other than
     `scale` and `sumcov` are left out. Source: dynamic validation, Table 1.
     """
-    groups: dict[str, dict[_Line, _Cells]] = {}
+    groups: dict[str, dict[Line, _Cells]] = {}
     for score in [*ours, *theirs]:
         if score.metric in ("scale", "sumcov"):
-            line, column = _line_and_column(score)
-            cells = groups.setdefault(score.domain, {}).setdefault(line, {})
-            cells.setdefault((column, score.metric), []).append(score)
+            trained = Line(score.paper, score.planner._replace(selected_by=""))
+            cells = groups.setdefault(score.domain, {}).setdefault(trained, {})
+            cells.setdefault((score.selected_by, score.metric), []).append(score)
     chosen = {column for lines in groups.values() for cells in lines.values() for column, _ in cells}
     columns = [*VALIDATIONS, *sorted(chosen - {*VALIDATIONS}, reverse=True)]
     names = [name for name in dict.fromkeys(score.domain for score in [*theirs, *ours]) if name in groups]
@@ -101,7 +79,7 @@ def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "
     return Sheet(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTION)
 
 
-def _domain_rows(name: str, lines: Mapping[_Line, _Cells], columns: Sequence[str]) -> list[Row]:
+def _domain_rows(name: str, lines: Mapping[Line, _Cells], columns: Sequence[str]) -> list[Row]:
     """The lines of a domain, its name before the first."""
     rows = []
     for place, (line, cells) in enumerate(lines.items()):
@@ -111,8 +89,10 @@ def _domain_rows(name: str, lines: Mapping[_Line, _Cells], columns: Sequence[str
             mark = "≥" if any(_CUT.search(each.note) for each in [*scale, *sumcov]) else ""
             words += [_words(mark, scale, "{:g}".format), _words(mark, sumcov, "{:.2f}".format)]
             counts += [f"{sum(each.count for each in scale):,}" if scale else "-"]
-        planner, n = line.title, ""
-        if not line.paper:
+        planner, n = line.planner.title, ""
+        if line.paper:
+            planner += ", published"
+        else:
             planner += f" x{max(len({each.seed for each in found}) for found in cells.values())}"
             n = " / ".join(counts)
         rows.append(Row((name if place == 0 else "", planner, *words, n), published=bool(line.paper)))

@@ -12,6 +12,7 @@ from sgp.domains import canonical_name
 from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow, read_attempts
 from sgp.evaluation.scores import Score, read_scores, wilson
+from sgp.planning.subject import PlannerName
 from sgp.reports.sheets import Row, Sheet
 
 OTHER_INSTANCES = (
@@ -40,16 +41,10 @@ def measured_attempts() -> list[AttemptRow]:
 
 @dataclass(frozen=True)
 class Line:
-    """A line of a table: a paper's name (empty for ours), a method and a variant."""
+    """A line of a table: a paper's name (empty for ours) and a planner."""
 
     paper: str
-    method: str
-    variant: str
-
-    @property
-    def title(self) -> str:
-        """What stands before the line."""
-        return f"{self.method} {self.variant}" if self.variant != self.method else self.method
+    planner: PlannerName
 
 
 @dataclass(frozen=True)
@@ -93,33 +88,39 @@ def cell(scores: Sequence[Score]) -> Coverage | None:
     return Coverage(mean(values), spread, max(score.count for score in scores), len({score.seed for score in scores}))
 
 
-def select(scores: Iterable[Score], planner: Line, domain: str, split: str) -> list[Score]:
+def select(scores: Iterable[Score], line: Line, domain: str, split: str) -> list[Score]:
     """The whole-split coverage scores of a planner."""
     return [
         score
         for score in scores
-        if (score.paper, score.method, score.variant) == (planner.paper, planner.method, planner.variant)
+        if (score.paper, score.planner) == (line.paper, line.planner)
         and canonical_name(score.domain) == canonical_name(domain)
         and (score.split, score.metric, score.size) == (split, "coverage", None)
     ]
 
 
 def coverage_of(
-    scores: Iterable[Score], method: str, variant: str, domain: str, suite: str, split: str, paper: str = ""
+    scores: Iterable[Score],
+    method: str,
+    variant: str,
+    domain: str,
+    suite: str,
+    split: str,
+    paper: str = "",
+    decoding: str = "",
+    selected_by: str = "",
 ) -> Coverage | None:
-    """Coverage of one variant on a whole split of a suite, over its seeds; None where it is not among the scores.
+    """Coverage of one planner on a whole split of a suite, over its seeds; None where it is not among the scores.
 
     Ours, or what a `paper` printed (its suite is "published").
     """
     of_suite = (each for each in scores if each.suite == suite)
-    return cell(select(of_suite, Line(paper, method, variant), domain, split))
+    return cell(select(of_suite, Line(paper, PlannerName(method, variant, decoding, selected_by)), domain, split))
 
 
-def planners_of(scores: Iterable[Score]) -> list[Line]:
-    """The planners whose coverage was scored, in order."""
-    return list(
-        dict.fromkeys(Line(score.paper, score.method, score.variant) for score in scores if score.metric == "coverage")
-    )
+def lines_of(scores: Iterable[Score]) -> list[Line]:
+    """The lines whose coverage was scored, in order."""
+    return list(dict.fromkeys(Line(score.paper, score.planner) for score in scores if score.metric == "coverage"))
 
 
 def domains_and_splits(scores: Iterable[Score]) -> dict[str, list[str]]:
@@ -185,24 +186,24 @@ def _section(
 ) -> list[Row]:
     counts = [max((score.count for score in _whole(ours, *place)), default=0) for place in columns]
     rows = [Row((name, *(f"n = {count}" if count else "" for count in counts)), heading=True)]
-    others = planners_of(theirs)
-    for planner in planners_of(ours):
-        cells = [cell(select(ours, planner, *place)) for place in columns]
+    others = lines_of(theirs)
+    for line in lines_of(ours):
+        cells = [cell(select(ours, line, *place)) for place in columns]
         if not any(cells):
             continue
         seeds = max(each.seeds for each in cells if each is not None)
-        rows.append(Row((f"{planner.title} x{seeds}", *map(_words, cells))))
-        for twin in [each for each in others if (each.method, each.variant) == (planner.method, planner.variant)]:
+        rows.append(Row((f"{line.planner.title} x{seeds}", *map(_words, cells))))
+        for twin in [each for each in others if each.planner == line.planner]:
             published_cells = [cell(select(theirs, twin, *place)) for place in columns]
             words = [_words(their, own) for their, own in zip(published_cells, cells, strict=True)]
             if any(words):
                 rows.append(Row(("  published", *words), published=True))
             others.remove(twin)
     if all_published:
-        for planner in others:
-            cells = [cell(select(theirs, planner, *place)) for place in columns]
+        for line in others:
+            cells = [cell(select(theirs, line, *place)) for place in columns]
             if any(cells):
-                rows.append(Row((f"{planner.title}, published", *map(_words, cells)), published=True))
+                rows.append(Row((f"{line.planner.title}, published", *map(_words, cells)), published=True))
     return rows
 
 
@@ -229,8 +230,7 @@ def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
     groups: dict[tuple[str, str, str], dict[str, Score]] = {}
     for score in scores:
         if score.size is None:
-            planner = f"{score.method} {score.variant}" + ("" if score.seed is None else f" seed {score.seed}")
-            groups.setdefault((planner, score.domain, score.split), {})[score.metric] = score
+            groups.setdefault((score.model, score.domain, score.split), {})[score.metric] = score
     rows = []
     for place, found in groups.items():
         if "coverage" not in found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from itertools import takewhile
@@ -19,6 +19,7 @@ from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite
 from sgp.errors import InputError, PlanError, SgpError
+from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
 from sgp.methods.loading import load_planner
@@ -27,9 +28,10 @@ from sgp.planning.forcing import least_forcing
 from sgp.planning.pddl import Action, Problem, parse_plan, read_domain, read_problem
 from sgp.planning.planner import Limit
 from sgp.planning.policy import Node
-from sgp.planning.recorded import About, Recorded
+from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records, replayed
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.subject import Subject
 from sgp.planning.task import Successor, Task, check, missing_goal_atoms
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
@@ -77,7 +79,7 @@ def _shown(found: Sequence[Mapping[str, Any]]) -> Answer:
 
 
 def _about(run: str) -> dict[str, Any]:
-    return asdict(open_run(run).key)
+    return subject_of(open_run(run)).record()
 
 
 @dataclass
@@ -107,8 +109,8 @@ class _Telling:
         """Tells the preview after these steps of the planner, the given ones among them."""
         begun = time.monotonic()
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.steps, steps, strict=False)))
-        bare = [replace(step, note={}) for step in steps[same:]]
-        head, *new = records(Rollout(self.task, tuple(bare), Outcome.HORIZON), self.about)
+        rollout = Rollout(self.task, steps[same:], Outcome.HORIZON)
+        head, *new = records(rollout.without_notes(), self.about)
         self.steps, self.records = steps, [*self.records[:same], *new]
         shown = (*self.given, *self.records[len(self.given) :])
         self.tell(preview=playback(Recorded("rollout", 1, {**head, "outcome": GOING_ON}, shown)))
@@ -238,9 +240,9 @@ def read(tell: Tell, problem: Mapping[str, str]) -> Answer:
         except SgpError:
             continue  # what is damaged, does not plan or is of several domains fits nothing; 'sgp list runs' names it
         if difference:
-            others.append(f"{run.key.domain} ({run.key.method} {run.key.variant}): the problem's domain {difference}")
+            others.append(f"{run.key.domain} ({subject_of(run).planner.title}): the problem's domain {difference}")
         else:
-            runs.append({"folder": str(folder), **asdict(run.key)})
+            runs.append({"folder": str(folder), **subject_of(run).record()})
     return {
         "domain": text.name,
         "objects": len(text.constants) + len(declared.objects),
@@ -309,7 +311,7 @@ def replay(tell: Tell, problem: Mapping[str, str], plan: str) -> Answer:
     reached = task.is_goal(state)
     verdict = validate(asked, actions)
     rollout = Rollout(task, tuple(steps), Outcome.SOLVED if reached else Outcome.STUCK)
-    head, *rest = records(rollout, asdict(About(method="given plan")))
+    head, *rest = records(rollout, Subject(method="given plan").record())
     head["outcome"] = "solved" if reached else "the plan ends short of the goal"
     return {
         **_shown([head, *rest]),

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from sgp.domains import draw_scene
 from sgp.errors import InputError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import format_plan, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import format_plan, parse_plan, read_domain
 from sgp.planning.recorded import Recorded
+from sgp.planning.subject import selected_variant
 from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:
@@ -28,7 +29,8 @@ def run_id(recorded: Recorded) -> str:
     """Which run made a rollout, as runs are named in the store: method/variant/suite/domain/seed."""
     about = recorded.about
     seed = "" if about.seed is None else f"seed{about.seed}"
-    return "/".join(filter(None, (about.method, about.variant, about.suite, about.domain, seed)))
+    variant = selected_variant(about.variant, about.selected_by)
+    return "/".join(filter(None, (about.method, variant, about.suite, about.domain, seed)))
 
 
 def file_stem(recorded: Recorded) -> str:
@@ -153,7 +155,7 @@ def _pictures(recorded: Recorded) -> Iterator[Callable[[], str]]:
     """What draws each state as SVG."""
     head = recorded.head
     text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
-    problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
+    problem = recorded.problem
     objects = (*text.constants, *problem.objects)
     for state in recorded.states():
         yield partial(draw_scene, text, Scene(objects, state, problem.goal))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sgp.datasets.store import data_folder, home
 from sgp.errors import SgpError
 from sgp.planning.recorded import Recorded, read_recorded
+from sgp.planning.subject import PlannerName, parted_variant
 
 if TYPE_CHECKING:  # the dashboard opens without a learning library
     from sgp.datasets.runs import RunKey
@@ -77,6 +78,7 @@ def recorded_rollouts(*folders: Path | str) -> Library:
 
 def recorded_of(run: RunKey) -> list[Path]:
     """The files of the package's own recorded rollouts that a run made."""
-    made = (run.method, run.variant, run.domain, run.seed)
+    variant, selected_by = parted_variant(run.variant)
+    made = (PlannerName(run.method, variant, selected_by=selected_by), run.domain, run.seed)
     found = [(each.source, each.about) for each in recorded_rollouts().rollouts]
-    return [Path(source) for source, by in found if (by.method, by.variant, by.domain, by.seed) == made]
+    return [Path(source) for source, by in found if (by.planner, by.domain, by.seed) == made]

@@ -78,8 +78,8 @@ def show(
     """The player of a rollout (of a recorded file: its first one) for the last line of a notebook's cell.
 
     With `beside`, both are shown under one scrubber. `step` is where it opens and afterwards where it rests. `about`
-    says which model made a living rollout (fields of `About`); `sgp.as_recorded` adds what explains its choices. Under
-    a rollout that the dashboard has stands a link to the same step there, `dashboard` being its address.
+    says which model made a living rollout (fields of `Subject`); `sgp.as_recorded` adds what explains its choices.
+    Under a rollout that the dashboard has stands a link to the same step there, `dashboard` being its address.
     Raises InputError for rollouts of two problems and for a file without one, and StoreError for a damaged record.
     """
     left = recorded(rollout, about)

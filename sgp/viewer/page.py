@@ -78,7 +78,7 @@ def export_html(
 ) -> None:
     """Writes a rollout, or the first one of a recorded file, as one self-contained HTML page.
 
-    `about` says which model made a rollout that was not read from a file (fields of `About`). Raises StoreError for a
+    `about` says which model made a rollout that was not read from a file (fields of `Subject`). Raises StoreError for a
     file that is no record, and InputError for one that holds no rollout.
     """
     write_text(path, html_page(playback(recorded(rollout, about))))

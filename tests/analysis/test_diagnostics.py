@@ -16,7 +16,7 @@ from sgp.analysis.diagnostics import (
 from sgp.datasets.training_data import trajectories
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import InputError
-from sgp.evaluation.coverage import Subject
+from sgp.evaluation.scores import Measurement
 from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
@@ -27,7 +27,7 @@ from sgp.reports.diagnostics_table import diagnostics_sheet
 from tests.conftest import blocks_problem
 
 SUITE = sgp.load_suite("state-centric")
-SUBJECT = Subject("m", "v", "blocksworld", "s", "validation", 1)
+SUBJECT = Measurement(method="m", variant="v", domain="blocksworld", suite="s", split="validation", seed=1)
 
 
 @dataclass(frozen=True)

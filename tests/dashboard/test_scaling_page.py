@@ -9,6 +9,7 @@ import streamlit as st
 
 import sgp
 from sgp.evaluation.scores import to_csv
+from sgp.planning.subject import parted_variant
 from tests.dashboard.conftest import words
 
 FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}
@@ -16,7 +17,8 @@ FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "cou
 
 def curve(domain, variant, *coverages):
     """A stand-in curve from size 5 on."""
-    facts = {**FACTS, "domain": domain, "variant": variant}
+    name, selected_by = parted_variant(variant)
+    facts = {**FACTS, "domain": domain, "variant": name, "selected_by": selected_by}
     yield sgp.Score(**facts, metric="scale", value=4 + len(coverages))
     for size, value in enumerate(coverages, start=5):
         yield sgp.Score(**facts, metric="coverage", value=value, size=size)
@@ -54,8 +56,8 @@ def test_curves_stand_above_the_table_with_the_published_numbers(open_page):
     assert not app.exception
     assert choice(app, "Domain").value == "ferry"
     assert plots(app) == [
-        ["m v+by=loss", "m v+by=dynamic"],
-        ["m v+by=loss", "m v+by=dynamic", "most actions allowed"],
+        ["m v by loss", "m v by dynamic"],
+        ["m v by loss", "m v by dynamic", "most actions allowed"],
     ]
     table = html(app)
     assert "gnn-value, published" in table
@@ -65,8 +67,8 @@ def test_curves_stand_above_the_table_with_the_published_numbers(open_page):
 def test_domain_and_planners_stand_in_the_address(open_page):
     app = open_page("scaling", domain="gripper")
     assert choice(app, "Planners").options == ["m v"]
-    app = open_page("scaling", domain="ferry", planners="m v+by=dynamic")
-    assert plots(app)[0] == ["m v+by=dynamic"]
+    app = open_page("scaling", domain="ferry", planners="m v by dynamic")
+    assert plots(app)[0] == ["m v by dynamic"]
     assert not app.exception
 
 
@@ -74,7 +76,7 @@ def test_an_address_that_fits_no_curve_and_planners_of_another_domain_are_left_o
     app = open_page("scaling", domain="<b>", planners="none")
     assert not app.exception
     assert choice(app, "Domain").value == "ferry"
-    choice(app, "Planners").set_value(["m v+by=loss"]).run()
+    choice(app, "Planners").set_value(["m v by loss"]).run()
     choice(app, "Domain").set_value("gripper").run()
     assert not app.exception
     assert plots(app)[0] == ["m v"]
@@ -106,7 +108,7 @@ def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_
     sgp.write_scores(tmp_path / "own.csv", curve("ferry", "v+by=dynamic", 0.5, 0.25))
     app = given(open_page("scaling"), ("own.csv", (tmp_path / "own.csv").read_bytes()))
     assert not app.exception
-    assert plots(app)[0] == ["m v+by=loss", "m v+by=dynamic", "own.csv: m v+by=dynamic"]
+    assert plots(app)[0] == ["m v by loss", "m v by dynamic", "own.csv: m v by dynamic"]
     assert "own.csv: m v x1" in html(app)
 
 
@@ -126,4 +128,4 @@ def test_a_file_that_is_no_curve_is_one_sentence(open_page, content, sentence):
     (error,) = app.error
     assert sentence in error.value.replace("\\", "")
     assert r"\<b\>\*bad\*\.csv" in error.value, "a name is text"
-    assert plots(app)[0] == ["m v+by=loss", "m v+by=dynamic"], "what was measured is shown all the same"
+    assert plots(app)[0] == ["m v by loss", "m v by dynamic"], "what was measured is shown all the same"

@@ -30,7 +30,7 @@ def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
     def open_(method="contrastive-jumps", variant="one-step", **more):
         key = quick_run(method, "blocksworld", variant).key
         monkeypatch.setenv("SGP_HOME", str(shared_home))
-        about = sgp.About(method=key.method, variant=key.variant, seed=key.seed)
+        about = sgp.Subject(method=key.method, variant=key.variant, seed=key.seed)
         return settled(open_page("what_if", worker, domain="blocksworld", model=about.model, **more), PAGE)
 
     return open_

@@ -8,7 +8,7 @@ import sgp
 from sgp.datasets.importing import import_folder
 from sgp.errors import DomainMismatch, InputError, SuiteError
 from sgp.evaluation import parallel
-from sgp.evaluation.coverage import Attempt, Subject, scores
+from sgp.evaluation.coverage import Attempt, scores
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
 from sgp.methods.loading import load_planner
@@ -21,7 +21,7 @@ from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_shee
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 SUITE = sgp.load_suite("state-centric")
-SUBJECT = Subject("m", "v", "d", "s", "validation", 13)
+SUBJECT = sgp.Measurement(method="m", variant="v", domain="d", suite="s", split="validation", seed=13)
 
 
 def attempts():

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import sgp
 from sgp.evaluation.coverage import attempt
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, split_work
 from sgp.planning.planner import NO_LIMIT, Planner
-from sgp.planning.recorded import About, read_recorded
+from sgp.planning.recorded import read_recorded
+from sgp.planning.subject import Subject
 from tests.planning.test_planner import by_name
 
-ABOUT = About(method="m", variant="v", domain="blocksworld", suite="state-centric", split="validation", seed=7)
+ABOUT = Subject(method="m", variant="v", domain="blocksworld", suite="state-centric", split="validation", seed=7)
 COSTS = by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2)
 
 
@@ -39,9 +42,17 @@ def test_a_second_evaluation_takes_the_place_of_the_first(tmp_path):
 
 
 def test_names_of_files_hold_no_separators(tmp_path):
-    path = Keeping(tmp_path, About(method="m", variant="../v")).path("a/b c")
+    path = Keeping(tmp_path, Subject(method="m", variant="../v")).path("a/b c")
     assert path.parent == tmp_path
     assert path.name == "m-.._v-a_b_c.jsonl"
+
+
+def test_planners_that_differ_in_decoding_or_selection_have_files_of_their_own(tmp_path):
+    made = [Keeping(tmp_path, replace(ABOUT, decoding=name)).path("p").name for name in ("", "default", "greedy")]
+    chosen = Keeping(tmp_path, replace(ABOUT, selected_by="loss")).path("p").name
+    assert made[0] == made[1] == "blocksworld-m-v-seed7-state-centric-validation-p.jsonl"
+    assert made[2] == "blocksworld-m-v-greedy-seed7-state-centric-validation-p.jsonl"
+    assert chosen == "blocksworld-m-v-loss-seed7-state-centric-validation-p.jsonl"
 
 
 def test_attempts_that_were_kept_without_rollouts_are_made_again(home, tmp_path):

@@ -16,7 +16,7 @@ from tests.analysis.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor
 
 FEW = {"epsilon": 0.3, "fails": 9}
 ALL = ScalingConfig(**FEW, largest=5, references=99)
-SUBJECT = sgp.Subject("m", "v", "walking", "s", "scaling", None)
+SUBJECT = sgp.Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
 
 
 def source(domain, seed=0):

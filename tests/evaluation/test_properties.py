@@ -14,7 +14,7 @@ from sgp.evaluation.properties import samples
 from sgp.evaluation.scaling import ScalingConfig, Source, scaling
 from tests.analysis.walking import ANYWHERE, WALKERS, start_of
 
-SUBJECT = sgp.Subject("m", "v", "walking", "s", "scaling", None)
+SUBJECT = sgp.Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
 CONFIG = ScalingConfig(epsilon=0.3, fails=9, largest=4)
 
 

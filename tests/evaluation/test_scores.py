@@ -23,9 +23,19 @@ SCORE = Score(
 
 def test_a_score_has_the_fields_of_the_house():
     assert COLUMNS == (
-        "paper", "table", "method", "variant", "domain", "suite", "split", "size", "seed", "metric", "value", "spread",
-        "count", "note",
+        "paper", "table", "method", "variant", "domain", "suite", "split", "seed", "decoding", "selected_by", "size",
+        "metric", "value", "spread", "count", "note",
     )  # fmt: skip
+
+
+def test_scores_of_an_older_version_are_read(tmp_path):
+    (tmp_path / "old.csv").write_text(
+        "paper,table,method,variant,domain,suite,split,size,seed,metric,value,spread,count,note\n"
+        ",,contrastive_jumps,aiw+by=dynamic,gripper,scaling,scaling,,13,scale,46.0,,5482,\n"
+    )
+    (score,) = read_scores(tmp_path / "old.csv")
+    assert score.planner == ("contrastive-jumps", "aiw", "", "dynamic")
+    assert (score.seed, score.value, score.count) == (13, 46.0, 5482)
 
 
 @pytest.mark.parametrize(

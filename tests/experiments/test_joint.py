@@ -111,7 +111,9 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
     measured = CliRunner().invoke(app, ["scaling", *words, "--largest", "6", "--csv", str(home / "curve.csv")])
     assert measured.exit_code == 0, measured.output
     scores = read_scores(home / "curve.csv")
-    assert {each.variant for each in scores} == {"aiw+by=dynamic"}, "by default the dynamic validation selects"
+    assert {(each.variant, each.selected_by) for each in scores} == {("aiw", "dynamic")}, (
+        "by default the dynamic validation selects"
+    )
     assert {each.split for each in scores} == {"scaling"}
     wrong = CliRunner().invoke(app, ["train", *words, "--by", "luck"])
     assert wrong.exit_code == 2

@@ -8,9 +8,9 @@ import pytest
 
 import sgp
 from sgp.errors import InputError, StoreError
-from sgp.evaluation.coverage import Subject
 from sgp.evaluation.curves import curve_scores
 from sgp.evaluation.scaling import Curve, Source
+from sgp.evaluation.scores import Measurement
 from sgp.reports import scaling_table as table
 from sgp.reports.report import write_report
 
@@ -21,7 +21,8 @@ SOURCE = Source(sgp.get_domain("gripper"), "untyped", 0)
 
 
 def score(metric, value, **fields):
-    facts = {"method": "m", "variant": "v+by=dynamic", "domain": DOMAIN, "suite": "scaling", "split": "scaling"}
+    facts = {"method": "m", "variant": "v", "selected_by": "dynamic", "domain": DOMAIN}
+    facts |= {"suite": "scaling", "split": "scaling"}
     return sgp.Score(**{**facts, "seed": 13, "metric": metric, "value": value, "count": 100, **fields})
 
 
@@ -33,8 +34,8 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
     ours = [
         score("scale", 118, note="2 cores; stopped after size 118, the largest to try"),
         score("sumcov", 104.5, note="2 cores; stopped after size 118, the largest to try"),
-        score("scale", 40, variant="v+by=loss", count=2345, note="below 0.3 at 2 sizes in a row"),
-        score("sumcov", 30.25, variant="v+by=loss", count=2345),
+        score("scale", 40, selected_by="loss", count=2345, note="below 0.3 at 2 sizes in a row"),
+        score("sumcov", 30.25, selected_by="loss", count=2345),
         score("coverage", 0.5, size=118),
     ]
     sheet = sgp.scaling_table(ours, THEIRS)
@@ -58,14 +59,14 @@ def test_seeds_are_averaged_and_any_cut_one_marks_the_mean():
 
 
 def test_planners_that_no_validation_selected_and_other_domains_have_their_places():
-    ours = [score("scale", 8, variant="v", domain="courier"), score("sumcov", 3.5, variant="v", domain="courier")]
+    ours = [score("scale", 8, selected_by="", domain="courier"), score("sumcov", 3.5, selected_by="", domain="courier")]
     sheet = sgp.scaling_table(ours, THEIRS)
     assert sheet.headings[-3:] == ("As trained Scale", "As trained SumCov", "n")
     assert lines(sheet)[-1] == ("courier", "m v x1", *[""] * 6, "8", "3.50", "- / - / - / 100")
 
 
 def test_every_reason_to_end_a_curve_early_is_known_as_a_cut(tmp_path):
-    subject = Subject("m", "v", DOMAIN, "s", "scaling", 13, "2 cores")
+    subject = Measurement(method="m", variant="v", domain=DOMAIN, suite="s", split="scaling", seed=13, note="2 cores")
     for ended, cut in (
         ("stopped after size 40, the largest to try", True),
         ("out of time at size 40, which is not counted", True),
@@ -97,9 +98,9 @@ def test_sizes_are_those_of_the_paper():
 
 def curve(variant, *coverages, first=5):
     for size, value in enumerate(coverages, start=first):
-        yield score("coverage", value, variant=variant, size=size)
-        yield score("plan_length", 3.0 * size, variant=variant, size=size)
-        yield score("fits", min(1, value + 0.25), variant=variant, size=size)
+        yield score("coverage", value, variant=variant, selected_by="", size=size)
+        yield score("plan_length", 3.0 * size, variant=variant, selected_by="", size=size)
+        yield score("fits", min(1, value + 0.25), variant=variant, selected_by="", size=size)
 
 
 def shown(figure):
@@ -127,7 +128,7 @@ def test_any_metric_is_drawn_over_size():
     figure = sgp.scaling_curves([*curve("one", 1.0, 0.5)], "plan_length", THEIRS)
     assert shown(figure) == {"m one": ([5, 6], [15, 18]), "most actions allowed": ([5, 6], [125, 126])}
     own = [score("a property", 2.0, size=size) for size in (5, 6)]
-    assert shown(sgp.scaling_curves(own, "a property")) == {"m v+by=dynamic": ([5, 6], [2, 2])}
+    assert shown(sgp.scaling_curves(own, "a property")) == {"m v by dynamic": ([5, 6], [2, 2])}
     fits = sgp.scaling_curves([*curve("one", 1.0, 0.5)], "fits")
     assert [each.fill for each in fits.data] == ["toself", None], "a share of problems has a band"
     with pytest.raises(InputError, match="no size has a score 'length'; choose one of coverage, plan_length, fits"):
@@ -137,15 +138,15 @@ def test_any_metric_is_drawn_over_size():
 
 def test_seeds_share_one_line():
     scores = [score("coverage", value, seed=seed, size=5) for seed, value in ((1, 0.5), (2, 1.0))]
-    assert shown(sgp.scaling_curves(scores)) == {"m v+by=dynamic": ([5], [0.75])}
+    assert shown(sgp.scaling_curves(scores)) == {"m v by dynamic": ([5], [0.75])}
 
 
 def test_the_report_has_curves_whatever_their_suite(tmp_path):
-    split = {"suite": "s", "split": "validation", "variant": "v"}
+    split = {"suite": "s", "split": "validation", "selected_by": ""}
     ours = [
         score("coverage", 0.5, **split),
         *curve("<img src=x>", 1.0, 0.5),
-        score("scale", 6, variant="<img src=x>+by=loss"),
+        score("scale", 6, variant="<img src=x>", selected_by="loss"),
     ]
     text = write_report(tmp_path, ours, [], THEIRS).read_text()
     assert "<h2>Scaling</h2>" in text
