@@ -24,7 +24,7 @@ from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scores import Measurement, Score, read_score, write_scores
 from sgp.files import read_json, write_json
 from sgp.methods import ablations, get_method, planning_method
-from sgp.methods.configuration import apart, configure, has_decoding, has_setting
+from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.tables import measured
@@ -62,11 +62,13 @@ class Cell:
         Other problems, expert plans or settings under the same names have another file.
         """
         suites = [load_suite(name) for name in dict.fromkeys((self.suite, self.training_suite))]
-        config = asdict(configure(get_method(self.method), self.variant, dict(self.overrides))[1])
+        method = planning_method(self.method)
+        config = asdict(configure(method, self.variant, dict(self.overrides))[1])
+        decodings = [asdict(configure_decoding(method, name)[1]) for name in self.decodings]
         experts = [path for suite in suites for path in sorted((suite.experts / self.domain).glob("*.jsonl"))]
         plans = [hashlib.sha256(path.read_bytes()).hexdigest() for path in experts]
         identity = json.dumps(
-            [asdict(self), config, [suite.manifest_sha256 for suite in suites], plans], sort_keys=True
+            [asdict(self), config, decodings, [suite.manifest_sha256 for suite in suites], plans], sort_keys=True
         )
         key = hashlib.sha256(identity.encode()).hexdigest()[:12]
         return home() / "grid" / self.suite / self.domain / f"{self.method}-{self.variant}-seed{self.seed}-{key}.json"
