@@ -37,9 +37,6 @@ def grid(
     ] = "",
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas; deterministic variants take the first.")] = "",
     splits: Splits = "",
-    decodings: Annotated[
-        str, typer.Option("--decoding", help="Decodings of each run, separated by commas, where its method has them.")
-    ] = "default",
     baselines: Annotated[
         bool, typer.Option("--baselines", help="Also the classical planners, whose results are kept.")
     ] = False,
