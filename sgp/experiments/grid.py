@@ -15,8 +15,8 @@ from sgp.api import diagnose, evaluate, scores_of, train
 from sgp.datasets.experts import expert_lengths, expert_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
-from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import training_texts
+from sgp.datasets.suite import Suite, load_suite
+from sgp.datasets.training_data import Problems, training_texts
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
@@ -24,7 +24,7 @@ from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scores import Measurement, Score, read_score, write_scores
 from sgp.files import read_json, write_json
 from sgp.methods import ablations, get_method, planning_method
-from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting
+from sgp.methods.configuration import apart, configure, has_decoding, has_setting
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.tables import measured
@@ -55,23 +55,31 @@ class Cell:
         """The suite that the run is trained on."""
         return self.trained_on or self.suite
 
-    @property
-    def file(self) -> Path:
-        """Where the cell's results are kept once it is done.
 
-        Other problems, expert plans or settings under the same names have another file.
-        """
-        suites = [load_suite(name) for name in dict.fromkeys((self.suite, self.training_suite))]
-        method = planning_method(self.method)
-        config = asdict(configure(method, self.variant, dict(self.overrides))[1])
-        decodings = [asdict(configure_decoding(method, name)[1]) for name in self.decodings]
-        experts = [path for suite in suites for path in sorted((suite.experts / self.domain).glob("*.jsonl"))]
-        plans = [hashlib.sha256(path.read_bytes()).hexdigest() for path in experts]
-        identity = json.dumps(
-            [asdict(self), config, decodings, [suite.manifest_sha256 for suite in suites], plans], sort_keys=True
-        )
-        key = hashlib.sha256(identity.encode()).hexdigest()[:12]
-        return home() / "grid" / self.suite / self.domain / f"{self.method}-{self.variant}-seed{self.seed}-{key}.json"
+def kept_files(cells: Sequence[Cell]) -> dict[Cell, Path]:
+    """Where the results of each cell are kept once it is done.
+
+    Other problems, expert plans or settings under the same names have another file. Raises StoreError, SuiteError or
+    ConfigurationError for what does not exist.
+    """
+    names = dict.fromkeys(name for cell in cells for name in (cell.suite, cell.training_suite))
+    suites = {name: load_suite(name) for name in names}
+    plans: dict[tuple[str, str], list[str]] = {}  # hashes of the expert plans of a suite's domain
+    for cell in cells:
+        for name in (cell.suite, cell.training_suite):
+            if (name, cell.domain) not in plans:
+                experts = sorted((suites[name].experts / cell.domain).glob("*.jsonl"))
+                plans[name, cell.domain] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in experts]
+    return {cell: _kept_file(cell, suites, plans) for cell in cells}
+
+
+def _kept_file(cell: Cell, suites: Mapping[str, Suite], plans: Mapping[tuple[str, str], Sequence[str]]) -> Path:
+    config = asdict(configure(get_method(cell.method), cell.variant, dict(cell.overrides))[1])
+    used = list(dict.fromkeys((cell.suite, cell.training_suite)))
+    manifests, hashes = [suites[name].manifest_sha256 for name in used], [plans[name, cell.domain] for name in used]
+    identity = json.dumps([asdict(cell), config, manifests, hashes], sort_keys=True)
+    key = hashlib.sha256(identity.encode()).hexdigest()[:12]
+    return home() / "grid" / cell.suite / cell.domain / f"{cell.method}-{cell.variant}-seed{cell.seed}-{key}.json"
 
 
 @dataclass(frozen=True)
@@ -209,20 +217,21 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
     """
     first = {(cell.method, cell.variant, cell.domain): cell for cell in reversed(cells)}
     diagnosed = set(first.values()) if diagnostics else set()
-    waiting = [cell for cell in cells if again or not _is_done(_read(cell), cell in diagnosed)]
+    _make_experts(cells, diagnosed, processes(jobs))
+    files = kept_files(cells)
+    waiting = [cell for cell in cells if again or not _is_done(_read(files[cell]), cell in diagnosed)]
     # The longest first, so that no process is left alone with one at the end.
     waiting.sort(key=_expected_work, reverse=True)
-    _make_experts(waiting, diagnosed.intersection(waiting), processes(jobs))
     with progress(f"grid on {', '.join(dict.fromkeys(cell.suite for cell in cells))}", len(cells)) as bar:
         bar.advance(len(cells) - len(waiting))
-        for _ in workers(jobs).delegate(_run, [(cell, again, cell in diagnosed) for cell in waiting]):
+        for _ in workers(jobs).delegate(_run, [(cell, files[cell], again, cell in diagnosed) for cell in waiting]):
             bar.advance()
     scores: list[Score] = []
     attempts: list[AttemptRow] = []
     for cell in cells:
-        record = _read(cell)
+        record = _read(files[cell])
         if record is None:
-            raise StoreError(f"{cell.file} is gone; run the grid again")
+            raise StoreError(f"{files[cell]} is gone; run the grid again")
         tried = {
             (decoding, split): [Attempt.from_record(each) for each in found]
             for decoding, split, found in record["attempts"]
@@ -279,15 +288,16 @@ def _measured_training() -> Mapping[tuple[str, str], float]:
 
 def _make_experts(cells: Sequence[Cell], diagnosed: Iterable[Cell], jobs: int) -> None:
     """Makes the expert plans that cells would miss, once, and not in each cell at the same time."""
-    for domain, suite in dict.fromkeys((cell.domain, cell.training_suite) for cell in cells):
+    taught = [cell for cell in cells if get_method(cell.method).learns_from is not Problems]
+    for domain, suite in dict.fromkeys((cell.domain, cell.training_suite) for cell in taught):
         training_texts(load_suite(suite), domain, jobs=jobs)
     for suite, domain, splits in dict.fromkeys((cell.suite, cell.domain, cell.splits) for cell in diagnosed):
         for split in splits:
             expert_plans(load_suite(suite), domain, split, jobs=jobs)
 
 
-def _run(cell: Cell, again: bool, diagnosed: bool, crew: Workers) -> None:
-    record = None if again else _read(cell)
+def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, crew: Workers) -> None:
+    record = None if again else _read(file)
     if _is_done(record, diagnosed):
         return  # meanwhile, by another process on the same store
     run = train(
@@ -313,10 +323,10 @@ def _run(cell: Cell, again: bool, diagnosed: bool, crew: Workers) -> None:
                 for (_, decoding, split), tried in found.attempts.items()
             ],
         }
-        write_json(cell.file, record)
+        write_json(file, record)
     if diagnosed:
         record["diagnostics"] = [asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, crew)]
-        write_json(cell.file, record)
+        write_json(file, record)
 
 
 def _is_done(record: Mapping[str, Any] | None, diagnosed: bool) -> bool:
@@ -330,11 +340,11 @@ def _facts(run: Run) -> dict[str, float]:
     return {metric: facts[name] for metric, name in known.items() if name in facts}
 
 
-def _read(cell: Cell) -> dict[str, Any] | None:
+def _read(file: Path) -> dict[str, Any] | None:
     """The kept results of a cell, or None where it is still to be run."""
-    if not cell.file.is_file():
+    if not file.is_file():
         return None
-    record = read_json(cell.file)
+    record = read_json(file)
     return record if isinstance(record, dict) and "attempts" in record else None
 
 
