@@ -237,4 +237,4 @@ theirs = [each for each in published if each.variant in variants]
 sgp.coverage_sheet(ours, theirs, "LSTM and XGBoost, all splits")
 
 # %%
-sgp.paper_sheet(4, measured, sgp.published("state-centric"), suite)
+sgp.paper_sheet("state-centric", 4, measured)
