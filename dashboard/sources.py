@@ -54,8 +54,8 @@ def attempts() -> list[sgp.AttemptRow]:
 
 @st.cache_resource(show_spinner=False)
 def published() -> list[sgp.Score]:
-    """The published coverages."""
-    return [score for score in sgp.published("state-centric") if score.metric == "coverage"]
+    """The published coverages that stand beside ours."""
+    return [score for score in sgp.beside_ours() if score.metric == "coverage"]
 
 
 @st.cache_resource(show_spinner=False)
@@ -66,5 +66,5 @@ def measured_scaling() -> list[sgp.Score]:
 
 @st.cache_resource(show_spinner=False)
 def published_scaling() -> list[sgp.Score]:
-    """The published numbers on scaling."""
-    return sgp.published("dynamic-validation")
+    """The published numbers on scaling that stand beside ours."""
+    return [score for score in sgp.beside_ours() if sgp.is_scaling(score)]

@@ -51,7 +51,7 @@ print(f"suite {suite.name}, {suite.origin}; {len(suite.domains)} domains")
 # drawn by `sgp generate` with the paper's counts and sizes, no two of different splits equal up to renaming of objects.
 
 # %%
-sgp.paper_sheet(5, sgp.measured(), [score for score in published if score.table == "5"], suite)
+sgp.paper_sheet("state-centric", 5, sgp.measured(), SUITE)
 
 # %% [markdown]
 # Training problems are few and small. What *extrapolation* asks for is seen best as a picture: each mark is a problem,
@@ -365,7 +365,7 @@ print("right:", *sorted(other - one))
 # it are the subject of notebooks 03 and 06.
 
 # %%
-sgp.paper_sheet(3, sgp.measured(), [score for score in published if score.table == "3"], suite)
+sgp.paper_sheet("state-centric", 3, sgp.measured())
 
 # %% [markdown]
 # In the dashboard, indistinguishable successors are marked `collapsed` among the candidates. This is the step with the

@@ -88,10 +88,11 @@ table
 # the extrapolation split first.
 
 # %%
-sgp.paper_sheet(1, committed, printed, suite, ["extrapolation"])
+sgp.paper_sheet("state-centric", 1, committed, splits=["extrapolation"])
 
 # %%
-HTML(f"<details><summary>all three splits</summary>{sgp.paper_sheet(1, committed, printed, suite).html()}</details>")
+whole = sgp.paper_sheet("state-centric", 1, committed)
+HTML(f"<details><summary>all three splits</summary>{whole.html()}</details>")
 
 # %% [markdown]
 # The eight variants of the paper, ours (filled) beside the published (open), with their intervals: where the bars of a

@@ -236,4 +236,4 @@ ours, theirs = ([each for each in of if sgp.planner_title(each) in titles] for o
 sgp.coverage_sheet(ours, theirs, "LSTM and XGBoost, all splits")
 
 # %%
-sgp.paper_sheet(4, measured, sgp.published("state-centric"), suite)
+sgp.paper_sheet("state-centric", 4, measured)

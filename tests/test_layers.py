@@ -93,6 +93,27 @@ def test_a_domains_name_stands_in_its_own_file_alone():
             assert node.value not in names or allowed, f"{path}:{node.lineno}"
 
 
+def test_a_papers_key_stands_in_its_own_file_alone():
+    """And where a method says whose it is, and where experts are named after those who used them.
+
+    A key that is a suite's or a method's, too, may also stand where a command chooses one of these.
+    """
+    keys = {paper.key for paper in sgp.all_papers()}
+    other_things = {*sgp.suite_names(), *(method.key for method in sgp.all_methods())}
+    dashboard = [
+        (path, "views", ast.parse(path.read_text())) for path in (ROOT.parent / "dashboard/views").glob("*.py")
+    ]
+    sources = ROOT.parent / "dashboard" / "sources.py"
+    for path, room, tree in [*modules(), *dashboard, (sources, "sources", ast.parse(sources.read_text()))]:
+        if room in ("methods", "domains") or path.parent.name == "papers" or path.name == "experts.py":
+            continue
+        chooses = room in ("cli", "experiments", "views")
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and node.value in keys:
+                allowed = chooses and node.value in other_things
+                assert allowed, f"{path}:{node.lineno}"
+
+
 def test_no_pickle_anywhere():
     for path, _, tree in modules():
         assert not {"pickle", "dill", "shelve", "marshal"} & {name.split(".")[0] for name in imported(tree)}, path

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.planning.subject import PlannerName
 from sgp.reports.sheets import Sheet
-from sgp.reports.tables import Line, cell, coverage_sheet, measured, planners_of, select
+from sgp.reports.tables import Line, cell, coverage_sheet, lines_of, measured, select
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -103,8 +104,8 @@ def test_the_results_show_the_committed_measurements():
 def test_the_readme_shows_six_lines_of_the_committed_measurements():
     ours, theirs = coverage_scores()
     counts = {"blocksworld": 20, "gripper": 16, "logistics": 18, "visitall": 219}
-    variants = [each.variant for each in planners_of(theirs) if each.method == "state-centric"]
-    assert len(variants) == 8
+    planners = [each.planner for each in lines_of(theirs) if each.planner.method == "state-centric"]
+    assert len(planners) == 8
 
     def line(title, scores, *planners):
         """Of several planners the one with the highest coverage, chosen in each domain."""
@@ -117,12 +118,12 @@ def test_the_readme_shows_six_lines_of_the_committed_measurements():
         "",
         ("planner", *(f"{domain}, n = {count}" for domain, count in counts.items())),
         [
-            line("contrastive jumps", ours, Line("", "contrastive-jumps", "aiw")),
-            line("state-centric, best of eight", ours, *(Line("", "state-centric", each) for each in variants)),
-            line("as published", theirs, *(Line("state-centric", "state-centric", each) for each in variants)),
-            line("nothing changes", ours, Line("", "zero-change", "wl")),
-            line("a random unvisited successor", ours, Line("", "random-successor", "unvisited")),
-            line("Fast Downward, LAMA's first plan", ours, Line("", "fast-downward", "lama-first")),
+            line("contrastive jumps", ours, Line("", PlannerName("contrastive-jumps", "aiw"))),
+            line("state-centric, best of eight", ours, *(Line("", each) for each in planners)),
+            line("as published", theirs, *(Line("state-centric", each) for each in planners)),
+            line("nothing changes", ours, Line("", PlannerName("zero-change", "wl"))),
+            line("a random unvisited successor", ours, Line("", PlannerName("random-successor", "unvisited"))),
+            line("Fast Downward, LAMA's first plan", ours, Line("", PlannerName("fast-downward", "lama-first"))),
         ],
     )
     assert f"\n\n{sheet.markdown()}\n" in README, sheet.markdown()

@@ -56,7 +56,6 @@ def main() -> None:
     with file_column:
         scores = [*sources.measured_scaling(), *uploaded()]
     curves = [each for each in scores if each.size is not None]
-    table = [each for each in theirs if each.table == "1"]
     if not curves:
         st.info(
             "No curve was measured here. `sgp scaling --method contrastive-jumps --domain gripper --csv curve.csv` "
@@ -71,7 +70,7 @@ def main() -> None:
             names = in_order([sgp.planner_title(each) for each in own])
             chosen = st.multiselect("Planners", names, key="planners", bind="query-params", placeholder="all") or names
         show_curves([each for each in own if sgp.planner_title(each) in chosen], theirs)
-    st.html(f'{STYLE}<div class="sheet">{sgp.scaling_table(scores, table).html()}</div>')
+    st.html(f'{STYLE}<div class="sheet">{sgp.scaling_table(scores, theirs).html()}</div>')
 
 
 def show_curves(own: Sequence[sgp.Score], theirs: Sequence[sgp.Score]) -> None:

@@ -13,9 +13,9 @@ from sgp.cli.verbs import verb
 
 @verb("list", "sgp list runs")
 def list_(
-    what: Annotated[str, typer.Argument(help="suites, domains, methods or runs; all where left out.")] = "",
+    what: Annotated[str, typer.Argument(help="suites, domains, methods, papers or runs; all where left out.")] = "",
 ) -> None:
-    """Show the suites, domains, methods and trained runs there are."""
+    """Show the suites, domains, methods, papers and trained runs there are."""
     from sgp.errors import InputError
     from sgp.experiments.listing import LISTINGS
 

@@ -54,15 +54,15 @@ def evaluate(
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
     from sgp.reports.decodings import decodings_sheet
-    from sgp.reports.tables import coverage_sheet, details_sheet, published
+    from sgp.reports.papers import beside_ours
+    from sgp.reports.tables import coverage_sheet, details_sheet
     from sgp.viewer.library import own_rollouts_folder
 
     rollouts, limit = own_rollouts_folder() if record else None, limit_of(seconds, memory, decisions=decisions)
     found = api.evaluate(runs, suite, words(splits), crew(jobs, cluster), limit, rollouts, words(decodings))
     write_scores_to(found.scores, json, csv)
     console().print(details_sheet(found.scores, f"attempts on {suite}").terminal())
-    theirs = [score for score in published("state-centric") if score.table == "1"]
-    console().print(coverage_sheet(found.scores, theirs, f"coverage on {suite}").terminal())
+    console().print(coverage_sheet(found.scores, beside_ours(), f"coverage on {suite}").terminal())
     if len(words(decodings)) > 1:
         console().print(decodings_sheet(found.scores, f"decodings on {suite}").terminal())
 
@@ -121,14 +121,9 @@ def scaling(
     """Measure coverage at every size, on as many generated problems as the interval needs; goes on where it stopped."""
     from sgp.datasets.runs import open_run
     from sgp.errors import ConfigurationError
-    from sgp.evaluation.curves import curve_scores
     from sgp.evaluation.scaling import ScalingConfig
-    from sgp.experiments.scaling_runs import scaling as measured
-    from sgp.experiments.scaling_runs import scaling_subject
+    from sgp.experiments.scaling_runs import scaling_beside
     from sgp.files import write_text
-    from sgp.reports.curves import curve_sheet, published_cap, published_words
-    from sgp.reports.scaling_plots import scaling_curves
-    from sgp.reports.tables import published
 
     if run is None and not domain:
         raise ConfigurationError("nothing to measure; give --domain, or --run with a trained run")
@@ -136,17 +131,9 @@ def scaling(
         raise ConfigurationError(f"--run {run} was trained on a domain already; leave out --domain {domain}, or --run")
     workers = crew(jobs, cluster)
     trained = open_run(run) if run else trained_run(by, method, domain, suite, variant, jobs=workers)
-    key, theirs = trained.key, published("dynamic-validation")
-    config = ScalingConfig(
-        largest=largest or published_cap(theirs, key.domain),
-        seconds=seconds,
-        references=references,
-        reference_seconds=reference_seconds,
-    )
-    curve = measured(trained.folder, config, seed, workers, bound, hours, decoding=decoding)
-    scores = list(curve_scores(curve, scaling_subject(trained.folder, config, workers, decoding)))
-    write_scores_to(scores, json, csv)
+    config = ScalingConfig(largest=largest, seconds=seconds, references=references, reference_seconds=reference_seconds)
+    found = scaling_beside(trained.folder, config, seed, workers, bound, hours, decoding)
+    write_scores_to(found.scores, json, csv)
     if html is not None:
-        write_text(html, scaling_curves(scores, theirs=theirs).to_html(include_plotlyjs=True))
-    title = f"{key.method} {key.variant} on {key.domain}, trained on {key.suite}"
-    console().print(curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain)).terminal())
+        write_text(html, found.page())
+    console().print(found.sheet.terminal())

@@ -87,14 +87,3 @@ def write_scores_to(scores: Any, json: Path | None, csv: Path | None) -> None:
     for file, text in ((json, to_json), (csv, to_csv)):
         if file is not None:
             write_text(file, text(scores))
-
-
-def of_suite(scores: Any, suite: str) -> Any:
-    """The scores on one suite. Raises InputError with the suites there are where there are none."""
-    from sgp.errors import InputError
-
-    found = [score for score in scores if score.suite == suite]
-    if scores and not found:
-        others = ", ".join(sorted({score.suite for score in scores}))
-        raise InputError(f"there are no scores on suite '{suite}', but on {others}; choose with --suite")
-    return found

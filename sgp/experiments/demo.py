@@ -14,7 +14,8 @@ from sgp.evaluation.scores import write_scores
 from sgp.experiments.record import SPLIT, record_attempted
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress, track
-from sgp.reports.tables import coverage_sheet, published
+from sgp.reports.papers import beside_ours
+from sgp.reports.tables import coverage_sheet
 from sgp.viewer.library import own_rollouts_folder
 from sgp.workers import workers
 
@@ -41,8 +42,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     solved = sum(each.solved for tried in found.attempts.values() for each in tried)
     file = home() / "demo" / "scores.json"
     write_scores(file, found.scores)
-    theirs = [score for score in published("state-centric") if score.table == "1"]
-    console.print(coverage_sheet(found.scores, theirs, f"Coverage on suite {SUITE}").terminal())
+    console.print(coverage_sheet(found.scores, beside_ours(), f"Coverage on suite {SUITE}").terminal())
     console.print(
         f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"

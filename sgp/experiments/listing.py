@@ -12,6 +12,7 @@ from sgp.domains import all_domains
 from sgp.errors import MissingLibrary, StoreError
 from sgp.methods import get_method, method_keys
 from sgp.methods.contract import PlanningMethod
+from sgp.reports.papers import listed
 
 
 def suites() -> Table:
@@ -49,6 +50,14 @@ def methods() -> Table:
     return table
 
 
+def papers() -> Table:
+    """Papers with the tables that have a counterpart here, as 'sgp table' takes them."""
+    table = Table("paper", "table", "of", "for short", title="papers")
+    for words in listed():
+        table.add_row(*words)
+    return table
+
+
 def runs() -> Table:
     """Trained runs with their folders."""
     table = Table("method", "variant", "suite", "domain", "seed", "trained", "folder", title="runs")
@@ -63,4 +72,4 @@ def runs() -> Table:
     return table
 
 
-LISTINGS: dict[str, Callable[[], Table]] = {"suites": suites, "domains": domains, "methods": methods, "runs": runs}
+LISTINGS: dict[str, Callable[[], Table]] = {each.__name__: each for each in (suites, domains, methods, papers, runs)}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
@@ -14,9 +15,10 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.domains import all_domains, serving
 from sgp.errors import ConfigurationError, InputError
+from sgp.evaluation.curves import curve_scores
 from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
 from sgp.evaluation.scaling import scaling as scaling_of
-from sgp.evaluation.scores import Measurement
+from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
 from sgp.methods import planning_method
 from sgp.methods.configuration import configure_decoding
@@ -24,7 +26,10 @@ from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import read_domain
 from sgp.policies.decoding import DEFAULT
-from sgp.reports.scaling_table import SPLIT
+from sgp.reports.curves import curve_sheet, published_cap, published_words
+from sgp.reports.papers import beside_ours
+from sgp.reports.scaling_table import SPLIT, is_scaling
+from sgp.reports.sheets import Sheet
 from sgp.workers import Jobs
 
 
@@ -59,6 +64,43 @@ def scaling(
     if bound is None:
         bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
     return scaling_of(planner, source, bound, config, jobs, until, watch)
+
+
+@dataclass(frozen=True)
+class ScalingBeside:
+    """A run's curve with its scores, and the published numbers beside it."""
+
+    curve: Curve
+    scores: Sequence[Score]
+    sheet: Sheet
+    theirs: Sequence[Score]
+
+    def page(self) -> str:
+        """The curve as a plot in one HTML page."""
+        from sgp.reports.scaling_plots import scaling_curves
+
+        text: str = scaling_curves(self.scores, theirs=self.theirs).to_html(include_plotlyjs=True)
+        return text
+
+
+def scaling_beside(
+    run: Path | str,
+    config: ScalingConfig = PAPERS,
+    seed: int = 0,
+    jobs: Jobs = 1,
+    bound: int | None = None,
+    hours: float = math.inf,
+    decoding: str = DEFAULT,
+) -> ScalingBeside:
+    """`scaling` of a run, its scores and tables; where no largest size is given up to twice the published Scale."""
+    opened, theirs = open_run(run), [score for score in beside_ours() if is_scaling(score)]
+    key = opened.key
+    config = replace(config, largest=config.largest or published_cap(theirs, key.domain))
+    curve = scaling(run, config, seed, jobs, bound, hours, decoding=decoding)
+    scores = list(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
+    title = f"{subject_of(opened).planner.title} on {key.domain}, trained on {key.suite}"
+    sheet = curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain))
+    return ScalingBeside(curve, scores, sheet, theirs)
 
 
 def scaling_subject(

@@ -18,7 +18,7 @@ from sgp.files import whole_file, write_text
 from sgp.planning.rollout import Outcome
 from sgp.reports.diagnostics_table import diagnostics_sheet
 from sgp.reports.figures import coverage_figure
-from sgp.reports.scaling_table import PAPER, is_scaling, scaling_table
+from sgp.reports.scaling_table import is_scaling, scaling_table
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import coverage_sheet, details_sheet
 
@@ -135,11 +135,11 @@ def _scaling(curves: Sequence[Score], theirs: Sequence[Score], shown: _Shown) ->
     """Coverage, plan length and seconds over size, and Scale and SumCov beside the published ones."""
     from sgp.reports.scaling_plots import scaling_curves
 
-    of_paper = [score for score in theirs if score.paper == PAPER]
-    sheet = scaling_table(curves, [score for score in of_paper if score.table == "1"])
+    printed = [score for score in theirs if is_scaling(score)]
+    sheet = scaling_table(curves, printed)
     measured = {score.metric for score in curves if score.size is not None}
     metrics = [metric for metric in ("coverage", "plan_length", "seconds") if metric in measured]
-    return _folded(sheet) + "".join(shown(scaling_curves(curves, metric, of_paper)) for metric in metrics)
+    return _folded(sheet) + "".join(shown(scaling_curves(curves, metric, printed)) for metric in metrics)
 
 
 def _folded(sheet: Sheet) -> str:

@@ -13,7 +13,6 @@ from sgp.evaluation.scores import Score, read_scores
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line
 
-PAPER = "dynamic-validation"
 SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and so of no suite's split
 VALIDATIONS = ("loss", "coverage", "dynamic")  # in the order of the paper's table
 CAPTION = (

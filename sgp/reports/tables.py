@@ -24,14 +24,18 @@ READING = (
 )
 
 
-def published(paper: str) -> list[Score]:
-    """Every number of a paper's tables, as printed. Raises StoreError naming a line that is no score."""
-    return read_scores(data_folder() / "published" / f"{paper}.csv")
-
-
 def measured() -> list[Score]:
     """The scores that were measured and committed, from all files. Raises StoreError naming a line that is no score."""
     return [score for path in sorted((data_folder() / "measured").glob("scores-*.csv")) for score in read_scores(path)]
+
+
+def of_suite(scores: Sequence[Score], suite: str) -> list[Score]:
+    """The scores on one suite. Raises InputError with the suites there are where there are none."""
+    found = [score for score in scores if score.suite == suite]
+    if scores and not found:
+        others = ", ".join(sorted({score.suite for score in scores}))
+        raise InputError(f"there are no scores on suite '{suite}', but on {others}; choose with --suite")
+    return found
 
 
 def measured_attempts() -> list[AttemptRow]:

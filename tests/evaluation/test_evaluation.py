@@ -16,7 +16,7 @@ from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.reports.figures import coverage_figure
-from sgp.reports.paper_tables import notes_sheet, paper_sheet
+from sgp.reports.papers import get_paper
 from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
@@ -263,8 +263,6 @@ def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
 
 
 def test_the_papers_other_tables_have_their_counterparts():
-    theirs = sgp.published("state-centric")
-
     def ours_of(metric, variant, value, domain):
         return Score(method="state-centric", variant=variant, domain=domain, suite="s", split="", metric=metric,
                      value=value, count=0, seed=13)  # fmt: skip
@@ -275,21 +273,21 @@ def test_the_papers_other_tables_have_their_counterparts():
         ours_of("parameters", "wl-lstm-state", 1253292, "blocksworld"),
         ours_of("nodes", "wl-xgboost-delta", 1234, "gripper"),
     ]
-    third = paper_sheet(3, mine, theirs, SUITE)
+    third = sgp.paper_sheet("state-centric", 3, mine)
     assert third.rows[0].words == ("gripper", "", "302", "1,552,942", "", "", "1,234")
     assert third.rows[1].words == ("  published", "46", "302", "1,552,942", "", "", "128,310")
-    fourth = [row.words for row in paper_sheet(4, mine, theirs, SUITE).rows]
+    fourth = [row.words for row in sgp.paper_sheet("state-centric", "4", mine).rows]
     assert fourth[0] == ("state-centric wl-lstm", "parameters", "1,253,292 to 1,552,942", "")
     assert ("symt-ed, published", "parameters", "about 25,000,000 to 35,000,000", "Transformer") in fourth
-    fifth = {row.words[:2]: row.words[2:] for row in paper_sheet(5, [], theirs, SUITE).rows}
+    fifth = {row.words[:2]: row.words[2:] for row in sgp.paper_sheet("state-centric", 5, []).rows}
     assert fifth["gripper", "train"] == ("4", "4 (2, 4, 6, 8 balls)", "6 / 9 / 12", "2 / 5 / 8", "5 / 14 / 23")
     assert len(fifth) == 16
-    with pytest.raises(InputError, match="there is no table 2 here; expected one of 1, 3, 4, 5"):
-        paper_sheet(2, [], theirs, SUITE)
+    with pytest.raises(InputError, match="there is no table 2 of state-centric here; expected one of 1, 3, 4, 5"):
+        sgp.paper_sheet("state-centric", 2, [])
 
 
 def test_disagreements_are_listed():
-    text = notes_sheet("state-centric").markdown()
+    text = get_paper("state-centric").notes().markdown()
     for words in ("WL-LSTM in Gripper extrapolation", "FSF in VisitAll extrapolation", "172 (Blocksworld)", "N + 1"):
         assert words in text
 

@@ -1,20 +1,17 @@
-"""The state-centric paper's other tables, ours beside theirs: dimensions, model sizes, data, disagreements."""
+"""State-centric: coverage, dimensions, model sizes and problems, ours beside theirs."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from statistics import median
 
 from sgp.datasets.experts import expert_lengths
-from sgp.datasets.store import data_folder
-from sgp.datasets.suite import Suite
+from sgp.datasets.suite import Suite, load_suite
 from sgp.domains import canonical_name
-from sgp.errors import InputError
 from sgp.evaluation.scores import Score
 from sgp.planning.pddl import Problem, read_problem
-from sgp.planning.task import check
+from sgp.reports.figures import coverage_figure
+from sgp.reports.papers import Asked, Paper, PaperTable
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import coverage_sheet
 
@@ -93,6 +90,8 @@ def model_sizes_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
 
 def dataset_sheet(suite: Suite, theirs: Sequence[Score]) -> Sheet:
     """Table 5: the problems of each split, counted in the files themselves."""
+    from sgp.planning.task import check  # needs the planning library, which pages of scores do not
+
     printed = {(canonical_name(score.domain), score.split): score for score in theirs}
     rows = []
     for name, domain in suite.domains.items():
@@ -125,29 +124,26 @@ def _spread(values: Sequence[int]) -> str:
     return f"{min(values)} / {median(values):.0f} / {max(values)}" if values else ""
 
 
-def notes_sheet(paper: str) -> Sheet:
-    """Where a paper, its own text and its published implementation disagree, and what is followed here."""
-    text = (data_folder() / "published" / "notes.csv").read_text(encoding="utf-8")
-    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["paper"] == paper]
-    fields = ("subject", "first", "second", "followed")
-    words = [[row[name] for name in fields] for row in rows]
-    return Sheet.of(f"Disagreements within {paper}", ("subject", "one says", "the other", "followed here"), words)
+def _coverage(asked: Asked) -> Sheet:
+    return coverage_sheet(asked.ours, asked.printed, "Table 1: coverage", asked.splits, all_published=True)
 
 
-def paper_sheet(
-    number: int, ours: Sequence[Score], theirs: Sequence[Score], suite: Suite, splits: Collection[str] = ()
-) -> Sheet:
-    """A table of the state-centric paper by its number.
-
-    Raises InputError for one that has no counterpart here, and StoreError and PlanError for damaged expert plans.
-    """
-    printed = [score for score in theirs if score.table == str(number)]
-    sheets: Mapping[int, Callable[[], Sheet]] = {
-        1: lambda: coverage_sheet(ours, printed, "Table 1: coverage", splits, all_published=True),
-        3: lambda: dimensions_sheet(ours, printed),
-        4: lambda: model_sizes_sheet(ours, printed),
-        5: lambda: dataset_sheet(suite, printed),
-    }
-    if number not in sheets:
-        raise InputError(f"there is no table {number} here; expected one of {', '.join(map(str, sheets))}")
-    return sheets[number]()
+PAPER = Paper(
+    key="state-centric",
+    title="On Sample-Efficient Generalized Planning via Learned Transition Models",
+    suite="state-centric",
+    tables={
+        "1": PaperTable(
+            "coverage",
+            _coverage,
+            drawing=lambda asked: coverage_figure(asked.ours, asked.printed, asked.splits),
+        ),
+        "3": PaperTable(
+            "dimensions and model sizes, by domain", lambda asked: dimensions_sheet(asked.ours, asked.printed)
+        ),
+        "4": PaperTable("model sizes", lambda asked: model_sizes_sheet(asked.ours, asked.printed)),
+        "5": PaperTable("problems", lambda asked: dataset_sheet(load_suite(asked.suite), asked.printed)),
+    },
+    beside=("1",),
+    short={"": "1", "1": "1", "3": "3", "4": "4", "5": "5"},
+)

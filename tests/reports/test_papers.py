@@ -1,0 +1,48 @@
+"""Papers beside ours: found by their files, their tables by number or short form."""
+
+from __future__ import annotations
+
+import pytest
+
+import sgp
+from sgp.errors import InputError
+from sgp.reports.papers import all_papers, find_table, get_paper, listed
+from sgp.reports.shown import shown_table
+
+
+def test_every_paper_has_its_numbers_and_the_papers_of_the_methods_are_among_them():
+    keys = {paper.key for paper in all_papers()}
+    assert {method.paper for method in sgp.all_methods()} - {""} <= keys
+    for paper in all_papers():
+        assert {score.paper for score in paper.scores()} == {paper.key}
+        assert {*paper.beside, *paper.short.values()} <= set(paper.tables)
+        assert paper.suite in sgp.suite_names()
+        assert all(paper.printed(number) for number in paper.tables)
+
+
+def test_a_table_has_a_long_and_a_short_name():
+    for names in ((), ("1",), ("state-centric", "1")):
+        paper, number = find_table(names)
+        assert (paper.key, number) == ("state-centric", "1")
+    for names in (("scaling",), ("dynamic-validation", "1")):
+        paper, number = find_table(names)
+        assert (paper.key, number) == ("dynamic-validation", "1")
+    shorts = [form for paper in all_papers() for form in paper.short]
+    assert len(shorts) == len(set(shorts)), "a short form means one table"
+    assert ("state-centric", "5", "problems", "5") in set(listed())
+    with pytest.raises(InputError, match="there is no table 'state-centric' here; expected 1, 3, 4, 5, scaling, or a"):
+        find_table(["state-centric"])
+    with pytest.raises(InputError, match="unknown paper 'magic'; expected one of dynamic-validation, state-centric"):
+        sgp.published("magic")
+
+
+def test_what_stands_beside_ours_is_coverage_and_curves():
+    assert {score.metric for score in sgp.beside_ours()} == {"coverage", "scale", "sumcov", "ended_largest"}
+
+
+def test_a_table_is_made_of_the_committed_scores_or_of_ones_own():
+    committed = shown_table(["1"])
+    assert {score.suite for score in committed.asked.ours} == {get_paper("state-centric").suite}
+    assert committed.drawing().startswith("<svg")
+    own = shown_table(["scaling"], [], "mine")
+    assert own.scores == own.asked.printed, "curves are of no suite"
