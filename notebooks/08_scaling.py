@@ -115,7 +115,7 @@ figure
 run = sgp.train("contrastive-jumps", "blocksworld", "state-centric", "aiw", SEED)
 config = sgp.ScalingConfig(epsilon=0.1) if FAST else rule
 curve = sgp.scaling(run.folder, config, bound=SHORT)
-print(f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}")
+print(f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.note}")
 live_sizes = pd.DataFrame(
     [
         {

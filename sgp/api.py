@@ -244,8 +244,9 @@ def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> R
 
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
-    why = [{} if each is None else each.record() for each in explain(rollout, load_planner(run, decoding).policy)]
-    head, *steps = records(rollout, subject_of(open_run(run), decoding=decoding).record(), why=why)
+    opened = open_run(run)
+    why = [{} if each is None else each.record() for each in explain(rollout, planner_of(opened, decoding).policy)]
+    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 

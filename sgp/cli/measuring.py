@@ -53,6 +53,7 @@ def evaluate(
 ) -> None:
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
+    from sgp.reports.decodings import decodings_sheet
     from sgp.reports.tables import coverage_sheet, details_sheet, published
     from sgp.viewer.library import own_rollouts_folder
 
@@ -62,6 +63,8 @@ def evaluate(
     console().print(details_sheet(found.scores, f"attempts on {suite}").terminal())
     theirs = [score for score in published("state-centric") if score.table == "1"]
     console().print(coverage_sheet(found.scores, theirs, f"coverage on {suite}").terminal())
+    if len(words(decodings)) > 1:
+        console().print(decodings_sheet(found.scores, f"decodings on {suite}").terminal())
 
 
 @verb("diagnose", "sgp diagnose RUN1 RUN2 --suite state-centric --splits extrapolation")
@@ -102,6 +105,7 @@ def scaling(
     largest: Annotated[
         int | None, typer.Option(min=1, help="Largest size to try; twice the published Scale where there is one.")
     ] = None,
+    decoding: Annotated[str, typer.Option(help="How the run plans, with settings as in default+beam=1.")] = "default",
     hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
     seconds: Seconds = None,
     references: Annotated[
@@ -139,8 +143,8 @@ def scaling(
         references=references,
         reference_seconds=reference_seconds,
     )
-    curve = measured(trained.folder, config, seed, workers, bound, hours)
-    scores = list(curve_scores(curve, scaling_subject(trained.folder, config, workers)))
+    curve = measured(trained.folder, config, seed, workers, bound, hours, decoding=decoding)
+    scores = list(curve_scores(curve, scaling_subject(trained.folder, config, workers, decoding)))
     write_scores_to(scores, json, csv)
     if html is not None:
         write_text(html, scaling_curves(scores, theirs=theirs).to_html(include_plotlyjs=True))

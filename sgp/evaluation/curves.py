@@ -7,17 +7,18 @@ from dataclasses import replace
 from statistics import mean
 
 from sgp.errors import ConfigurationError
+from sgp.evaluation.endings import Ended
 from sgp.evaluation.properties import PROPERTIES, Property, property_values
 from sgp.evaluation.scaling import Curve
 from sgp.evaluation.scores import Measurement, Score
 
-OWN_METRICS = ("scale", "sumcov", "coverage", "fits", "with_plan", "unsolvable")
+OWN_METRICS = ("scale", "sumcov", *(each.metric for each in Ended), "coverage", "fits", "with_plan", "unsolvable")
 
 
 def curve_scores(
     curve: Curve, subject: Measurement, properties: Mapping[str, Property] | None = None
 ) -> Iterator[Score]:
-    """The scores of a curve: `scale` and `sumcov`, which note why it ended, and what the attempts at each size tell.
+    """The scores of a curve: `scale`, `sumcov` and `ended_X`, which note how it ended, and what attempts tell by size.
 
     For each size: `coverage`; `fits`, the share of problems with a known plan within the bound, at least, and
     `with_plan`, the share with any known plan; `unsolvable`, how many problems were left out because they have no
@@ -34,9 +35,9 @@ def curve_scores(
         return Score(**vars(subject), size=size, metric=metric, value=value, count=count)
 
     count = sum(len(each.attempts) for each in curve.sizes)
-    ended = "; ".join(filter(None, (subject.note, curve.ended)))
-    yield replace(score("scale", curve.scale, count), note=ended)
-    yield replace(score("sumcov", curve.sumcov, count), note=ended)
+    note = "; ".join(filter(None, (subject.note, curve.note)))
+    for metric, value in (("scale", curve.scale), ("sumcov", curve.sumcov), (curve.ended.metric, 1)):
+        yield replace(score(metric, value, count), note=note)
     for each in curve.sizes:
         for metric in ("coverage", "fits", "with_plan"):
             yield score(metric, getattr(each, metric), len(each.attempts), each.size)

@@ -21,6 +21,7 @@ import numpy as np
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.coverage import Attempt, kept_attempts
+from sgp.evaluation.endings import Ended
 from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_known
 from sgp.evaluation.parallel import Load, Work, run_all
 from sgp.evaluation.sequential import enough, still_needed
@@ -112,11 +113,12 @@ class Measured:
 
 @dataclass(frozen=True)
 class Curve:
-    """Coverage over size, why the evaluation ended there, and where its problems came from."""
+    """Coverage over size, how the evaluation ended (with a `note` for people), and where its problems came from."""
 
     sizes: tuple[Measured, ...]
     threshold: float
-    ended: str
+    ended: Ended
+    note: str
     source: Source
 
     @property
@@ -213,24 +215,24 @@ def scaling(
     kept = home() / "scaling" / _key(planner, source, bound, config)
     sizes: list[Measured] = []
     fails = 0
-    ended = f"{source.domain.name} has no larger problems"
+    ended, note = Ended.EXHAUSTED, f"{source.domain.name} has no larger problems"
     for size in source.domain.scaled.above(0):
         if config.largest is not None and size > config.largest:
             if not sizes:
                 source.domain.check_size(config.largest)  # says which sizes there are
-            ended = f"stopped after size {config.largest}, the largest to try"
+            ended, note = Ended.LARGEST, f"stopped after size {config.largest}, the largest to try"
             break
         found = _measure(planner, source, size, bound + size, config, jobs, until, kept / f"{size}.json")
         if found is None:
-            ended = f"out of time at size {size}, which is not counted"
+            ended, note = Ended.TIME, f"out of time at size {size}, which is not counted"
             break
         sizes.append(found)
         watch(found)
         fails = fails + 1 if found.coverage < config.threshold else 0
         if fails == config.fails:
-            ended = f"below {config.threshold:g} at {config.fails} sizes in a row"
+            ended, note = Ended.FELL, f"below {config.threshold:g} at {config.fails} sizes in a row"
             break
-    return Curve(tuple(sizes), config.threshold, ended, source)
+    return Curve(tuple(sizes), config.threshold, ended, note, source)
 
 
 def _measure(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ from sgp.methods import ablations, get_method, planning_method
 from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
+from sgp.reports.tables import measured
 from sgp.workers import Jobs, Workers, processes, workers
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
@@ -256,11 +259,22 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
     return Results(tuple(scores), tuple(rows))
 
 
-def _expected_work(cell: Cell) -> int:
-    """Problems to try, with recurrent models, which train longest, first."""
+def _expected_work(cell: Cell) -> tuple[float, int]:
+    """The longest training of the variant that was measured, unknown ones before all, then problems to try."""
     source = load_suite(cell.suite)
     problems = sum(len(source.domain(cell.domain).splits[source.split(cell.domain, split)]) for split in cell.splits)
-    return problems + (10_000 if "lstm" in cell.variant else 0)
+    return _measured_training().get((cell.method, cell.variant), math.inf), problems
+
+
+@cache
+def _measured_training() -> Mapping[tuple[str, str], float]:
+    """Seconds of the longest committed training of each method and variant."""
+    seconds: dict[tuple[str, str], float] = {}
+    for score in measured():
+        if score.metric == "training_seconds":
+            name = score.method, score.variant
+            seconds[name] = max(score.value, seconds.get(name, 0.0))
+    return seconds
 
 
 def _make_experts(cells: Sequence[Cell], diagnosed: Iterable[Cell], jobs: int) -> None:

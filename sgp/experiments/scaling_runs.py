@@ -61,14 +61,18 @@ def scaling(
     return scaling_of(planner, source, bound, config, jobs, until, watch)
 
 
-def scaling_subject(run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1) -> Measurement:
+def scaling_subject(
+    run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1, decoding: str = DEFAULT
+) -> Measurement:
     """What the scores of a run's curve share: which run it is, when and where it is measured, with which time limit.
 
     Raises StoreError for a damaged run.
     """
     opened = open_run(run)
     limited = "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
-    return Measurement(**vars(subject_of(opened, split=SPLIT)), note=f"{measured_here(opened, jobs)}{limited}")
+    return Measurement(
+        **vars(subject_of(opened, split=SPLIT, decoding=decoding)), note=f"{measured_here(opened, jobs)}{limited}"
+    )
 
 
 def source_for(domain_pddl: str, name: str, seed: int) -> Source:

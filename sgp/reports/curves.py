@@ -51,7 +51,7 @@ def curve_sheet(curve: Curve, title: str, kappa: float, theirs: str = "") -> She
             )
         )
     headings = ("objects", "coverage", "", "problems", "fit", "known", "most actions", "mean actions", "mean s")
-    words = [f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.ended}."]
+    words = [f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.note}."]
     late = sum(attempt.outcome is Outcome.TIMEOUT for each in curve.sizes for attempt in each.attempts)
     if late:
         words.append(f"{late} attempts ran out of their seconds and count as not solved.")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from statistics import mean, pstdev
 from typing import TypedDict
 
 from sgp.datasets.store import data_folder
 from sgp.domains import all_domains
+from sgp.evaluation.endings import CUT_METRICS
 from sgp.evaluation.scores import Score, read_scores
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line
@@ -16,7 +16,6 @@ from sgp.reports.tables import Line
 PAPER = "dynamic-validation"
 SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and so of no suite's split
 VALIDATIONS = ("loss", "coverage", "dynamic")  # in the order of the paper's table
-_CUT = re.compile(r"stopped (after|at) size|out of time")  # in the note of a curve that ended before coverage fell
 CAPTION = (
     "Scale: the largest size at which coverage reaches .3; SumCov: the sum of coverages up to it. Loss, Coverage and "
     "Dynamic name the validation that selected the planner among those of one training. ≥: the curve was cut, by a cap "
@@ -63,11 +62,11 @@ def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "
     """Scale and SumCov of the planners that each validation selected, ours with the published ones below.
 
     Domains stand in the order of the paper, those that it does not have last; seeds are averaged. Scores other than
-    `scale` and `sumcov` are left out. Source: dynamic validation, Table 1.
+    `scale`, `sumcov` and those that say how a curve ended are left out. Source: dynamic validation, Table 1.
     """
     groups: dict[str, dict[Line, _Cells]] = {}
     for score in [*ours, *theirs]:
-        if score.metric in ("scale", "sumcov"):
+        if score.metric in ("scale", "sumcov", *CUT_METRICS):
             trained = Line(score.paper, score.planner._replace(selected_by=""))
             cells = groups.setdefault(score.domain, {}).setdefault(trained, {})
             cells.setdefault((score.selected_by, score.metric), []).append(score)
@@ -86,7 +85,7 @@ def _domain_rows(name: str, lines: Mapping[Line, _Cells], columns: Sequence[str]
         words, counts = [], []
         for column in columns:
             scale, sumcov = (cells.get((column, metric), []) for metric in ("scale", "sumcov"))
-            mark = "≥" if any(_CUT.search(each.note) for each in [*scale, *sumcov]) else ""
+            mark = "≥" if any((column, metric) in cells for metric in CUT_METRICS) else ""
             words += [_words(mark, scale, "{:g}".format), _words(mark, sumcov, "{:.2f}".format)]
             counts += [f"{sum(each.count for each in scale):,}" if scale else "-"]
         planner, n = line.planner.title, ""

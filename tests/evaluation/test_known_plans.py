@@ -74,7 +74,7 @@ def test_so_many_problems_of_a_size_are_asked_and_none_twice(home, monkeypatch):
 def test_asking_begins_in_time_or_not_at_all(home):
     scaling(WALKERS["wrong"], source(ANYWHERE), 0, ScalingConfig(**FEW, largest=5))
     late = scaling(WALKERS["wrong"], source(ANYWHERE), 0, ALL, until=0)
-    assert late.ended == "out of time at size 4, which is not counted", "of smaller sizes all is solved"
+    assert late.note == "out of time at size 4, which is not counted", "of smaller sizes all is solved"
 
 
 def test_unsolvable_problems_are_replaced_and_counted_apart(home):

@@ -17,6 +17,7 @@ from sgp.cli import app
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation import scaling
 from sgp.evaluation.coverage import Attempt
+from sgp.evaluation.endings import Ended
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.evaluation.sequential import enough, least, still_needed
 from sgp.experiments import scaling_runs
@@ -66,7 +67,8 @@ def test_a_curve_goes_over_the_sizes_and_does_not_depend_on_jobs(run, home, monk
     curve = sgp.scaling(run.folder, QUICK, bound=40, watch=seen.append)
     assert [each.size for each in curve.sizes] == [5, 6, 7, 8] == [each.size for each in seen]
     assert [each.bound for each in curve.sizes] == [45, 46, 47, 48]
-    assert "size 8, the largest to try" in curve.ended
+    assert curve.ended is Ended.LARGEST
+    assert "size 8, the largest to try" in curve.note
     for each in curve.sizes:
         assert len(each.attempts) == first_enough([one.solved for one in each.attempts], 0.3, 0.1)
         assert all(one.size == each.size for one in each.attempts)
@@ -115,14 +117,16 @@ def test_two_sizes_below_the_threshold_end_it(run):
     coverages = [each.coverage for each in curve.sizes]
     assert [each < 0.3 for each in coverages] == [False] * (len(coverages) - 2) + [True, True]
     assert curve.scale == curve.sizes[-3].size
-    assert curve.ended == "below 0.3 at 2 sizes in a row"
+    assert curve.ended is Ended.FELL
+    assert curve.note == "below 0.3 at 2 sizes in a row"
 
 
 def test_a_curve_that_ran_out_of_time_says_so(run):
     curve = sgp.scaling(run.folder, QUICK, hours=0)
     assert curve.sizes == ()
     assert (curve.scale, curve.sumcov) == (0, 0)
-    assert curve.ended == "out of time at size 5, which is not counted"
+    assert curve.ended is Ended.TIME
+    assert curve.note == "out of time at size 5, which is not counted"
 
 
 def test_the_bound_is_the_papers_or_three_times_what_experts_need():
@@ -247,7 +251,7 @@ def test_attempts_that_ran_out_of_their_seconds_are_told():
     def curve(*outcomes):
         tried = [Attempt("p", str(place), 5, each, (), 1, 0.1) for place, each in enumerate(outcomes)]
         source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
-        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, "done", source)
+        return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, Ended.EXHAUSTED, "done", source)
 
     told = curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
     assert "2 attempts ran out of their seconds" in told.caption
@@ -256,7 +260,7 @@ def test_attempts_that_ran_out_of_their_seconds_are_told():
 
 def test_the_papers_numbers_are_all_there():
     theirs = sgp.published("dynamic-validation")
-    assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2
+    assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2 + 1, "and one curve that was cut"
     assert curve_tables.published_words(theirs, "visitall").endswith("dynamic validation: Scale 484, SumCov 17.13.")
     assert curve_tables.published_words(theirs, "sokoban") == ""
 
@@ -277,6 +281,7 @@ def test_the_verb_prints_and_writes_the_curve(run, tmp_path):
     assert {(each["metric"], each["size"]): each["value"] for each in scores if each["metric"] != "seconds"} == {
         ("scale", None): 5,
         ("sumcov", None): 1,
+        ("ended_largest", None): 1,
         ("coverage", 5): 1,
         ("fits", 5): 1,
         ("with_plan", 5): 1,

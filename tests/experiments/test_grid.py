@@ -16,6 +16,7 @@ from sgp.datasets.experts import kept_plans
 from sgp.encoders.wl import WLConfig
 from sgp.errors import ConfigurationError, InputError, SuiteError
 from sgp.evaluation.attempts import read_attempts
+from sgp.experiments import grid
 from sgp.experiments.grid import (
     ablation_cells,
     baseline_results,
@@ -56,6 +57,16 @@ def test_cells_are_chosen_by_words():
     assert len(twice) == 1
     with pytest.raises(InputError, match="variants are ','; expected METHOD or METHOD:VARIANT"):
         parse_variants(",")
+
+
+def test_what_trained_longest_before_begins_first(monkeypatch):
+    cells = grid_cells("state-centric", ["gripper"], parse_variants("zero-change,state-centric"))
+    known = {(cell.method, cell.variant): 1.0 for cell in cells} | {("state-centric", "wl-lstm-delta"): 9.0}
+    del known["zero-change", "wl"]
+    monkeypatch.setattr(grid, "_measured_training", lambda: known)
+    first, second, *_ = sorted(cells, key=grid._expected_work, reverse=True)
+    assert first.method == "zero-change", "nobody knows how long it takes"
+    assert second.variant == "wl-lstm-delta"
 
 
 def test_results_are_kept_under_their_settings(monkeypatch):

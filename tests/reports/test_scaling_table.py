@@ -9,6 +9,7 @@ import pytest
 import sgp
 from sgp.errors import InputError, StoreError
 from sgp.evaluation.curves import curve_scores
+from sgp.evaluation.endings import Ended
 from sgp.evaluation.scaling import Curve, Source
 from sgp.evaluation.scores import Measurement
 from sgp.reports import scaling_table as table
@@ -34,8 +35,10 @@ def test_ours_stands_above_theirs_in_the_column_of_its_validation():
     ours = [
         score("scale", 118, note="2 cores; stopped after size 118, the largest to try"),
         score("sumcov", 104.5, note="2 cores; stopped after size 118, the largest to try"),
+        score("ended_largest", 1),
         score("scale", 40, selected_by="loss", count=2345, note="below 0.3 at 2 sizes in a row"),
         score("sumcov", 30.25, selected_by="loss", count=2345),
+        score("ended_fell", 1, selected_by="loss"),
         score("coverage", 0.5, size=118),
     ]
     sheet = sgp.scaling_table(ours, THEIRS)
@@ -54,7 +57,7 @@ def test_the_papers_own_cut_curve_is_marked():
 
 
 def test_seeds_are_averaged_and_any_cut_one_marks_the_mean():
-    ours = [score("scale", 10, seed=1), score("scale", 13, seed=2, note="out of time at size 14, which is not counted")]
+    ours = [score("scale", 10, seed=1), score("scale", 13, seed=2), score("ended_time", 1, seed=2)]
     assert lines(sgp.scaling_table(ours, []))[0][1:] == ("m v x2", "", "", "", "", "≥11.5 ±1.5", "", "- / - / 200")
 
 
@@ -65,18 +68,14 @@ def test_planners_that_no_validation_selected_and_other_domains_have_their_place
     assert lines(sheet)[-1] == ("courier", "m v x1", *[""] * 6, "8", "3.50", "- / - / - / 100")
 
 
-def test_every_reason_to_end_a_curve_early_is_known_as_a_cut(tmp_path):
+def test_a_curve_that_was_stopped_from_outside_is_marked():
     subject = Measurement(method="m", variant="v", domain=DOMAIN, suite="s", split="scaling", seed=13, note="2 cores")
-    for ended, cut in (
-        ("stopped after size 40, the largest to try", True),
-        ("out of time at size 40, which is not counted", True),
-        ("below 0.3 at 2 sizes in a row", False),
-        (f"{DOMAIN} has no larger problems", False),
-    ):
-        scores = list(curve_scores(Curve((), 0.3, ended, SOURCE), subject))
-        assert {each.note for each in scores} == {f"2 cores; {ended}"}
+    for ended in Ended:
+        scores = list(curve_scores(Curve((), 0.3, ended, "for people", SOURCE), subject))
+        assert [(each.metric, each.value) for each in scores][2:] == [(f"ended_{ended.value}", 1)]
+        assert {each.note for each in scores} == {"2 cores; for people"}
         (row,) = sgp.scaling_table(scores, []).rows
-        assert ("≥0" in row.words) is cut, ended
+        assert ("≥0" in row.words) is (ended in (Ended.LARGEST, Ended.TIME))
 
 
 def test_a_machine_without_measurements_has_no_curves(tmp_path, monkeypatch):
