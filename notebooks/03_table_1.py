@@ -86,8 +86,9 @@ table
 # %% [markdown]
 # ## The whole table
 #
-# From the committed measurements, which `sgp grid --baselines --diagnostics` made, the published numbers below ours: on
-# the extrapolation split first.
+# From the committed measurements, the published numbers below ours: on the extrapolation split first. The command for
+# them is `sgp grid --baselines --diagnostics`, and for the line of the jumps
+# `sgp grid --variants state-centric:wl-xgboost-delta --decoding jumps`.
 
 # %%
 sgp.paper_sheet(1, committed, printed, suite, ["extrapolation"])
