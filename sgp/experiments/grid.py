@@ -24,7 +24,7 @@ from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scores import Measurement, Score, read_score, write_scores
 from sgp.files import read_json, write_json
 from sgp.methods import ablations, get_method, planning_method
-from sgp.methods.configuration import apart, configure, has_decoding, has_setting
+from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.tables import measured
@@ -74,10 +74,12 @@ def kept_files(cells: Sequence[Cell]) -> dict[Cell, Path]:
 
 
 def _kept_file(cell: Cell, suites: Mapping[str, Suite], plans: Mapping[tuple[str, str], Sequence[str]]) -> Path:
-    config = asdict(configure(get_method(cell.method), cell.variant, dict(cell.overrides))[1])
+    method = planning_method(cell.method)
+    config = asdict(configure(method, cell.variant, dict(cell.overrides))[1])
+    decodings = [asdict(configure_decoding(method, name)[1]) for name in cell.decodings]
     used = list(dict.fromkeys((cell.suite, cell.training_suite)))
     manifests, hashes = [suites[name].manifest_sha256 for name in used], [plans[name, cell.domain] for name in used]
-    identity = json.dumps([asdict(cell), config, manifests, hashes], sort_keys=True)
+    identity = json.dumps([asdict(cell), config, decodings, manifests, hashes], sort_keys=True)
     key = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return home() / "grid" / cell.suite / cell.domain / f"{cell.method}-{cell.variant}-seed{cell.seed}-{key}.json"
 

@@ -72,11 +72,13 @@ def test_what_trained_longest_before_begins_first(monkeypatch):
 
 def test_results_are_kept_under_their_settings(monkeypatch):
     (cell,) = grid_cells("state-centric", ["gripper"], parse_variants("zero-change"))
-    before = kept_files([cell])[cell]
+    files = {kept_files([cell])[cell]}
     method = get_method("zero-change")
-    changed = {"wl": replace(method.variants["wl"], wl=WLConfig(iterations=1))}
-    monkeypatch.setattr(type(method), "variants", changed)
-    assert kept_files([cell])[cell] != before
+    monkeypatch.setattr(type(method), "variants", {"wl": replace(method.variants["wl"], wl=WLConfig(iterations=1))})
+    files.add(kept_files([cell])[cell])
+    monkeypatch.setattr(type(method), "decodings", {"default": replace(method.decodings["default"], beam=1)})
+    files.add(kept_files([cell])[cell])
+    assert len(files) == 3
 
 
 def test_what_does_not_exist_is_told_before_anything_runs(home):
