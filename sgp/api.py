@@ -211,22 +211,31 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
         return place_run(run, replace)
 
 
-def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (), jobs: Jobs = 1) -> list[Score]:
+def diagnose(
+    runs: Sequence[Path | str],
+    suite: str,
+    splits: Sequence[str] = (),
+    jobs: Jobs = 1,
+    decodings: Sequence[str] = (DEFAULT,),
+) -> list[Score]:
     """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`).
 
-    `jobs` as for `evaluate`. Raises SuiteError for an unknown suite or split, DomainMismatch where it has no domain for
-    a run, StoreError for a damaged run, PlanError for an expert plan that cannot be used, and ToolError where one is
-    missing and Fast Downward fails.
+    `jobs` and `decodings` as for `evaluate`. Raises SuiteError for an unknown suite or split, DomainMismatch where it
+    has no domain for a run, InputError for a run that does not plan, ConfigurationError for an unknown decoding,
+    StoreError for a damaged run, PlanError for an expert plan that cannot be used, and ToolError where one is missing
+    and Fast Downward fails.
     """
     source = load_suite(suite)
     works: list[tuple[Folder, Measurement, list[Demonstration]]] = []
     for run in map(open_run, dict.fromkeys(map(Path, runs))):
-        domain = _domain_for(run, source)
+        method, domain = planning_method(run.key.method), _domain_for(run, source)
+        names = [configure_decoding(method, each)[0] for each in decodings]
         for split in source.chosen_splits(domain.name, splits):
-            subject = subject_of(run, source.name, domain.name, split)
-            measurement = Measurement(**vars(subject), note=_note(run, source, jobs))
             expert = demonstrations(source, domain.name, split, jobs=processes(jobs))
-            works.append((Folder(run.folder), measurement, expert))
+            for name in dict.fromkeys(names):
+                subject = subject_of(run, source.name, domain.name, split, name)
+                measurement = Measurement(**vars(subject), note=_note(run, source, jobs))
+                works.append((Folder(run.folder), measurement, expert))
     scored: dict[int, list[Score]] = {}
     with progress(f"diagnose on {source.name}", len(works)) as bar:
         for place, found in workers(jobs).each(_diagnose, works):
@@ -236,7 +245,8 @@ def diagnose(runs: Sequence[Path | str], suite: str, splits: Sequence[str] = (),
 
 
 def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]) -> list[Score]:
-    return diagnostics.diagnose(load_planner(folder), subject, [each.replayed() for each in expert])
+    planner = load_planner(folder, subject.decoding or DEFAULT)
+    return diagnostics.diagnose(planner, subject, [each.replayed() for each in expert])
 
 
 def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> Recorded:

@@ -10,6 +10,7 @@ import typer
 from sgp.cli.options import (
     ClusterAddress,
     CsvFile,
+    Decodings,
     Jobs,
     JsonFile,
     Splits,
@@ -46,14 +47,7 @@ def grid(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Override a setting of every run, such as boosting.rounds=200.")
     ] = None,
-    decodings: Annotated[
-        str,
-        typer.Option(
-            "--decoding",
-            help="Decodings by which every run is tried whose method has them, separated by commas, settings as in "
-            "default+beam=1.",
-        ),
-    ] = "default",
+    decodings: Decodings = "default",
     again: Annotated[bool, typer.Option("--again", help="Try problems again where results are kept.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the scores and attempts.")] = Path("results"),
     jobs: Jobs = 0,

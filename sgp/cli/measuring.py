@@ -13,6 +13,7 @@ from sgp.cli.options import (
     ClusterAddress,
     CsvFile,
     Decisions,
+    Decodings,
     Jobs,
     JsonFile,
     Memory,
@@ -39,12 +40,7 @@ def evaluate(
     seconds: Seconds = None,
     memory: Memory = None,
     decisions: Decisions = None,
-    decodings: Annotated[
-        str,
-        typer.Option(
-            "--decoding", help="Decodings of the same training, separated by commas, settings as in default+beam=1."
-        ),
-    ] = "default",
+    decodings: Decodings = "default",
     jobs: Jobs = 0,
     cluster: ClusterAddress = "",
     record: Annotated[
@@ -72,6 +68,7 @@ def diagnose(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Folders of trained runs.")],
     suite: Suite,
     splits: Splits = "",
+    decodings: Decodings = "default",
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
@@ -81,7 +78,7 @@ def diagnose(
     from sgp import api
     from sgp.reports.diagnostics_table import diagnostics_sheet
 
-    scores = api.diagnose(runs, suite, words(splits), crew(jobs, cluster))
+    scores = api.diagnose(runs, suite, words(splits), crew(jobs, cluster), words(decodings))
     write_scores_to(scores, json, csv)
     console().print(diagnostics_sheet(scores).terminal())
 

@@ -23,6 +23,10 @@ ClusterAddress = Annotated[
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
 Decisions = Annotated[int | None, typer.Option("--decisions", min=1, help="Most decisions per problem.")]
+Decodings = Annotated[
+    str,
+    typer.Option("--decoding", help="Decodings of the same training, separated by commas, as default,default+beam=1."),
+]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
 Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
 Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas; all but train where left out.")]

@@ -327,7 +327,9 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, crew: Workers) ->
         }
         write_json(file, record)
     if diagnosed:
-        record["diagnostics"] = [asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, crew)]
+        record["diagnostics"] = [
+            asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, crew, cell.decodings)
+        ]
         write_json(file, record)
 
 
