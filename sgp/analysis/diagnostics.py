@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, is_dataclass, replace
 from typing import Any, Protocol, cast
 
@@ -16,14 +16,6 @@ from sgp.planning.rollout import tie_margin
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory
 
-METRICS: Mapping[str, str] = {
-    "expert_rank": "mean rank of the expert's successor",
-    "expert_top1": "expert's successor ranked first",
-    "expert_top3": "expert's successor among the first three",
-    "indistinguishable": "successors collapsed into another of equal embedding",
-    "unseen": "features that training never saw",
-    "perfect_coverage": "coverage of greedy decoding with a perfect prediction",
-}
 OVER_SIZE = ("expert_top1", "unseen")
 
 
@@ -199,7 +191,7 @@ def unseen_features(policy: Policy, trajectories: Iterable[Trajectory]) -> dict[
 
 
 def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory]) -> list[Score]:
-    """The metrics of METRICS for a whole split; `count` is of decisions or of problems. OVER_SIZE for each size too."""
+    """The metrics of DIAGNOSTICS for a whole split, OVER_SIZE for each size; `count` is of decisions or of problems."""
     sizes = {trajectory.task.problem.sha256: trajectory.task.size for trajectory in trajectories}
     made = decisions(planner, trajectories)
     unseen = unseen_features(planner.policy, trajectories)
