@@ -21,7 +21,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
-from sgp.api import load_planner
+from sgp.methods.loading import load_planner
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.planner import Planner
 from sgp.progress import track
@@ -45,7 +45,7 @@ class _Counting:
 
     def __init__(self, policy, count: Measurement):
         self._policy, self._count = policy, count
-        self.additive = policy.additive
+        self.rules = policy.rules
 
     def refuses(self, task):
         return self._policy.refuses(task)

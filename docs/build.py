@@ -1,4 +1,4 @@
-"""Builds the site: the executed notebooks, the reference and the design of the house, in pages that need no network.
+"""Builds the site: the README, the pages of `docs/`, the executed notebooks and the reference; it needs no network.
 
 `python docs/build.py` executes the notebooks that changed (fast path, runs in the store that `SGP_HOME` names) and
 writes `build/site/index.html` and what belongs to it. Interrupted, it goes on after the last notebook that ended.
@@ -26,6 +26,14 @@ from sgp.files import write_text
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
+PICTURE = ROOT / "data" / "measured" / "coverage.svg"
+# The repository's pages, and what they are called in the site; `docs/index.md` has their order.
+PAGES = {
+    ROOT / "README.md": "index.md",
+    ROOT / "CONTRIBUTING.md": "contributing.md",
+    **{page: page.name for page in HERE.glob("*.md") if page.name != "index.md"},
+}
+LINK = re.compile(r"(?<=\]\()(?P<path>[^)#\s:]+)(?=[)#])")  # the path of [words](path) and [words](path#heading)
 
 
 def arguments(words: Sequence[str] | None = None) -> argparse.Namespace:
@@ -101,16 +109,29 @@ def write_sources(source: Path, extra: Path, notebooks: dict[str, NotebookNode])
     for folder in (source, extra):
         shutil.rmtree(folder, ignore_errors=True)
         folder.mkdir(parents=True)
-    for page in HERE.glob("*.md"):
-        shutil.copy(page, source)
-    shutil.copy(ROOT / "CONTRIBUTING.md", source / "contributing.md")
-    shutil.copy(ROOT / "data" / "measured" / "coverage.svg", source)
+    for page, name in PAGES.items():
+        text = with_links(page.read_text(encoding="utf-8"), page.parent)
+        if name == "index.md":
+            text += "\n" + (HERE / name).read_text(encoding="utf-8")
+        write_text(source / name, text)
+    shutil.copy(PICTURE, source)
     for name, notebook in notebooks.items():
         text = writes(for_the_site(notebook, name, extra / "players"))
         write_text(source / "notebooks" / f"{name}.ipynb", text)
     write_text(extra / "plotly.js", get_plotlyjs())
     write_reference(source / "reference")
     write_command_line(source / "command_line.rst")
+
+
+def with_links(text: str, folder: Path) -> str:
+    """A page's Markdown with its links to other pages as the site has them, not as `folder` of the repository has."""
+
+    places = {**PAGES, PICTURE: PICTURE.name}
+
+    def moved(link: re.Match[str]) -> str:
+        return places.get((folder / link["path"]).resolve(), link["path"])
+
+    return LINK.sub(moved, text)
 
 
 def asked_outside(site: Path) -> list[str]:

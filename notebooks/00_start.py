@@ -102,8 +102,8 @@ sgp.show(sgp.as_recorded(rollout, run.folder))
 # %%
 from IPython.display import Markdown
 
-shown = {("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta")}
-ours = [each for each in sgp.measured() if each.domain == "blocksworld" and (each.method, each.variant) in shown]
+shown = {"contrastive-jumps aiw", "state-centric wl-xgboost-delta"}
+ours = [each for each in sgp.measured() if each.domain == "blocksworld" and sgp.planner_title(each) in shown]
 ours = [each for each in ours if each.suite == suite.name]
 theirs = [each for each in sgp.published("state-centric") if each.table == "1" and each.domain == "blocksworld"]
 Markdown(sgp.coverage_sheet(ours, theirs, "Blocksworld").markdown())

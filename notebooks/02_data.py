@@ -217,7 +217,7 @@ def share_alike(planner, found):
 
 planners = {}
 for domain in suite.domains:
-    wl = sgp.load_planner(str(sgp.train("zero-change", domain, SUITE).folder))
+    wl = sgp.load_planner(sgp.train("zero-change", domain, SUITE).folder)
     planners[domain] = {"wl": wl, "fsf": replace(wl, policy=replace(wl.policy, encoder=slots[domain]))}
 
 alike = {}
@@ -246,7 +246,8 @@ pd.DataFrame(
 committed = {
     (score.domain, score.split): score
     for score in sgp.measured()
-    if (score.suite, score.variant, score.metric, score.size) == (SUITE, "wl-xgboost-delta", "indistinguishable", None)
+    if (score.suite, score.metric, score.size) == (SUITE, "indistinguishable", None)
+    and sgp.planner_title(score) == "state-centric wl-xgboost-delta"
 }
 for (domain, split, name), (share, count) in alike.items():
     score = committed.get((domain, split)) if name == "wl" else None

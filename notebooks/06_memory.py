@@ -49,8 +49,8 @@ print(next(each.note for each in measured if each.metric == "coverage"))
 
 def extrapolation(scores, variant, domain):
     """The coverage scores of a variant on the larger problems of a domain, one for each seed."""
-    found = ("state-centric", variant, domain, "extrapolation", "coverage", None)
-    return [s for s in scores if (s.method, s.variant, s.domain, s.split, s.metric, s.size) == found]
+    found = (f"state-centric {variant}", domain, "extrapolation", "coverage", None)
+    return [s for s in scores if (sgp.planner_title(s), s.domain, s.split, s.metric, s.size) == found]
 
 
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
@@ -96,7 +96,7 @@ planners = {}
 for mode in ("state",) if FAST else ("state", "delta"):
     trees = sgp.train("state-centric", "gripper", suite.name, f"wl-xgboost-{mode}", SEED, overrides=settings)
     network = sgp.train("state-centric", "gripper", suite.name, f"wl-lstm-{mode}", SEED)
-    planners[mode, "XGBoost"], planners[mode, "LSTM"] = (sgp.load_planner(str(run.folder)) for run in (trees, network))
+    planners[mode, "XGBoost"], planners[mode, "LSTM"] = (sgp.load_planner(run.folder) for run in (trees, network))
 
 
 # %%
@@ -231,9 +231,8 @@ sgp.link(failed, failure.primary.step)
 # Coverage (its Table 1), and what the models are made of (its Table 4).
 
 # %%
-variants = [f"wl-{model}-{mode}" for model in ("lstm", "xgboost") for mode in ("delta", "state")]
-ours = [each for each in measured if each.method == "state-centric" and each.variant in variants]
-theirs = [each for each in published if each.variant in variants]
+titles = [f"state-centric wl-{model}-{mode}" for model in ("lstm", "xgboost") for mode in ("delta", "state")]
+ours, theirs = ([each for each in of if sgp.planner_title(each) in titles] for of in (measured, published))
 sgp.coverage_sheet(ours, theirs, "LSTM and XGBoost, all splits")
 
 # %%

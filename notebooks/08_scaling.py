@@ -46,15 +46,15 @@ import sgp
 
 # %%
 PLANNERS = (
-    ("contrastive-jumps", "aiw"),
-    ("state-centric", "wl-xgboost-delta"),
-    ("state-centric", "wl-lstm-state"),
-    ("fast-downward", "astar-lmcut"),
-    ("state-centric", "fsf-xgboost-delta"),
-    ("zero-change", "wl"),
+    "contrastive-jumps aiw",
+    "state-centric wl-xgboost-delta",
+    "state-centric wl-lstm-state",
+    "fast-downward astar-lmcut",
+    "state-centric fsf-xgboost-delta",
+    "zero-change wl",
 )
 attempts = [each for each in sgp.measured_attempts() if each.suite == "state-centric"]
-chosen = [each for planner in PLANNERS for each in attempts if (each.method, each.variant) == planner]
+chosen = [each for planner in PLANNERS for each in attempts if sgp.planner_title(each) == planner]
 print(next(each.note for each in sgp.measured() if each.suite == "state-centric" and each.metric == "coverage"))
 print(f"{len(chosen)} attempts, {len({(each.domain, each.problem, each.split) for each in chosen})} problems")
 sgp.coverage_over_size(chosen)
@@ -64,14 +64,13 @@ sgp.coverage_over_size(chosen)
 # planner, the largest size up to which it solved everything it was given says where it begins to fail (empty: at once):
 
 # %%
-rows = pd.DataFrame([vars(each) | {"solved": each.solved} for each in chosen])
-rows["planner"] = rows.method + " " + rows.variant
+rows = pd.DataFrame([vars(each) | {"solved": each.solved, "planner": sgp.planner_title(each)} for each in chosen])
 all_solved = rows.groupby(["planner", "domain", "size"]).solved.all()
 reach = all_solved.groupby(["planner", "domain"]).apply(
     lambda group: group[group.cummin()].index.get_level_values("size").max()
 )
 largest = rows.groupby("domain")["size"].max().rename("largest size tried")
-pd.concat([largest, reach.unstack("planner")[[" ".join(each) for each in PLANNERS]]], axis=1).astype("Int64")
+pd.concat([largest, reach.unstack("planner")[[*PLANNERS]]], axis=1).astype("Int64")
 
 # %% [markdown]
 # ## How many problems does a size need?
@@ -295,7 +294,7 @@ live = LIVE if FAST else {name: tuple(domain.splits) for name, domain in suite.d
 found = {}
 for domain, splits in live.items():
     run = sgp.train("contrastive-jumps", domain, "state-centric", "aiw", SEED)
-    for (_, split), tried in sgp.evaluate([run.folder], suite.name, splits).attempts.items():
+    for (_, _, split), tried in sgp.evaluate([run.folder], suite.name, splits).attempts.items():
         found[domain, split] = tried
 solved = pd.DataFrame(
     [
@@ -371,9 +370,7 @@ figure
 # sizes its Table 5).
 
 # %%
-ours = [
-    each for each in sgp.measured() if each.suite == "state-centric" and (each.method, each.variant) in PLANNERS[:5]
-]
+ours = [each for each in sgp.measured() if each.suite == "state-centric" and sgp.planner_title(each) in PLANNERS[:5]]
 printed = [each for each in sgp.published("state-centric") if each.table == "1"]
 sgp.coverage_sheet(ours, printed, "Coverage on the larger problems", splits=("extrapolation",))
 

@@ -317,7 +317,11 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 # - `embedding.iterations`, `embedding.open_atoms`, `embedding.closed_atoms`: how far from a change the features look.
 #
 # `overrides` of `sgp.train` sets them (`overrides={"candidates": "one-step"}`), and so does `--set` below. What each of
-# them did in the bundled domains stands in the README.
+# them did in the bundled domains stands in `docs/settings.md`, section "What each ingredient does".
+#
+# Another way of decoding needs no training. `sgp.evaluate` takes `decodings=["default", "greedy"]` and tries one run
+# with the beam and without; `sgp.solve` takes `decoding="default+beam=10"` to follow more paths than usual. What
+# `sgp.select` chooses as `decoding.beam` or `decoding.margin` is such a setting, and is given in the same way.
 
 # %% [markdown]
 # ## 8 · The same from the command line
@@ -331,6 +335,7 @@ Markdown(sgp.trials_sheet(trials, "Settings").markdown())
 # sgp diagnose RUN --suite courier-middle                                 # ranks of the expert's choices
 # sgp select --suite courier --validation courier-middle                  # settings by validation
 # sgp train --method contrastive-jumps --domain courier --suite courier --set candidates=one-step
+# sgp evaluate RUN --suite courier --splits larger --decoding default,greedy
 # sgp dashboard                                                           # Failures, What if, Your own problem
 # ```
 #

@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from sgp.api import as_recorded as as_recorded
     from sgp.api import diagnose as diagnose
     from sgp.api import evaluate as evaluate
-    from sgp.api import load_planner as load_planner
     from sgp.api import map_run as map_run
     from sgp.api import solve as solve
     from sgp.api import train as train
     from sgp.experiments.scaling_runs import scaling as scaling
     from sgp.experiments.scaling_runs import scaling_subject as scaling_subject
+    from sgp.methods.loading import load_planner as load_planner
 
 _HOMES = {
     "sgp.api": (
@@ -26,7 +26,6 @@ _HOMES = {
         "as_recorded",
         "diagnose",
         "evaluate",
-        "load_planner",
         "map_run",
         "solve",
         "train",
@@ -40,7 +39,7 @@ _HOMES = {
     "sgp.datasets.renaming": ("canonical_form",),
     "sgp.datasets.runs": ("Run", "list_runs", "open_run", "run_folders"),
     "sgp.datasets.suite": ("Suite", "load_suite", "suite_names"),
-    "sgp.datasets.training_data": ("TrainingData", "load_training_data", "trajectories"),
+    "sgp.datasets.training_data": ("Demonstrations", "load_training_data", "trajectories"),
     "sgp.domains": ("all_domains", "get_domain"),
     "sgp.encoders.fsf": ("FSFEncoder",),
     "sgp.encoders.marked_transition": ("MarkedConfig", "MarkedTransitionEncoder"),
@@ -83,7 +82,8 @@ _HOMES = {
     "sgp.reports.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts"),
     "sgp.experiments.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.experiments.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),
-    "sgp.methods": ("all_methods", "get_method"),
+    "sgp.methods": ("all_methods", "get_method", "method_keys"),
+    "sgp.methods.loading": ("load_model", "load_planner"),
     "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
     "sgp.planning.planner": ("Limit", "Planner"),
     "sgp.planning.policy": ("Node", "Policy", "Ranking"),

@@ -7,7 +7,6 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import date
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,14 +14,14 @@ from sgp.analysis import diagnostics, maps
 from sgp.analysis.explanations import explain
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
-from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run, receive_run
+from sgp.datasets.runs import Origin, Run, RunKey, find_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
     Demonstration,
-    TrainingTexts,
+    Texts,
     demonstrations,
+    learning_texts,
     load_training_data,
-    training_texts,
 )
 from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.evaluation.coverage import Attempt, scores
@@ -31,16 +30,20 @@ from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
-from sgp.methods import configure, get_method
+from sgp.methods import get_method, planning_method
+from sgp.methods.configuration import configure, configure_decoding
+from sgp.methods.contract import Selectable
+from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import NO_LIMIT, Limit, Planner
+from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.planning.views import Embedding
+from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.card import keep_scores, write_card
 from sgp.workers import Folder, Jobs, cores, processes, workers
@@ -50,7 +53,7 @@ DEFAULT_SEED = 13  # the first of the seeds of the published grid
 
 def train(
     method: str,
-    domain: str,
+    domain: str | Sequence[str],
     suite: str,
     variant: str | None = None,
     seed: int = DEFAULT_SEED,
@@ -61,27 +64,33 @@ def train(
     again: bool = False,
     without: str = "",
 ) -> Run:
-    """A trained run: the one in the store where configuration and data are the same, else a new one.
+    """A trained run: the one in the store where configuration of training and data are the same, else a new one.
+
+    A method that learns from transitions takes several domains.
 
     Missing expert plans are made first, `jobs` at a time; a `Cluster` leaves them to this machine and trains on one of
-    its own. `overrides` sets fields of the variant's configuration, nested ones with dots
+    its own. `overrides` sets fields of the variant's configuration of training, nested ones with dots
     (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name.
-    Raises InputError for an unknown method, ConfigurationError for an unknown variant or setting, SuiteError for a
-    suite, domain or problem that does not exist, PddlError and PlanError for texts that cannot be used, ToolError where
-    Fast Downward fails, and StoreError for a damaged file.
+    Raises InputError for an unknown method, MissingLibrary for one whose library is not installed, ConfigurationError
+    for an unknown variant or setting or one of decoding, SuiteError for a suite, domain or problem that does not exist
+    and for several domains where the method learns in one, PddlError and PlanError for texts that cannot be used,
+    ToolError where Fast Downward fails, and StoreError for a damaged file.
     """
     learner = get_method(method)
     name, config = configure(learner, variant, overrides)
+    if isinstance(learner, Selectable):
+        configure_decoding(planning_method(method), config.decoding)  # what it raises
     crew = workers(jobs)
     if not crew.elsewhere:
         choose_device(device)  # before expert plans are made: what it raises
     source = load_suite(suite)
-    data = training_texts(source, domain, stages, processes(jobs))
+    domains = [domain] if isinstance(domain, str) else domain
+    data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
         data, name = data.without(without), f"{name}+without={without}"
     key = RunKey(learner.key, name, source.name, data.domain, seed)
     found = None if again else _usable_run(key)
-    if found is not None and found.config == asdict(config) and found.record["data"]["sha256"] == data.sha256:
+    if found is not None and found.training == asdict(config) and found.record["data"]["sha256"] == data.sha256:
         return found
     if crew.elsewhere:
         ((_, files),) = crew.each(_trained_files, [(key, config, data, device)])
@@ -93,14 +102,15 @@ def train(
     return run
 
 
-def _train(key: RunKey, config: Any, texts: TrainingTexts, device: str, folder: Path | None = None) -> None:
+def _train(key: RunKey, config: Any, texts: Texts, device: str, folder: Path | None = None) -> None:
     """Trains a run into its place in the store, or into another folder."""
     data, learner = texts.replayed(), get_method(key.method)
-    with new_run(key, asdict(config), choose_device(device), data.domain_pddl, data.facts, folder) as draft:
+    origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), learner.libraries)
+    with new_run(key, origin, folder) as draft:
         learner.train(config, data, draft)
 
 
-def _trained_files(key: RunKey, config: Any, texts: TrainingTexts, device: str) -> dict[str, bytes]:
+def _trained_files(key: RunKey, config: Any, texts: Texts, device: str) -> dict[str, bytes]:
     """The files of a run that is trained on another machine."""
     with tempfile.TemporaryDirectory() as there:
         folder = Path(there) / "run"
@@ -109,41 +119,21 @@ def _trained_files(key: RunKey, config: Any, texts: TrainingTexts, device: str) 
 
 
 def _usable_run(key: RunKey) -> Run | None:
-    """The run of the store; None where there is none, or one that is damaged or of another wlplan."""
+    """The run of the store; None where there is none, or one that does not load here."""
     try:
         run = find_run(key)
+        if run is not None:
+            loaded(run)
     except StoreError:
-        return None
-    if run is not None and run.record["versions"].get("wlplan") != library_versions().get("wlplan"):
         return None
     return run
 
 
-def load_planner(folder: str) -> Planner:
-    """The planner of a run's folder, verified.
-
-    Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method.
-    """
-    return _load_planner(folder, open_run(folder).sha256)
-
-
-@lru_cache(maxsize=32)
-def _load_planner(folder: str, sha256: str) -> Planner:
-    """Kept for as long as the folder holds the run of this hash."""
-    run = open_run(folder)
-    try:
-        return get_method(run.key.method).load(run)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another version's fields
-        raise StoreError(
-            f"{folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"
-        ) from error
-
-
-def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT) -> Rollout:
+def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
     """A rollout of one problem by a trained run.
 
     Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
-    damaged run, InputError for one of an unknown method.
+    damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
     """
     task, trained = Task(problem), open_run(run)
     if task.domain_text.signature != trained.domain_text.signature:
@@ -151,15 +141,15 @@ def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT) -> Rollout
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    return load_planner(str(run)).solve(task, limit)
+    return planner_of(trained, decoding).solve(task, limit)
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """What an evaluation gave: scores, and the attempts behind them by run folder and split."""
+    """What an evaluation gave: scores, and the attempts behind them by run folder, decoding and split."""
 
     scores: tuple[Score, ...]
-    attempts: Mapping[tuple[str, str], Sequence[Attempt]]
+    attempts: Mapping[tuple[str, str, str], Sequence[Attempt]]
 
 
 def evaluate(
@@ -169,31 +159,35 @@ def evaluate(
     jobs: Jobs = 1,
     limit: Limit = NO_LIMIT,
     rollouts: Path | str | None = None,
+    decodings: Sequence[str] = (DEFAULT,),
 ) -> Evaluation:
     """Tries every problem of the splits (all but `train` where none are named) with every run; VAL judges the plans.
 
-    A run is tried on the suite's domain with its predicates and actions. `rollouts` is a folder that receives every
-    rollout, a file each; the dashboard shows those in `own_rollouts_folder()`. Raises DomainMismatch where a suite has
-    no domain for a run, SuiteError for an unknown suite or split, StoreError for a damaged run, PlanError for a kept
-    attempt whose plan cannot be read, ToolError where VAL fails, and ValidationDisagreement where it refuses a plan
-    that our simulator accepts. `jobs` processes work at a time, 1 works in this one; or the machines of a `Cluster`.
+    A run is tried on the suite's domain with its predicates and actions, by each of the `decodings`. `rollouts` is a
+    folder that receives every rollout, a file each; the dashboard shows those in `own_rollouts_folder()`. Raises
+    DomainMismatch where a suite has no domain for a run, SuiteError for an unknown suite or split, InputError for a run
+    that does not plan, ConfigurationError for a decoding that its method does not have, StoreError for a damaged run,
+    PlanError for a kept attempt whose plan cannot be read, ToolError where VAL fails, and ValidationDisagreement where
+    it refuses a plan that our simulator accepts. `jobs` processes work at a time, 1 works in this one; or the machines
+    of a `Cluster`.
     """
     source = load_suite(suite)
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
     works, subjects = [], []
     for run in opened:
-        domain = _domain_for(run, source)
-        for split in source.chosen_splits(domain.name, splits):
-            subject = subject_of(run, source.name, domain.name, split)
-            keeping = None if rollouts is None else Keeping(Path(rollouts), subject)
-            works.append(Work(str(run.folder), run.sha256, source.problems(domain.name, split), limit, keeping))
-            subjects.append(Measurement(**vars(subject), note=_note(run, source, jobs, limit)))
+        method, domain = planning_method(run.key.method), _domain_for(run, source)
+        for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
+            for split in source.chosen_splits(domain.name, splits):
+                subject = subject_of(run, source.name, domain.name, split, name)
+                keeping = None if rollouts is None else Keeping(Path(rollouts), subject)
+                problems = source.problems(domain.name, split)
+                works.append(Work(str(run.folder), run.sha256, problems, limit, keeping, name))
+                subjects.append(Measurement(**vars(subject), note=_note(run, source, jobs, limit)))
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
-    named = {
-        (work.planner, subject.split): tried for work, subject, tried in zip(works, subjects, attempts, strict=True)
-    }
+    named: dict[tuple[str, str, str], Sequence[Attempt]] = {}
     scored: dict[str, list[Score]] = {}
     for work, subject, tried in zip(works, subjects, attempts, strict=True):
+        named[work.planner, work.decoding, subject.split] = tried
         scored.setdefault(work.planner, []).extend(scores_of(source, subject, tried))
     if limit == NO_LIMIT:
         for run in opened:
@@ -213,12 +207,7 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
     where the run does not load here.
     """
     with unpacked_run(Path(file)) as run:
-        try:
-            get_method(run.key.method).load(run)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            raise InputError(
-                f"{file} holds a record that {run.key.method} cannot load ({error!r}); export it again"
-            ) from error
+        loaded(run)
         return place_run(run, replace)
 
 
@@ -250,13 +239,14 @@ def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]
     return diagnostics.diagnose(load_planner(folder), subject, [each.replayed() for each in expert])
 
 
-def as_recorded(rollout: Rollout, run: Path | str) -> Recorded:
+def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> Recorded:
     """A rollout that a run made, as a file holds it, with what explains every choice.
 
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
-    why = [{} if each is None else each.record() for each in explain(rollout, load_planner(str(run)).policy)]
-    head, *steps = records(rollout, subject_of(open_run(run)).record(), why=why)
+    opened = open_run(run)
+    why = [{} if each is None else each.record() for each in explain(rollout, planner_of(opened, decoding).policy)]
+    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 
@@ -269,7 +259,8 @@ def map_run(run: Path | str, rollouts: Sequence[Path | str] = (), neighbours: bo
     Fast Downward fails.
     """
     opened = open_run(run)
-    planner, policy = load_planner(str(run)), load_planner(str(run)).policy
+    planner = planner_of(opened)
+    policy = planner.policy
     files = {Path(file): _made_by(opened, Path(file)) for file in rollouts}
     found = [(file, recorded, rollout) for file, pairs in files.items() for recorded, rollout in pairs]
     ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(opened.key)}
@@ -315,14 +306,15 @@ def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
     """When and where a score of a run is measured on a suite."""
     elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
-    limits = {"actions": limit.actions, "seconds": limit.seconds, "bytes": limit.memory}
+    limits = {"actions": limit.actions, "decisions": limit.decisions, "seconds": limit.seconds, "bytes": limit.memory}
     limited = "".join(f"; at most {most} {name}" for name, most in limits.items() if most is not None)
     return f"{measured_here(run, jobs)}{elsewhere}{limited}"
 
 
 def measured_here(run: Run, jobs: Jobs) -> str:
     """When and where a score of a run is measured, with which versions."""
-    versions = ", ".join(f"{name} {run.record['versions'][name]}" for name in ("sgp", "wlplan", "xgboost", "torch"))
+    known = run.record["versions"].items()
+    versions = ", ".join(f"{name} {version}" for name, version in known if name not in ("python", "numpy"))
     where = "a Ray cluster" if workers(jobs).elsewhere else f"{cores()} cores"
     return f"{date.today()}, {where}, {versions}"
 

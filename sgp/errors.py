@@ -9,7 +9,8 @@
     |  |- PlanError              a plan that does not fit its problem
     |  |- DomainMismatch         a model or plan of another domain
     |  |- SuiteError             a suite, split or folder of problems
-    |  `- ConfigurationError     a setting outside its range, or two that conflict
+    |  |- ConfigurationError     a setting outside its range, or two that conflict
+    |  `- MissingLibrary      an optional library that is asked for is not installed
     |- ToolError                 an external program is missing or failed
     |- UnsolvableProblem         an expert planner proved that no plan exists
     |- StoreError                a file of the store is damaged or of another version
@@ -60,6 +61,10 @@ class SuiteError(InputError):
 
 class ConfigurationError(InputError):
     """A setting is outside its range, or two settings conflict."""
+
+
+class MissingLibrary(InputError):
+    """A library that a method needs is not installed."""
 
 
 class ToolError(SgpError):

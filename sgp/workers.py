@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from itertools import islice
@@ -200,6 +201,23 @@ def cores() -> int:
 def processes(jobs: Jobs) -> int:
     """How many processes may run on this machine: the number asked for, or one per core beside a cluster."""
     return jobs if isinstance(jobs, int) else cores()
+
+
+# What a process is started with so that numerical libraries compute in it with one thread, since others work beside it.
+ONE_THREAD: Mapping[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Has torch compute with one thread: a network's sums are taken in one order then, whatever else runs."""
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _call(function: Callable[..., Result], task: Arguments) -> Result:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 import sgp
+from sgp.datasets.runs import Origin
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
+from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, CHROMIUM, serving
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # processes share the cores, and their threads would wait for each other
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
+    os.environ.update({**ONE_THREAD, **os.environ})
 
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
 
@@ -89,6 +92,11 @@ QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs":
 QUICK_LABELS = {"labels.states": "60", "labels.space": "3000"}
 QUICK_GNN = {"shape.layers": "2", "shape.hidden": "8", "training.epochs": "2", "training.learning_rate": "0.01"}
 QUICK_OF = {"state-centric": QUICK, "contrastive-jumps": QUICK_LABELS, "gnn-value": QUICK_GNN}
+
+
+def origin_of(method, training, data) -> Origin:
+    """What a run is made from that is saved without the facade."""
+    return Origin(asdict(training), data.domains, data.facts, "cpu", method.libraries)
 
 
 @pytest.fixture(scope="session")

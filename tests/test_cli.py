@@ -147,6 +147,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
         (["grid", "--variants", "nope"], "unknown method 'nope'"),
         (["grid", "--seeds", "a"], "seeds are 'a'; expected whole numbers separated by commas"),
         (["grid", "--set", "colour=red"], "no method of the grid has the setting 'colour'"),
+        (["grid", "--decoding", "backwards"], "no method of the grid has the decoding 'backwards'"),
         (["export", "/nowhere", "--out", "x.zip"], "/nowhere holds no run.json"),
         (["report", "--scores", "/nowhere.csv"], "/nowhere.csv is missing"),
         (["report", "--scores", "/etc"], "/etc is no file of scores"),
@@ -268,6 +269,35 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     code, out, _ = call("diagnose", run.folder, "--suite", "state-centric", "--splits", "validation", "--jobs", 1)
     assert code == 0
     assert "top-1" in out
+
+
+def test_a_grid_on_the_command_line_tries_one_run_by_several_decodings(home, tmp_path):
+    code, out, _ = call(
+        "grid", "--domains", "gripper", "--variants", "zero-change", "--splits", "interpolation", "--jobs", 1,
+        "--decoding", "default,greedy", "--out", tmp_path,
+    )  # fmt: skip
+    assert code == 0
+    found = sgp.read_scores(out.split()[0])
+    assert {each.decoding for each in found if each.metric == "coverage"} == {"", "greedy"}
+    assert len(sgp.list_runs()) == 1
+
+
+@pytest.mark.parametrize(
+    ("chosen", "printed"),
+    [
+        ({"candidates": "iw"}, ["--set candidates=iw"]),
+        ({"decoding.beam": "1"}, ["--decoding default+beam=1"]),
+        (
+            {"candidates": "iw", "decoding.beam": "1", "enough": "4", "decoding.margin": "2"},
+            ["--set candidates=iw --set enough=4", "--decoding default+beam=1+margin=2"],
+        ),
+    ],
+)
+def test_select_prints_what_train_and_evaluate_take(monkeypatch, chosen, printed):
+    monkeypatch.setattr("sgp.experiments.selection.select", lambda *_: ([], chosen))
+    code, out, _ = call("select")
+    assert code == 0
+    assert [line for line in out.splitlines() if line.startswith("--")] == printed
 
 
 def test_generate_import_experts_and_list(home, tmp_path):

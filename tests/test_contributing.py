@@ -13,25 +13,29 @@ import sgp
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text()
-(EXAMPLE,) = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+DOMAIN, METHOD = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+EXAMPLES = {"domains/barge.py": DOMAIN, "methods/goal_count.py": METHOD}
 
 
 @pytest.fixture
 def house(tmp_path):
-    """A copy of the package and of its tests of domains, with the worked example in its place."""
+    """A copy of the package and of its tests, with the worked examples in their places."""
     for name in ("sgp", "tests", "data/benchmarks", "data/experts", "pyproject.toml"):
         place = tmp_path / name
         place.parent.mkdir(exist_ok=True)
         place.symlink_to(ROOT / name)
     (tmp_path / "sgp").unlink()
     (tmp_path / "sgp").mkdir()
+    rooms = {Path(name).parent.name for name in EXAMPLES}
     for path in (ROOT / "sgp").iterdir():
-        if path.name != "domains":
+        if path.name not in rooms:
             (tmp_path / "sgp" / path.name).symlink_to(path)
-    (tmp_path / "sgp" / "domains").mkdir()
-    for path in (ROOT / "sgp" / "domains").iterdir():
-        (tmp_path / "sgp" / "domains" / path.name).symlink_to(path)
-    (tmp_path / "sgp" / "domains" / "barge.py").write_text(EXAMPLE)
+    for room in rooms:
+        (tmp_path / "sgp" / room).mkdir()
+        for path in (ROOT / "sgp" / room).iterdir():
+            (tmp_path / "sgp" / room / path.name).symlink_to(path)
+    for name, example in EXAMPLES.items():
+        (tmp_path / "sgp" / name).write_text(example)
     return tmp_path
 
 
@@ -70,11 +74,33 @@ def test_the_worked_domain_is_clean_and_becomes_a_planner(house):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_worked_method_passes_the_contract_by_standing_in_its_folder(house):
+    done = run(
+        house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/methods/test_contract.py", "-k", "goal-count"
+    )
+    assert done.returncode == 0, done.stdout
+    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) >= 8
+
+
+def test_the_worked_method_is_clean_and_plans_by_two_decodings_of_one_training(house):
+    done = run(house, "-m", "ruff", "check", "sgp/methods/goal_count.py")
+    assert done.returncode == 0, done.stdout
+    train = ["train", "--method", "goal-count", "--domain", "gripper", "--suite", "state-centric"]
+    done = run(house, "-m", "sgp.cli", *train)
+    assert done.returncode == 0, done.stderr
+    scores = house / "scores.csv"
+    words = f"evaluate {done.stdout.split()[-1]} --suite state-centric --splits interpolation --decoding default,wide"
+    done = run(house, "-m", "sgp.cli", *words.split(), "--csv", str(scores))
+    assert done.returncode == 0, done.stderr
+    decodings = [score.decoding for score in sgp.read_scores(scores) if score.metric == "coverage" and not score.size]
+    assert decodings == ["", "wide"]
+
+
 def test_files_that_are_named_exist():
-    named = set(re.findall(r"`((?:sgp|tests|docs)/[\w/.]+)`", TEXT)) - {"sgp/domains/barge.py"}
+    named = set(re.findall(r"`((?:sgp|tests|docs)/[\w/.]+)`", TEXT)) - {f"sgp/{name}" for name in EXAMPLES}
     assert len(named) > 5
     assert not [name for name in named if not (ROOT / name).exists()]
 
 
 def test_it_is_one_page():
-    assert len(TEXT.replace(EXAMPLE, "").split()) < 900
+    assert len(TEXT.replace(DOMAIN, "").replace(METHOD, "").split()) < 900

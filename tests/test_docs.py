@@ -146,6 +146,30 @@ def test_every_page_is_reached_by_links_and_asks_for_nothing_outside(open_page, 
 
 
 @needs_chromium
+def test_the_first_page_is_the_readme(open_page):
+    page = open_page("index")
+    assert page.locator("h1").inner_text().startswith("sgp")
+    assert page.locator("h2").first.inner_text().startswith("How it plans")
+    assert page.evaluate("document.querySelector('div.body img').naturalWidth") > 0
+    page.locator("div.body a", has_text="Settings").click()
+    assert page.locator("h1").inner_text().startswith("Settings")
+    page.goto(page.url.replace("settings", "results"))
+    page.locator("div.body a", has_text="README").click()
+    assert page.url.endswith("/index.html#how-it-plans")
+
+
+@needs_chromium
+@pytest.mark.parametrize("width", [1366, 390])
+def test_no_page_is_wider_than_the_window(open_page, width):
+    page = open_page("index", viewport={"width": width, "height": 768})
+    for file in sorted((ROOT / "docs").glob("*.md")):
+        page.goto(page.url.rsplit("/", 1)[0] + f"/{file.stem}.html")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, file.stem
+        cut = "all => all.filter((each) => each.scrollWidth > each.clientWidth + 1).length"
+        assert width < 860 or page.eval_on_selector_all("table", cut) == 0, file.stem
+
+
+@needs_chromium
 def test_the_site_is_searched_without_a_server(open_page):
     page = open_page("search")
     page.goto(f"{page.url}?q=wilson")

@@ -7,11 +7,20 @@ import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import sgp
-from sgp.reports.tables import coverage_sheet, measured
+from sgp.planning.subject import PlannerName
+from sgp.reports.sheets import Sheet
+from sgp.reports.tables import Line, cell, coverage_sheet, lines_of, measured, select
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
+PAGES = {
+    str(path.relative_to(ROOT)): path.read_text()
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+}
+FENCED = re.compile(r"^( *)```.*?^\1```$", re.DOTALL | re.MULTILINE)
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 NAMED = ["jupyterlab", "streamlit", "plotly", "wlplan", "pyperplan", "xgboost", "torch", "umap-learn", "pandas"]
 
@@ -80,20 +89,88 @@ def test_the_map_of_the_rooms_is_true():
     assert rooms == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
 
 
-def test_the_readme_shows_the_committed_measurements():
+def coverage_scores():
+    """The coverage of the bundled suite: what was measured and committed, and what the paper printed."""
     ours = [score for score in measured() if score.suite == "state-centric"]
-    theirs = [score for score in sgp.published("state-centric") if score.table == "1"]
-    sheet = coverage_sheet(ours, theirs, "", ["extrapolation"], all_published=True)
-    assert sheet.markdown().strip() in README, "print it with 'sgp table 1 --splits extrapolation --markdown'"
+    return ours, [score for score in sgp.published("state-centric") if score.table == "1"]
 
 
-def test_the_readme_shows_the_measured_scaling():
+def test_the_results_show_the_committed_measurements():
+    sheet = coverage_sheet(*coverage_scores(), "", ["extrapolation"], all_published=True)
+    shown = PAGES["docs/results.md"]
+    assert sheet.markdown().strip() in shown, "print it with 'sgp table 1 --splits extrapolation --markdown'"
+
+
+def test_the_readme_shows_six_lines_of_the_committed_measurements():
+    ours, theirs = coverage_scores()
+    counts = {"blocksworld": 20, "gripper": 16, "logistics": 18, "visitall": 219}
+    planners = [each.planner for each in lines_of(theirs) if each.planner.method == "state-centric"]
+    assert len(planners) == 8
+
+    def line(title, scores, *planners):
+        """Of several planners the one with the highest coverage, chosen in each domain."""
+        cells = [[cell(select(scores, each, domain, "extrapolation")) for each in planners] for domain in counts]
+        best = [max(found, key=lambda each: each.value) for found in cells]
+        assert [each.count for each in best] == list(counts.values())
+        return title, *map(str, best)
+
+    sheet = Sheet.of(
+        "",
+        ("planner", *(f"{domain}, n = {count}" for domain, count in counts.items())),
+        [
+            line("contrastive jumps", ours, Line("", PlannerName("contrastive-jumps", "aiw"))),
+            line("state-centric, best of eight", ours, *(Line("", each) for each in planners)),
+            line("as published", theirs, *(Line("state-centric", each) for each in planners)),
+            line("nothing changes", ours, Line("", PlannerName("zero-change", "wl"))),
+            line("a random unvisited successor", ours, Line("", PlannerName("random-successor", "unvisited"))),
+            line("Fast Downward, LAMA's first plan", ours, Line("", PlannerName("fast-downward", "lama-first"))),
+        ],
+    )
+    assert f"\n\n{sheet.markdown()}\n" in README, sheet.markdown()
+
+
+def test_the_results_count_the_rows_of_the_harder_suite():
+    scores = [each for each in measured() if (each.suite, each.metric, each.size) == ("harder", "coverage", None)]
+    rows = [score.value for score in scores]
+    assert f"1.00 on {rows.count(1.0)} of {len(rows)} rows" in PAGES["docs/results.md"]
+
+
+def test_the_scaling_page_shows_what_was_measured():
     theirs = [score for score in sgp.published("dynamic-validation") if score.table == "1"]
-    (block,) = re.findall(r"<!-- table: scaling -->\n(.*?)<!-- end of table -->", README, re.DOTALL)
+    (block,) = re.findall(r"<!-- table: scaling -->\n(.*?)<!-- end of table -->", PAGES["docs/scaling.md"], re.DOTALL)
     expected = sgp.scaling_table(sgp.measured_scaling(), theirs).markdown()
     assert block == expected, "print it with 'sgp table scaling --markdown'"
 
 
-def test_pictures_in_the_readme_exist():
-    for path in re.findall(r"!\[[^\]]*\]\(([^)]+)\)", README):
-        assert (ROOT / path).is_file(), path
+def anchors(text):
+    """What a link to a heading of a page ends with."""
+    headings = re.findall(r"^#+ (.+)$", FENCED.sub("", text), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_pictures_and_pages_that_are_linked_exist(page):
+    for link in re.findall(r"\]\(([^)]+)\)", FENCED.sub("", PAGES[page])):
+        path, _, heading = link.partition("#")
+        if path.startswith("reference/"):
+            continue  # made with the site, which refuses a missing one
+        found = (ROOT / page).parent.joinpath(path).resolve()
+        assert found.is_file(), link
+        if heading:
+            assert heading in anchors(found.read_text()), link
+
+
+def test_the_readme_is_read_to_its_end_and_leads_to_every_page():
+    assert len(README.encode()) <= 10_500
+    linked = set(re.findall(r"\]\((docs/[^)#]+\.md)", README))
+    assert linked == {name for name in PAGES if name.startswith("docs/")} - {"docs/index.md"}
+
+
+def test_no_sentence_stands_in_two_places():
+    seen: dict[str, str] = {}
+    for page, text in PAGES.items():
+        for sentence in re.split(r"(?<=[.:;])\s+|\n", FENCED.sub("", text)):
+            words = sentence.strip(" -*")
+            if len(words.split()) > 6 and not words.startswith("|"):
+                assert words not in seen, f"{page} and {seen.get(words)} say: {words}"
+                seen[words] = page

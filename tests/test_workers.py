@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -20,7 +21,7 @@ from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.experiments.grid import grid_cells, run_grid
 from sgp.planning.recorded import read_recorded
-from sgp.workers import Cluster, Folder, Here, Processes, workers
+from sgp.workers import ONE_THREAD, Cluster, Folder, Here, Processes, one_thread, workers
 from tests.test_cli import call
 
 TINY = 100 * 2**20  # bytes of each machine's object store
@@ -222,3 +223,25 @@ def test_ray_that_is_missing_is_a_sentence(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(ToolError, match=r"ray is missing.*pip install -e '\.\[cluster\]'"):
         list(Cluster("127.0.0.1:6379").each(squared, [(1,)]))
+
+
+def test_one_thread_computes_for_a_while_and_as_many_as_before_afterwards():
+    import torch
+
+    def interrupted():
+        with one_thread():
+            assert torch.get_num_threads() == 1
+            raise KeyboardInterrupt
+
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert torch.get_num_threads() == 2
+    torch.set_num_threads(before)
+
+
+def test_a_process_is_started_with_one_thread():
+    command = [sys.executable, "-c", "import torch; print(torch.get_num_threads())"]
+    found = subprocess.run(command, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
+    assert found.stdout.strip() == "1"

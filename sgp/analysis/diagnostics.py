@@ -3,38 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, is_dataclass, replace
-from typing import Any, Protocol, cast
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.errors import InputError
 from sgp.evaluation.scores import Measurement, Score
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Node, Policy, Ranking
+from sgp.planning.policy import Node, Ranking
 from sgp.planning.rollout import tie_margin
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import Successor
 from sgp.planning.trajectory import Trajectory
+from sgp.policies.nearest_embedding import NearestEmbedding
+from sgp.policies.nearest_transition import NearestTransition
 
 OVER_SIZE = ("expert_top1", "unseen")
-
-
-class _Encoder(Protocol):
-    def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]: ...
-
-
-class EmbeddingPolicy(Policy, Protocol):
-    """A policy that predicts an embedding and takes the nearest successor."""
-
-    @property
-    def encoder(self) -> _Encoder:
-        """What embeds states."""
-        ...
-
-    @property
-    def predictor(self) -> Any:
-        """What predicts the next embedding."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -62,7 +47,8 @@ def decisions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Expe
     States that the path visited are no candidates, and the policy's memory is carried along. Problems that the policy
     refuses are left out. Trajectories advance in lockstep, so that the policy is called on batches.
     """
-    return [_decision(met.node, met.choice, met.ranking, met.expert) for met in along_experts(planner, trajectories)]
+    tie = planner.policy.rules.tie
+    return [_decision(met, tie) for met in along_experts(planner, trajectories)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,13 +103,14 @@ class _Path:
         return Met(self.trajectory, node, choice, ranking, place)
 
 
-def _decision(node: Node, choice: Sequence[Successor], ranking: Ranking, expert: int) -> ExpertDecision:
+def _decision(met: Met, tie: float) -> ExpertDecision:
+    node, choice, ranking, expert = met.node, met.choice, met.ranking, met.expert
     keys: Sequence[Hashable] = [each.state for each in choice] if ranking.keys is None else ranking.keys
     cheapest: dict[Hashable, float] = {}
     for key, cost in zip(keys, ranking.costs.tolist(), strict=True):
         cheapest[key] = min(cost, cheapest.get(key, np.inf))
     costs, own = np.array(list(cheapest.values())), cheapest[keys[expert]]
-    margin = tie_margin(own) if np.isfinite(own) else 0.0
+    margin = tie_margin(own, tie) if np.isfinite(own) else 0.0
     better = int((costs < own - margin).sum())
     tied = int((costs <= own + margin).sum()) - better
     return ExpertDecision(
@@ -155,47 +142,63 @@ class PerfectPredictor:
 def perfect_prediction(planner: Planner, trajectories: Iterable[Trajectory]) -> dict[str, bool]:
     """Which problems (by SHA-256) are solved greedily when every prediction is the expert's next embedding.
 
-    What is lost here is lost by features and decoding; what is lost beyond is the prediction's. The planner's policy
-    must predict embeddings.
+    What is lost here is lost by features and decoding; what is lost beyond is the prediction's. Raises InputError for a
+    planner that predicts no embeddings.
     """
-    policy = cast(EmbeddingPolicy, planner.policy)
+    policy = predicting_policy(planner)
     found = {}
     for trajectory in trajectories:
         if policy.refuses(trajectory.task) is not None:
             found[trajectory.task.problem.sha256] = False
             continue
         embeddings = policy.encoder.embed(trajectory.task, trajectory.states)
-        perfect = replace(cast(Any, policy), predictor=PerfectPredictor(embeddings))
+        perfect = replace(policy, predictor=PerfectPredictor(embeddings))
         rollout = Planner(perfect, planner.successors).solve(trajectory.task)
         found[trajectory.task.problem.sha256] = rollout.solved
     return found
 
 
-def predicts_embeddings(policy: object) -> bool:
-    """Whether a policy is one that predicts an embedding, as `perfect_prediction` needs."""
-    return is_dataclass(policy) and hasattr(policy, "predictor") and hasattr(policy, "encoder")
+def predicting_policy(planner: Planner) -> NearestEmbedding:
+    """The planner's policy, which predicts embeddings. Raises InputError for one that does not."""
+    if isinstance(planner.policy, NearestEmbedding):
+        return planner.policy
+    raise InputError(
+        f"the planner's policy is a {type(planner.policy).__name__}, which predicts no embedding of a state; expected "
+        "one of a method that does, such as state-centric"
+    )
 
 
-def unseen_features(policy: Policy, trajectories: Iterable[Trajectory]) -> dict[str, float] | None:
-    """For each problem (by SHA-256) the mean share of its states' features that training never saw.
+def unseen_features(planner: Planner, trajectories: Iterable[Trajectory]) -> dict[str, float] | None:
+    """For each problem (by SHA-256) the mean share of features that training never saw.
 
-    None where the policy's encoder has no vocabulary.
+    Of its states, or, where transitions are embedded, of its decisions. None where the policy has no vocabulary.
     """
-    share = getattr(getattr(policy, "encoder", None), "unseen", None)
-    if share is None:
-        return None
-    return {
-        trajectory.task.problem.sha256: float(np.mean(share(trajectory.task, trajectory.states)))
-        for trajectory in trajectories
-    }
+    found = {}
+    for trajectory in trajectories:
+        shares = _unseen(planner, trajectory)
+        if shares is None:
+            return None
+        found[trajectory.task.problem.sha256] = float(np.mean(shares))
+    return found
+
+
+def _unseen(planner: Planner, trajectory: Trajectory) -> Sequence[float] | NDArray[np.float64] | None:
+    policy, task, states = planner.policy, trajectory.task, trajectory.states
+    if isinstance(policy, NearestEmbedding):
+        return policy.unseen(task, states)
+    if isinstance(policy, NearestTransition):
+        decided = states[:-1] or states  # the last state of a plan is a goal: nothing is chosen there
+        return [policy.encoder.unseen(task, state, planner.successors(task, state)) for state in decided]
+    return None
 
 
 def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory]) -> list[Score]:
     """The metrics of DIAGNOSTICS for a whole split, OVER_SIZE for each size; `count` is of decisions or of problems."""
     sizes = {trajectory.task.problem.sha256: trajectory.task.size for trajectory in trajectories}
     made = decisions(planner, trajectories)
-    unseen = unseen_features(planner.policy, trajectories)
-    perfect = perfect_prediction(planner, trajectories) if predicts_embeddings(planner.policy) else None
+    unseen = unseen_features(planner, trajectories)
+    predicts = isinstance(planner.policy, NearestEmbedding)
+    perfect = perfect_prediction(planner, trajectories) if predicts else None
     scores: list[Score] = []
     for size in (None, *sorted(set(sizes.values()))):
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from sgp.planning.rollout import Mark, Rollout, Step
+from sgp.planning.rollout import Rollout, Step
 from sgp.planning.views import Contrast, Embedding
 
 FEATURES = 5  # that an explanation names
 _PUT_IN_WORDS = 32  # of which equal words are found
-_SHUT = Mark.VISITED | Mark.COLLAPSED | Mark.REJECTED  # marks of candidates that were not open to choice
 _NEGLIGIBLE = 1e-12
 
 
@@ -70,8 +69,7 @@ def explain(rollout: Rollout, policy: object) -> list[Explanation | None]:
 
 def runner_up(step: Step) -> int | None:
     """The cheapest candidate that was open to choice beside the chosen one, the first of several."""
-    shut = (step.marks & _SHUT) > 0
-    costs = np.where(shut, np.inf, step.costs)
+    costs = np.where(step.open_to_choice, step.costs, np.inf)
     costs[step.chosen] = np.inf
     best = int(np.argmin(costs))
     return best if np.isfinite(costs[best]) else None

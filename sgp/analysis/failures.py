@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sgp.errors import StoreError
-from sgp.planning.pddl import read_problem
-from sgp.planning.recorded import Recorded
+from sgp.planning.recorded import Recorded, Standing
 from sgp.planning.rollout import Mark, Outcome
 
 LONG = 10
 """Steps without a new least number of open goals that make a plateau, or that make a loss final."""
-
-_SHUT = frozenset(mark.name.lower() for mark in (Mark.VISITED, Mark.COLLAPSED, Mark.REJECTED) if mark.name)
 
 
 class FailureKind(enum.StrEnum):
@@ -105,41 +102,19 @@ def failure_of(recorded: Recorded) -> Failure | None:
 
     The head's `expert`, where there is one, is the expert's plan as a list of action texts. A living rollout is
     classified through its records (`sgp.planning.recording.records`). Raises StoreError for a damaged record, and
-    PddlError where its problem cannot be read.
+    PddlError or PlanError where its problem or its atoms cannot be read.
     """
     try:
         ended = kind_of_outcome(recorded.head["outcome"])
         if ended is None:
             return None
-        progress = open_goals(recorded)
+        progress = tuple(map(len, recorded.open_goals))
         found = {ended: len(recorded.steps) + 1, **dict(_of_progress(progress)), **dict(_of_decisions(recorded))}
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise StoreError(
             f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
         ) from error
-    return Failure(tuple(Finding(kind, found[kind]) for kind in FailureKind if kind in found), tuple(progress))
-
-
-def open_goals(recorded: Recorded) -> list[int]:
-    """The number of open goal literals in every state of a rollout [steps + 1]."""
-    wanted = _wanted(recorded)
-    counts = [sum((atom in set(recorded.head["initial"])) != positive for atom, positive in wanted.items())]
-    for step in recorded.steps:
-        counts.append(counts[-1] + _opened(wanted, step["candidates"][step["chosen"]]))
-    return counts
-
-
-def _wanted(recorded: Recorded) -> dict[str, bool]:
-    """The goal's atoms as texts, with their signs."""
-    goal = read_problem(recorded.head["problem_pddl"], f"{recorded.place}, problem_pddl").goal
-    return {str(literal.atom): literal.positive for literal in goal}
-
-
-def _opened(wanted: Mapping[str, bool], candidate: Mapping[str, Any]) -> int:
-    """How many goals a candidate opens, less those that it satisfies."""
-    satisfied = [wanted[atom] for atom in candidate["add"] if atom in wanted]
-    satisfied += [not wanted[atom] for atom in candidate["delete"] if atom in wanted]
-    return sum(-1 if each else 1 for each in satisfied)
+    return Failure(tuple(Finding(kind, found[kind]) for kind in FailureKind if kind in found), progress)
 
 
 def _of_progress(counts: Sequence[int]) -> Iterator[tuple[FailureKind, int]]:
@@ -160,13 +135,12 @@ def _of_progress(counts: Sequence[int]) -> Iterator[tuple[FailureKind, int]]:
 
 def _of_decisions(recorded: Recorded) -> Iterator[tuple[FailureKind, int]]:
     """What single decisions tell: the first that leaves the expert's plan, and the first tie that was lost."""
-    wanted = _wanted(recorded)
     plan = [str(action).strip() for action in recorded.head.get("expert") or ()]
     with_expert = bool(plan)
     lost = False
-    for number, step in enumerate(recorded.steps, start=1):
+    for number, (step, standings) in enumerate(zip(recorded.steps, recorded.standings, strict=True), start=1):
         chosen = step["candidates"][step["chosen"]]
-        if not lost and _lost_tie(step["candidates"], chosen, wanted, plan):
+        if not lost and _lost_tie(step, standings, plan):
             yield FailureKind.TIE_LOST, number
             lost = True
         if with_expert and chosen["actions"] != plan[: len(chosen["actions"])]:
@@ -175,19 +149,14 @@ def _of_decisions(recorded: Recorded) -> Iterator[tuple[FailureKind, int]]:
         plan = plan[len(chosen["actions"]) :]
 
 
-def _lost_tie(
-    candidates: Iterable[Mapping[str, Any]], chosen: Mapping[str, Any], wanted: Mapping[str, bool], plan: Sequence[str]
-) -> bool:
+def _lost_tie(step: Mapping[str, Any], standings: Sequence[Standing], plan: Sequence[str]) -> bool:
     """Whether a candidate that was tied with the chosen one and open is the expert's or leaves fewer goals open."""
-    if "tied" not in chosen["marks"]:
+    actions, place = [each["actions"] for each in step["candidates"]], step["chosen"]
+    experts = [bool(plan) and each == plan[: len(each)] for each in actions]
+    chosen = standings[place]
+    if Mark.TIED not in chosen.marks or experts[place]:
         return False
-    others = [
-        each
-        for each in candidates
-        if each is not chosen and "tied" in each["marks"] and _SHUT.isdisjoint(each["marks"])
-    ]
-    right = bool(plan) and chosen["actions"] == plan[: len(chosen["actions"])]
-    return not right and any(
-        _opened(wanted, each) < _opened(wanted, chosen) or (plan and each["actions"] == plan[: len(each["actions"])])
-        for each in others
+    return any(
+        other != place and each.contends and (each.open_goals < chosen.open_goals or experts[other])
+        for other, each in enumerate(standings)
     )

@@ -5,19 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.analysis.diagnostics import EmbeddingPolicy, Met, along_experts
+from sgp.analysis.diagnostics import Met, along_experts, predicting_policy
 from sgp.planning.planner import Planner
 from sgp.planning.trajectory import Trajectory
-
-
-class _NearestPolicy(EmbeddingPolicy, Protocol):
-    @property
-    def metric(self) -> str: ...
+from sgp.policies.nearest_embedding import NearestEmbedding
 
 
 @dataclass(frozen=True)
@@ -49,13 +45,13 @@ class Prediction:
 def predictions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Prediction]:
     """A prediction for every decision of the trajectories, met as in `decisions`.
 
-    The planner's policy must predict the embedding of the next state.
+    Raises InputError for a planner that predicts no embeddings.
     """
-    policy = cast(_NearestPolicy, planner.policy)
+    policy = predicting_policy(planner)
     return [_prediction(policy, met) for met in along_experts(planner, trajectories)]
 
 
-def _prediction(policy: _NearestPolicy, met: Met) -> Prediction:
+def _prediction(policy: NearestEmbedding, met: Met) -> Prediction:
     node, trajectory = met.node, met.trajectory
     rows = policy.encoder.embed(node.task, [node.state, *(each.state for each in met.choice)])
     here, *candidates, predicted = _comparable(policy.metric, np.vstack([rows, met.ranking.note["predicted"]]))

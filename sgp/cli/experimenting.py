@@ -46,6 +46,14 @@ def grid(
     settings: Annotated[
         list[str] | None, typer.Option("--set", help="Override a setting of every run, such as boosting.rounds=200.")
     ] = None,
+    decodings: Annotated[
+        str,
+        typer.Option(
+            "--decoding",
+            help="Decodings by which every run is tried whose method has them, separated by commas, settings as in "
+            "default+beam=1.",
+        ),
+    ] = "default",
     again: Annotated[bool, typer.Option("--again", help="Try problems again where results are kept.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the scores and attempts.")] = Path("results"),
     jobs: Jobs = 0,
@@ -61,6 +69,7 @@ def grid(
         grid.parse_seeds(seeds) if seeds else grid.SEEDS,
         words(splits),
         overrides_of(settings),
+        decodings=words(decodings),
     )
     results = grid.run_grid(cells, crew(jobs, cluster), again, diagnostics)
     if baselines:
@@ -131,6 +140,8 @@ def select(
 ) -> None:
     """Choose a method's settings by validation on problems larger than training; goes on where it was interrupted."""
     from sgp.experiments import selection
+    from sgp.methods.configuration import apart
+    from sgp.policies.decoding import DEFAULT
 
     trials, chosen = selection.select(
         method, suite, validation, words(domains), words(settings), seed, crew(jobs, cluster)
@@ -139,4 +150,8 @@ def select(
         selection.write_trials(csv, trials)
     title = f"{method}, trained on {suite}, chosen on {validation}"
     console().print(selection.trials_sheet(trials, title).terminal())
-    typer.echo(" ".join(f"--set {setting}={value}" for setting, value in chosen.items()))
+    training, decoding = apart(chosen)
+    if training:
+        typer.echo(" ".join(f"--set {setting}={value}" for setting, value in training.items()))
+    if decoding != DEFAULT:
+        typer.echo(f"--decoding {decoding}")

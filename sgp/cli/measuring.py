@@ -12,6 +12,7 @@ from sgp.cli.options import (
     By,
     ClusterAddress,
     CsvFile,
+    Decisions,
     Jobs,
     JsonFile,
     Memory,
@@ -37,6 +38,13 @@ def evaluate(
     csv: CsvFile = None,
     seconds: Seconds = None,
     memory: Memory = None,
+    decisions: Decisions = None,
+    decodings: Annotated[
+        str,
+        typer.Option(
+            "--decoding", help="Decodings of the same training, separated by commas, settings as in default+beam=1."
+        ),
+    ] = "default",
     jobs: Jobs = 0,
     cluster: ClusterAddress = "",
     record: Annotated[
@@ -45,15 +53,18 @@ def evaluate(
 ) -> None:
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
+    from sgp.reports.decodings import decodings_sheet
     from sgp.reports.papers import beside_ours
     from sgp.reports.tables import coverage_sheet, details_sheet
     from sgp.viewer.library import own_rollouts_folder
 
-    rollouts = own_rollouts_folder() if record else None
-    found = api.evaluate(runs, suite, words(splits), crew(jobs, cluster), limit_of(seconds, memory), rollouts)
+    rollouts, limit = own_rollouts_folder() if record else None, limit_of(seconds, memory, decisions=decisions)
+    found = api.evaluate(runs, suite, words(splits), crew(jobs, cluster), limit, rollouts, words(decodings))
     write_scores_to(found.scores, json, csv)
     console().print(details_sheet(found.scores, f"attempts on {suite}").terminal())
     console().print(coverage_sheet(found.scores, beside_ours(), f"coverage on {suite}").terminal())
+    if len(words(decodings)) > 1:
+        console().print(decodings_sheet(found.scores, f"decodings on {suite}").terminal())
 
 
 @verb("diagnose", "sgp diagnose RUN1 RUN2 --suite state-centric --splits extrapolation")
@@ -94,6 +105,7 @@ def scaling(
     largest: Annotated[
         int | None, typer.Option(min=1, help="Largest size to try; twice the published Scale where there is one.")
     ] = None,
+    decoding: Annotated[str, typer.Option(help="How the run plans, with settings as in default+beam=1.")] = "default",
     hours: Annotated[float, typer.Option(min=0, help="Begin no more problems after so many hours.")] = math.inf,
     seconds: Seconds = None,
     references: Annotated[
@@ -120,7 +132,7 @@ def scaling(
     workers = crew(jobs, cluster)
     trained = open_run(run) if run else trained_run(by, method, domain, suite, variant, jobs=workers)
     config = ScalingConfig(largest=largest, seconds=seconds, references=references, reference_seconds=reference_seconds)
-    found = scaling_beside(trained.folder, config, seed, workers, bound, hours)
+    found = scaling_beside(trained.folder, config, seed, workers, bound, hours, decoding)
     write_scores_to(found.scores, json, csv)
     if html is not None:
         write_text(html, found.page())

@@ -22,6 +22,7 @@ ClusterAddress = Annotated[
 ]
 JsonFile = Annotated[Path | None, typer.Option("--json", help="Write the scores here as JSON.")]
 CsvFile = Annotated[Path | None, typer.Option("--csv", help="Write the scores here as CSV.")]
+Decisions = Annotated[int | None, typer.Option("--decisions", min=1, help="Most decisions per problem.")]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
 Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
 Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas; all but train where left out.")]
@@ -68,11 +69,14 @@ def overrides_of(settings: list[str] | None) -> dict[str, str]:
     return found
 
 
-def limit_of(seconds: float | None, memory: float | None, horizon: int | None = None) -> Any:
+def limit_of(
+    seconds: float | None, memory: float | None, horizon: int | None = None, decisions: int | None = None
+) -> Any:
     """When planning gives up, memory in GB."""
     from sgp.planning.planner import Limit
 
-    return Limit(actions=horizon, seconds=seconds, memory=None if memory is None else int(memory * 1e9))
+    bytes_ = None if memory is None else int(memory * 1e9)
+    return Limit(actions=horizon, seconds=seconds, memory=bytes_, decisions=decisions)
 
 
 def write_scores_to(scores: Any, json: Path | None, csv: Path | None) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from sgp.cli.options import DomainFile, Memory, ProblemFile, Seconds, limit_of
+from sgp.cli.options import Decisions, DomainFile, Memory, ProblemFile, Seconds, limit_of
 from sgp.cli.verbs import NOT_SOLVED, SOLVED, verb
 
 
@@ -20,7 +20,9 @@ def solve(
     rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
     seconds: Seconds = None,
     memory: Memory = None,
+    decisions: Decisions = None,
     horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) where left out.")] = None,
+    decoding: Annotated[str, typer.Option(help="How the run plans, with settings as in default+beam=1.")] = "default",
     html: Annotated[Path | None, typer.Option(help="Write a page here that plays the rollout in a browser.")] = None,
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
@@ -31,9 +33,9 @@ def solve(
     from sgp.planning.validation import confirm
     from sgp.viewer.page import export_html
 
-    found = api.solve(Problem.from_files(domain, problem), run, limit_of(seconds, memory, horizon))
+    found = api.solve(Problem.from_files(domain, problem), run, limit_of(seconds, memory, horizon, decisions), decoding)
     if rollout is not None or html is not None:
-        recorded = api.as_recorded(found, run)
+        recorded = api.as_recorded(found, run, decoding)
     if rollout is not None:
         write_records(rollout, [recorded.head, *recorded.steps])
     if html is not None:

@@ -6,13 +6,15 @@ from typing import Annotated, Any
 
 import typer
 
-from sgp.cli.options import By, ClusterAddress, Jobs, Suite, console, crew, overrides_of
+from sgp.cli.options import By, ClusterAddress, Jobs, Suite, console, crew, overrides_of, words
 from sgp.cli.verbs import verb
 
 
 @verb("train", "sgp train --method state-centric --domain blocksworld --suite state-centric")
 def train(
-    domain: Annotated[str, typer.Option(help="Domain of the suite.")],
+    domain: Annotated[
+        str, typer.Option(help="Domain of the suite; several, separated by commas, where a method learns across them.")
+    ],
     suite: Suite,
     method: Annotated[str, typer.Option(help="Method; see 'sgp list methods'.")] = "state-centric",
     variant: Annotated[str, typer.Option(help="Variant of the method; its first where left out.")] = "",
@@ -49,7 +51,7 @@ def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **o
     from sgp.experiments.joint import VALIDATIONS, joint_sheet, train_jointly
 
     if by == "none":
-        return api.train(method, domain, suite, variant or None, **others)
+        return api.train(method, words(domain), suite, variant or None, **others)
     if by not in VALIDATIONS:
         raise ConfigurationError(f"validation is '{by}'; expected one of {', '.join(VALIDATIONS)}, none")
     found = train_jointly(method, domain, suite, variant or None, **others)

@@ -9,7 +9,7 @@ import os
 import platform
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -21,30 +21,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.datasets.store import home
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.files import read_json, write_json
 from sgp.models.device import Device
 from sgp.planning.pddl import DomainText, Problem, read_domain
+from sgp.planning.subject import method_key
 
 Vector = NDArray[np.floating[Any]]
 
 RECORD, CARD = "run.json", "card.md"
-FORMAT = 1
+FORMAT = 2
 _RECORD_KINDS: Mapping[str, type] = {
-    **dict.fromkeys(("method", "variant", "suite", "domain", "domain_pddl", "device", "trained"), str),
-    **dict.fromkeys(("config", "data", "versions", "facts", "check", "files"), dict),
+    **dict.fromkeys(("method", "variant", "suite", "domain", "device", "trained"), str),
+    **dict.fromkeys(("training", "domains", "data", "versions", "facts", "check", "files"), dict),
     "seed": int,
     "cores": int,
 }
-_DATA_FACTS = frozenset({"sha256", "train", "validation", "transitions"})
-_LIBRARIES = ("sgp", "wlplan", "xgboost", "torch", "pymimir", "pymimir-rgnn", "numpy")
+_DATA_FACTS = frozenset({"sha256", "train", "validation"})
+_ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
 _BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
 
 @dataclass(frozen=True)
 class RunKey:
-    """Which run: its place in the store follows from it."""
+    """Which run: its place in the store follows from it. `domain` joins the names of several by "+"."""
 
     method: str
     variant: str
@@ -62,6 +63,17 @@ class RunKey:
         return home() / self.method / self.variant / self.suite / self.domain / f"seed{self.seed}"
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a run is made from: its configuration of training, the PDDL of its domains by name, facts of its data."""
+
+    training: Mapping[str, Any]
+    domains: Mapping[str, str]
+    data: Mapping[str, Any]
+    device: Device
+    libraries: Sequence[str]  # those that the method names
+
+
 @dataclass
 class RunDraft:
     """A run that is being trained: a folder to write to and what will stand in its record."""
@@ -75,7 +87,11 @@ class RunDraft:
     def keep_check(self, problem: Problem, vectors: Mapping[str, Vector]) -> None:
         """Keeps a problem and vectors made from it, which loading must reproduce."""
         self.check = {
-            "problem": {"name": problem.name, "problem_pddl": problem.problem_pddl},
+            "problem": {
+                "name": problem.name,
+                "domain_pddl": problem.domain_pddl,
+                "problem_pddl": problem.problem_pddl,
+            },
             "vectors": {name: np.asarray(vector, np.float64).tolist() for name, vector in vectors.items()},
         }
 
@@ -93,9 +109,16 @@ class Run:
         return RunKey(**{name: self.record[name] for name in ("method", "variant", "suite", "domain", "seed")})
 
     @property
-    def config(self) -> dict[str, Any]:
-        """The method's configuration."""
-        return dict(self.record["config"])
+    def training(self) -> dict[str, Any]:
+        """The method's configuration of training."""
+        return dict(self.record["training"])
+
+    @property
+    def origin(self) -> Origin:
+        """What the run was made from."""
+        versions = self.record["versions"]
+        libraries = [name for name in versions if name not in ("python", *_ALWAYS)]
+        return Origin(self.training, self.record["domains"], self.record["data"], self.record["device"], libraries)
 
     @property
     def sha256(self) -> str:
@@ -106,18 +129,32 @@ class Run:
     def planner_sha256(self) -> str:
         """Hash of what the planner is made from: equal for runs that differ in name and time alone."""
         facts = {name: value for name, value in self.record["facts"].items() if name not in _BESIDE_THE_PLANNER}
-        parts = [self.record[name] for name in ("method", "config", "domain_pddl", "versions", "files")]
+        parts = [self.record[name] for name in ("method", "training", "domains", "versions", "files")]
         return sha256(json.dumps([*parts, facts], sort_keys=True).encode()).hexdigest()
+
+    @property
+    def domain_pddl(self) -> str:
+        """The PDDL of the domain that the run was trained on. Raises DomainMismatch where there are several."""
+        if len(self.record["domains"]) != 1:
+            raise DomainMismatch(
+                f"{self.folder} was trained on {', '.join(self.record['domains'])}, where a run of one domain is "
+                f"expected; train one on the domain in question"
+            )
+        (text,) = self.record["domains"].values()
+        return str(text)
 
     @cached_property
     def domain_text(self) -> DomainText:
-        """The domain that the run was trained on. Raises PddlError where its copy of the domain cannot be read."""
-        return read_domain(self.record["domain_pddl"], f"{self.folder / RECORD}, domain_pddl")
+        """The domain that the run was trained on.
+
+        Raises DomainMismatch where there are several, PddlError where the run's copy cannot be read.
+        """
+        return read_domain(self.domain_pddl, f"{self.folder / RECORD}, domain {self.record['domain']}")
 
     @property
     def check_problem(self) -> Problem:
         """The problem whose vectors were kept."""
-        return Problem(domain_pddl=self.record["domain_pddl"], **self.record["check"]["problem"])
+        return Problem(**self.record["check"]["problem"])
 
     def verify(self, vectors: Mapping[str, Vector]) -> None:
         """Raises StoreError where the vectors of the kept problem are not those of the time of training."""
@@ -126,12 +163,13 @@ class Run:
             if found.shape != (len(kept),) or not np.allclose(found, kept, rtol=_TOLERANCE, atol=_TOLERANCE):
                 raise StoreError(
                     f"{self.folder} gives another {name} than when it was trained (then "
-                    f"{_listed(self.record['versions'])}; now {_listed(library_versions())}); train the run again"
+                    f"{_listed(self.record['versions'])}; now {_listed(library_versions(self.record['versions']))}); "
+                    "train the run again"
                 )
 
     def require_version(self, library: str) -> None:
         """Raises StoreError where a library whose files change meaning has another version than when saved."""
-        saved, here = self.record["versions"].get(library), library_versions().get(library)
+        saved, here = self.record["versions"].get(library), library_versions([library]).get(library)
         if saved != here:
             raise StoreError(
                 f"{self.folder} was saved with {library} {saved}, here is {library} {here}, which reads its files "
@@ -143,10 +181,10 @@ def _listed(versions: Mapping[str, str]) -> str:
     return ", ".join(f"{name} {version}" for name, version in versions.items())
 
 
-def library_versions() -> dict[str, str]:
-    """Installed versions of the libraries that a run depends on, and Python's."""
+def library_versions(libraries: Iterable[str] = ()) -> dict[str, str]:
+    """Installed versions of these libraries and of those that every run depends on, and Python's."""
     found = {"python": platform.python_version()}
-    for name in _LIBRARIES:
+    for name in dict.fromkeys((*_ALWAYS, *libraries)):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:
@@ -155,20 +193,13 @@ def library_versions() -> dict[str, str]:
 
 
 @contextmanager
-def new_run(
-    key: RunKey,
-    config: Mapping[str, Any],
-    device: Device,
-    domain_pddl: str,
-    data: Mapping[str, Any],
-    folder: Path | None = None,
-) -> Iterator[RunDraft]:
+def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator[RunDraft]:
     """A draft whose folder takes the run's place when the block ends without an error; else nothing is changed.
 
     That place is `folder`, or the key's in the store.
     """
     with _new_folder(folder or key.folder) as drafted:
-        draft = RunDraft(key, drafted, device)
+        draft = RunDraft(key, drafted, origin.device)
         yield draft
         record = {
             "format": FORMAT,
@@ -177,13 +208,13 @@ def new_run(
             "suite": key.suite,
             "domain": key.domain,
             "seed": key.seed,
-            "domain_pddl": domain_pddl,
-            "config": dict(config),
-            "data": dict(data),
-            "device": device,
+            "domains": dict(origin.domains),
+            "training": dict(origin.training),
+            "data": dict(origin.data),
+            "device": origin.device,
             "trained": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "cores": os.cpu_count(),
-            "versions": library_versions(),
+            "versions": library_versions(origin.libraries),
             "facts": draft.facts,
             "check": draft.check,
             "files": {path.name: _sha256(path) for path in sorted(draft.folder.iterdir())},
@@ -236,6 +267,8 @@ def open_run(folder: Path | str) -> Run:
 
 def _check_record(record: Any, source: Path) -> None:
     """Raises StoreError for anything that is no record of a run."""
+    if isinstance(record, dict) and record.get("format") == 1:
+        raise StoreError(f"{source} is of format 1, in which training and decoding were one; {_made_again(record)}")
     if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise StoreError(f"{source} is not of format {FORMAT}; train the run again")
     for name, kind in _RECORD_KINDS.items():
@@ -247,6 +280,13 @@ def _check_record(record: Any, source: Path) -> None:
     for name in record["files"]:
         if Path(name).name != name or name in ("", ".", ".."):
             raise StoreError(f"{source} lists {name!r}, which is no plain name of a file; train the run again")
+
+
+def _made_again(record: Mapping[str, Any]) -> str:
+    """How to make a run of the layout before again."""
+    told = {name: str(record.get(name, "")) for name in ("method", "variant", "domain", "suite", "seed")}
+    told |= {"method": method_key(told["method"]), "variant": told["variant"].partition("+")[0]}
+    return f"make the run again with 'sgp train {' '.join(f'--{name} {value}' for name, value in told.items())}'"
 
 
 def find_run(key: RunKey) -> Run | None:

@@ -6,7 +6,7 @@ import hashlib
 import json
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
@@ -44,7 +44,8 @@ class SuiteDomain:
 class Suite:
     """Problems by domain and split, in one folder, with the hashes of all files in its manifest.
 
-    Expert plans and those of baseline planners are kept under `experts` and `baselines`.
+    A file is read and checked against its hash once, when it is first asked for. Expert plans and those of baseline
+    planners are kept under `experts` and `baselines`.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Suite:
     origin: str
     domains: Mapping[str, SuiteDomain]
     seed: int | None = None
+    _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
 
     def domain(self, name: str) -> SuiteDomain:
         """A domain by its name, or by a name or alias of the house's domain. Raises SuiteError with those there are."""
@@ -139,13 +141,16 @@ class Suite:
         }
 
     def _checked(self, file: Path, sha256: str) -> str:
-        text = read_text(file)
-        if sha256_of(text) != sha256:
-            raise SuiteError(
-                f"{file} is not the file that {self.folder / MANIFEST} lists; restore it, or import the changed folder "
-                "as a suite of its own"
-            )
-        return text
+        """The text of a file that is the one listed in the manifest."""
+        if file not in self._texts:
+            text = read_text(file)
+            if sha256_of(text) != sha256:
+                raise SuiteError(
+                    f"{file} is not the file that {self.folder / MANIFEST} lists; restore it, or import the changed "
+                    "folder as a suite of its own"
+                )
+            self._texts[file] = text
+        return self._texts[file]
 
 
 def sha256_of(text: str) -> str:

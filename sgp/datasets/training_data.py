@@ -1,20 +1,24 @@
-"""What a method is trained on: the trajectories of a suite's domain."""
+"""What methods are trained on: demonstrations, problems or transitions of a suite's domains."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from itertools import chain
+from typing import NamedTuple, TypeVar
 
 from sgp.datasets.experts import expert_plans
 from sgp.datasets.suite import Suite
 from sgp.errors import SuiteError
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Action, Problem
-from sgp.planning.task import Task
+from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 
 _HELD_OUT = 5  # every fifth
+SEVERAL = "+"  # between the names of domains that are learned from together
+Part = TypeVar("Part", "Demonstration", Problem)
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,8 @@ class Demonstration:
 
 
 @dataclass(frozen=True, eq=False)
-class TrainingData:
-    """Trajectories to train on and to validate on, of one domain of one suite.
+class Demonstrations:
+    """Expert trajectories to train on and to validate on, of one domain of one suite.
 
     `sha256` covers the PDDL of all problems and their plans; `largest` is the largest number of objects in the suite.
     """
@@ -45,6 +49,11 @@ class TrainingData:
     largest: int
 
     @property
+    def domains(self) -> Mapping[str, str]:
+        """The domain's PDDL by its name."""
+        return {self.domain: self.domain_pddl}
+
+    @property
     def facts(self) -> dict[str, str | int]:
         """What the record of a run tells of its data."""
         return {
@@ -56,8 +65,8 @@ class TrainingData:
 
 
 @dataclass(frozen=True)
-class TrainingTexts:
-    """Training data as text: the same fields, of demonstrations. States do not leave their process, texts do."""
+class DemonstrationTexts:
+    """Demonstrations as text: the same fields. States do not leave their process, texts do."""
 
     suite: str
     domain: str
@@ -67,9 +76,9 @@ class TrainingTexts:
     sha256: str
     largest: int
 
-    def replayed(self) -> TrainingData:
+    def replayed(self) -> Demonstrations:
         """The trajectories. Raises PddlError and PlanError for texts that cannot be used."""
-        return TrainingData(
+        return Demonstrations(
             suite=self.suite,
             domain=self.domain,
             domain_pddl=self.domain_pddl,
@@ -79,18 +88,151 @@ class TrainingTexts:
             largest=self.largest,
         )
 
-    def without(self, problem: str) -> TrainingTexts:
+    def without(self, problem: str) -> DemonstrationTexts:
         """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
-        kept = tuple(each for each in self.train if each.problem.name != problem)
-        if len(kept) == len(self.train) or not kept:
+        kept = _without(self.train, problem, [each.problem.name for each in self.train], self.domain)
+        return replace(self, train=kept, sha256=_sha256_without(self.sha256, problem))
+
+
+@dataclass(frozen=True)
+class Problems:
+    """Problems without plans to train on and to validate on, of one domain of one suite, as text.
+
+    For methods that find their own way, such as reinforcement learning. `sha256` covers the PDDL of all problems.
+    """
+
+    suite: str
+    domain: str
+    domain_pddl: str
+    train: tuple[Problem, ...]
+    validation: tuple[Problem, ...]
+    sha256: str
+    largest: int
+
+    @property
+    def domains(self) -> Mapping[str, str]:
+        """The domain's PDDL by its name."""
+        return {self.domain: self.domain_pddl}
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What the record of a run tells of its data."""
+        return {"sha256": self.sha256, "train": len(self.train), "validation": len(self.validation)}
+
+    def replayed(self) -> Problems:
+        """Itself: problems are text."""
+        return self
+
+    def without(self, problem: str) -> Problems:
+        """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
+        kept = _without(self.train, problem, [each.name for each in self.train], self.domain)
+        return replace(self, train=kept, sha256=_sha256_without(self.sha256, problem))
+
+
+class Transition(NamedTuple):
+    """A state, an action that is applicable there, and the state after."""
+
+    task: Task
+    before: State
+    action: Action
+    after: State
+
+
+@dataclass(frozen=True, eq=False)
+class Transitions:
+    """Transitions of expert trajectories of one or several domains of a suite, the domains by name."""
+
+    suite: str
+    of: Mapping[str, Demonstrations]
+
+    @property
+    def domain(self) -> str:
+        """The names of all domains in one."""
+        return SEVERAL.join(self.of)
+
+    @property
+    def domains(self) -> Mapping[str, str]:
+        """Each domain's PDDL by its name."""
+        return {name: each.domain_pddl for name, each in self.of.items()}
+
+    @property
+    def train(self) -> Iterator[Transition]:
+        """The transitions of the training trajectories, domain by domain."""
+        return chain.from_iterable(_transitions(each.train) for each in self.of.values())
+
+    @property
+    def validation(self) -> Iterator[Transition]:
+        """The transitions of the trajectories for validation, domain by domain."""
+        return chain.from_iterable(_transitions(each.validation) for each in self.of.values())
+
+    @property
+    def facts(self) -> dict[str, str | int]:
+        """What the record of a run tells of its data."""
+        counts = {
+            name: sum(int(each.facts[name]) for each in self.of.values())
+            for name in ("train", "validation", "transitions")
+        }
+        return {"sha256": _sha256_of(self.of.values()), **counts}
+
+
+@dataclass(frozen=True)
+class TransitionTexts:
+    """Transitions as text: the demonstrations that they come from, by domain."""
+
+    suite: str
+    of: Mapping[str, DemonstrationTexts]
+
+    @property
+    def domain(self) -> str:
+        """The names of all domains in one."""
+        return SEVERAL.join(self.of)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all problems and plans."""
+        return _sha256_of(self.of.values())
+
+    def replayed(self) -> Transitions:
+        """The transitions. Raises PddlError and PlanError for texts that cannot be used."""
+        return Transitions(self.suite, {name: each.replayed() for name, each in self.of.items()})
+
+    def without(self, problem: str) -> TransitionTexts:
+        """The same without the training problem of this name. Raises SuiteError where there is none, or no other."""
+        holders = [name for name, each in self.of.items() if problem in {one.problem.name for one in each.train}]
+        if len(holders) != 1:
             raise SuiteError(
-                f"training problem '{problem}' cannot be left out of {self.domain}; expected one of several: "
-                f"{', '.join(each.problem.name for each in self.train)}"
+                f"training problem '{problem}' stands in {len(holders)} of the domains {', '.join(self.of)}; "
+                "expected one that a single domain has"
             )
-        return replace(self, train=kept, sha256=sha256(f"{self.sha256} without {problem}".encode()).hexdigest())
+        return replace(self, of={**self.of, holders[0]: self.of[holders[0]].without(problem)})
 
 
-def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> TrainingData:
+Texts = DemonstrationTexts | Problems | TransitionTexts
+
+
+def learning_texts(
+    kind: type[Demonstrations] | type[Problems] | type[Transitions],
+    suite: Suite,
+    domains: Sequence[str],
+    stages: Sequence[Stage] = STAGES,
+    jobs: int = 1,
+) -> Texts:
+    """What a method that learns from this kind of data is trained on, as text; missing expert plans are made first.
+
+    Raises SuiteError for several domains where the kind is of one, and what `training_texts` raises.
+    """
+    names = list(dict.fromkeys(suite.domain(name).name for name in domains))
+    if kind is Transitions:
+        return TransitionTexts(suite.name, {name: training_texts(suite, name, stages, jobs) for name in names})
+    if len(names) != 1:
+        raise SuiteError(
+            f"domains are {', '.join(names) or 'none'}; expected one, because the method learns from the "
+            f"{kind.__name__.lower()} of one domain: train a run for each"
+        )
+    return problem_texts(suite, names[0]) if kind is Problems else training_texts(suite, names[0], stages, jobs)
+
+
+def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> Demonstrations:
     """The trajectories of splits `train` and `validation`; missing expert plans are made first.
 
     Problems for which no plan was found are left out. A domain with a single split is trained on that; without a
@@ -101,15 +243,10 @@ def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAG
     return training_texts(suite, domain, stages, jobs).replayed()
 
 
-def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> TrainingTexts:
+def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> DemonstrationTexts:
     """What `load_training_data` replays, as text. Raises what it raises, except for plans that do not fit."""
-    name, splits = suite.domain(domain).name, list(suite.domain(domain).splits)
-    train = demonstrations(suite, name, splits[0] if len(splits) == 1 else "train", stages, jobs)
-    if "validation" in splits:
-        validation = demonstrations(suite, name, "validation", stages, jobs)
-    else:
-        validation = train[_HELD_OUT - 1 :: _HELD_OUT] or train[-1:]
-        train = [each for each in train if each not in validation] or train
+    name = suite.domain(domain).name
+    train, validation = _parts(suite, name, lambda split: demonstrations(suite, name, split, stages, jobs))
     for split, found in (("train", train), ("validation", validation)):
         if not any(each.plan for each in found):
             raise SuiteError(
@@ -120,7 +257,7 @@ def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, 
     for each in (*train, *validation):
         digest.update(each.problem.sha256.encode())
         digest.update("\n".join(map(str, each.plan)).encode())
-    return TrainingTexts(
+    return DemonstrationTexts(
         suite=suite.name,
         domain=name,
         domain_pddl=suite.domain_pddl(name),
@@ -129,6 +266,60 @@ def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, 
         sha256=digest.hexdigest(),
         largest=suite.largest[name],
     )
+
+
+def problem_texts(suite: Suite, domain: str) -> Problems:
+    """The problems of splits `train` and `validation`, held out as in `load_training_data`; no plan is asked for.
+
+    Raises SuiteError for a suite or domain that is not there, StoreError for a file that changed.
+    """
+    name = suite.domain(domain).name
+    train, validation = _parts(suite, name, lambda split: suite.problems(name, split))
+    digest = sha256()
+    for each in (*train, *validation):
+        digest.update(each.sha256.encode())
+    return Problems(
+        suite=suite.name,
+        domain=name,
+        domain_pddl=suite.domain_pddl(name),
+        train=tuple(train),
+        validation=tuple(validation),
+        sha256=digest.hexdigest(),
+        largest=suite.largest[name],
+    )
+
+
+def _parts(suite: Suite, domain: str, read: Callable[[str], Sequence[Part]]) -> tuple[Sequence[Part], Sequence[Part]]:
+    """What a domain is trained on and what is held out for validation."""
+    splits = list(suite.domain(domain).splits)
+    train = read(splits[0] if len(splits) == 1 else "train")
+    if "validation" in splits:
+        return train, read("validation")
+    validation = train[_HELD_OUT - 1 :: _HELD_OUT] or train[-1:]
+    return [each for each in train if each not in validation] or train, validation
+
+
+def _without(train: Sequence[Part], problem: str, names: Sequence[str], domain: str) -> tuple[Part, ...]:
+    kept = tuple(each for each, name in zip(train, names, strict=True) if name != problem)
+    if len(kept) == len(train) or not kept:
+        raise SuiteError(
+            f"training problem '{problem}' cannot be left out of {domain}; expected one of several: {', '.join(names)}"
+        )
+    return kept
+
+
+def _sha256_without(digest: str, problem: str) -> str:
+    return sha256(f"{digest} without {problem}".encode()).hexdigest()
+
+
+def _sha256_of(parts: Iterable[Demonstrations | DemonstrationTexts]) -> str:
+    return sha256(" ".join(each.sha256 for each in parts).encode()).hexdigest()
+
+
+def _transitions(trajectories: Iterable[Trajectory]) -> Iterator[Transition]:
+    for each in trajectories:
+        for before, action, after in zip(each.states, each.actions, each.states[1:], strict=False):
+            yield Transition(each.task, before, action, after)
 
 
 def trajectories(

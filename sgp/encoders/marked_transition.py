@@ -153,7 +153,7 @@ class MarkedTransitionEncoder:
             said[int(self.hashes[column])] if column < known else SCALARS_IN_WORDS[column - known] for column in columns
         ]
 
-    def unseen_share(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
+    def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
         """The share of the transitions' features that training never saw."""
         _, found = self._features(task, state, choice, make_vocabulary(self.hashes[:0]))
         return float(1 - np.isin(found, self.hashes).mean()) if len(found) else 0.0

@@ -12,7 +12,7 @@ from itertools import islice
 from statistics import mean
 
 from sgp.errors import ConfigurationError
-from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.parallel import run_all
 from sgp.evaluation.scaling import Evaluated, Source
 from sgp.planning.planner import Limit
 from sgp.workers import Jobs, workers
@@ -51,8 +51,7 @@ def dynamic_coverage(
     while batch := list(islice(sizes, workers(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         works = [
-            Work(planner.name, planner.identity, tuple({each.sha256: each for each in found}.values()), Limit(bound))
-            for found in problems
+            planner.work(tuple({each.sha256: each for each in found}.values()), Limit(bound)) for found in problems
         ]
         tried = run_all(works, planner.load, jobs, f"dynamic validation, {source.domain.name}, {batch[0]} objects")
         for size, found, attempts in zip(batch, problems, tried, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,5 +36,4 @@ class Keeping:
         """
         from sgp.planning.recording import write_rollouts
 
-        bare = replace(rollout, steps=tuple(replace(step, note={}) for step in rollout.steps))
-        write_rollouts(self.path(rollout.task.name), [bare], self.about.record())
+        write_rollouts(self.path(rollout.task.name), [rollout.without_notes()], self.about.record())

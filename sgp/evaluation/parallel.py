@@ -16,9 +16,11 @@ from sgp.evaluation.keeping import Keeping
 from sgp.files import read_json, write_json, write_text
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
+from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.workers import Folder, Jobs, workers
 
+Load = Callable[[str, str], Planner]
 Tried = tuple[list[Attempt], dict[Path, str]]  # attempts, and rollouts that are still to be written
 
 CHUNK = 32  # problems that one process takes at a time and advances in lockstep
@@ -28,7 +30,7 @@ CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 class Work:
     """Problems to be tried by one planner. `planner` is its folder; `identity` changes when its contents do.
 
-    `keeping` keeps the rollouts.
+    `keeping` keeps the rollouts; `decoding` says how the planner plans.
     """
 
     planner: str
@@ -36,12 +38,14 @@ class Work:
     problems: tuple[Problem, ...]
     limit: Limit
     keeping: Keeping | None = None
+    decoding: str = DEFAULT
 
     @property
     def kept(self) -> Path:
         """Where the attempts stand until the whole evaluation is done."""
         kept = str(self.keeping.folder) if self.keeping else ""  # attempts without rollouts do not do
-        key = json.dumps([self.identity, asdict(self.limit), [problem.sha256 for problem in self.problems], kept])
+        hashes = [problem.sha256 for problem in self.problems]
+        key = json.dumps([self.identity, self.decoding, asdict(self.limit), hashes, kept])
         return cache_folder() / "evaluations" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 
@@ -51,11 +55,11 @@ def split_work(work: Work) -> list[Work]:
     return [replace(work, problems=work.problems[start::count]) for start in range(count)]
 
 
-def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: Jobs, title: str) -> list[list[Attempt]]:
+def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[list[Attempt]]:
     """The attempts of each work, in the order of its problems.
 
-    `load` makes a planner from its folder and must be importable by other processes. Chunks of an evaluation that was
-    interrupted are not tried again; once all is done, the kept chunks are removed.
+    `load` makes a planner from its folder and decoding and must be importable by other processes. Chunks of an
+    evaluation that was interrupted are not tried again; once all is done, the kept chunks are removed.
     """
     chunks = {chunk.kept: chunk for work in works for chunk in split_work(work)}
     tried = {kept: found for kept, chunk in chunks.items() if (found := _read(chunk)) is not None}
@@ -80,12 +84,12 @@ def run_all(works: Sequence[Work], load: Callable[[str], Planner], jobs: Jobs, t
     return results
 
 
-def _try(folder: str, chunk: Work, load: Callable[[str], Planner]) -> Tried:
+def _try(folder: str, chunk: Work, load: Load) -> Tried:
     """A chunk's attempts by the planner in a folder; rollouts that are kept are written to their place."""
-    return attempt(load(folder), chunk.problems, chunk.limit, chunk.keeping), {}
+    return attempt(load(folder, chunk.decoding), chunk.problems, chunk.limit, chunk.keeping), {}
 
 
-def _try_elsewhere(folder: str, chunk: Work, load: Callable[[str], Planner]) -> Tried:
+def _try_elsewhere(folder: str, chunk: Work, load: Load) -> Tried:
     """The same on a machine from which the rollouts have to be sent."""
     if chunk.keeping is None:
         return _try(folder, chunk, load)

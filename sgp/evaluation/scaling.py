@@ -23,12 +23,13 @@ from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.coverage import Attempt, kept_attempts
 from sgp.evaluation.endings import Ended
 from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_known
-from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.parallel import Load, Work, run_all
 from sgp.evaluation.sequential import enough, still_needed
 from sgp.files import write_json
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import Limit, Planner
+from sgp.planning.planner import Limit
+from sgp.policies.decoding import DEFAULT
 from sgp.workers import Jobs, processes
 
 MOST_AT_ONCE = 128  # problems between two looks at the interval
@@ -181,11 +182,16 @@ class Source:
 
 @dataclass(frozen=True)
 class Evaluated:
-    """A planner, by its folder (`name`) and what identifies it, and how a folder is loaded in any process."""
+    """A planner, by its folder (`name`), what identifies it and its decoding, and how any process loads it."""
 
     name: str
     identity: str
-    load: Callable[[str], Planner]
+    load: Load
+    decoding: str = DEFAULT
+
+    def work(self, problems: tuple[Problem, ...], limit: Limit) -> Work:
+        """Problems for it to try."""
+        return Work(self.name, self.identity, problems, limit, decoding=self.decoding)
 
 
 def scaling(
@@ -262,7 +268,7 @@ def _measure(
         more = min(MOST_AT_ONCE, still_needed(solved, config.epsilon, config.kappa))
         problems = [source.problem(size, len(tried) + place) for place in range(1, more + 1)]
         new = {each.sha256: each for each in problems if each.sha256 not in known}  # small sizes have few problems
-        work = Work(planner.name, planner.identity, tuple(new.values()), Limit(bound, config.seconds))
+        work = planner.work(tuple(new.values()), Limit(bound, config.seconds))
         if new:
             (found,) = run_all([work], planner.load, jobs, title)
             known |= {each.sha256: each for each in found}
@@ -275,5 +281,6 @@ def _measure(
 
 def _key(planner: Evaluated, source: Source, bound: int, config: ScalingConfig) -> str:
     """Names what is kept: everything that an attempt depends on, and not when to stop."""
-    facts = [planner.identity, source.domain.name, source.pddl, source.seed, bound, config.seconds]
+    decoding = "" if planner.decoding == DEFAULT else f" {planner.decoding}"
+    facts = [f"{planner.identity}{decoding}", source.domain.name, source.pddl, source.seed, bound, config.seconds]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

@@ -6,7 +6,7 @@ from sgp.datasets.runs import Run
 from sgp.planning.subject import Subject, parted_variant
 
 
-def subject_of(run: Run, suite: str = "", domain: str = "", split: str = "") -> Subject:
+def subject_of(run: Run, suite: str = "", domain: str = "", split: str = "", decoding: str = "") -> Subject:
     """A run tried on a split of a suite; where suite or domain are left out, on those that it was trained on."""
     key = run.key
     variant, _ = parted_variant(key.variant)
@@ -16,6 +16,7 @@ def subject_of(run: Run, suite: str = "", domain: str = "", split: str = "") -> 
         domain=domain or key.domain,
         suite=suite or key.suite,
         split=split,
+        decoding=decoding,
         seed=key.seed,
         selected_by=run.record["facts"].get("selection", {}).get("by", ""),
     )

@@ -12,6 +12,7 @@ from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.evaluation.scores import write_scores
 from sgp.experiments.record import SPLIT, record_attempted
+from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress, track
 from sgp.reports.papers import beside_ours
 from sgp.reports.tables import coverage_sheet
@@ -48,7 +49,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     )
     evaluated = time.perf_counter()
     learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
-    tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), SPLIT]) for run in learned]
+    tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]
     with progress("record and map", len(learned)) as bar:
         recorded = 0
         for _, files in workers(jobs).each(record_attempted, tasks):

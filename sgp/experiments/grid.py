@@ -15,22 +15,25 @@ from sgp.api import diagnose, evaluate, scores_of, train
 from sgp.datasets.experts import expert_lengths, expert_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
-from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import training_texts
+from sgp.datasets.suite import Suite, load_suite
+from sgp.datasets.training_data import Problems, training_texts
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scores import Measurement, Score, read_score, write_scores
 from sgp.files import read_json, write_json
-from sgp.methods import ablations, configure, get_method, has_setting
+from sgp.methods import ablations, get_method, planning_method
+from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting
+from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.tables import measured
 from sgp.workers import Jobs, Workers, processes, workers
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
 FACTS = {"dimension": "dimension", "parameters": "parameters", "nodes": "nodes", "training_seconds": "seconds"}
-DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "zero-change", "random-successor")
+Tried = Mapping[tuple[str, str], Sequence[Attempt]]  # by decoding and split
+DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "contrastive-delta", "zero-change", "random-successor")
 
 
 @dataclass(frozen=True)
@@ -46,27 +49,40 @@ class Cell:
     overrides: tuple[tuple[str, str], ...] = ()
     trained_on: str = ""  # the suite whose training problems are used, where it is another
     without: str = ""  # a training problem that is left out
+    decodings: tuple[str, ...] = (DEFAULT,)  # by which the one run is tried
 
     @property
     def training_suite(self) -> str:
         """The suite that the run is trained on."""
         return self.trained_on or self.suite
 
-    @property
-    def file(self) -> Path:
-        """Where the cell's results are kept once it is done.
 
-        Other problems, expert plans or settings under the same names have another file.
-        """
-        suites = [load_suite(name) for name in dict.fromkeys((self.suite, self.training_suite))]
-        config = asdict(configure(get_method(self.method), self.variant, dict(self.overrides))[1])
-        experts = [path for suite in suites for path in sorted((suite.experts / self.domain).glob("*.jsonl"))]
-        plans = [hashlib.sha256(path.read_bytes()).hexdigest() for path in experts]
-        identity = json.dumps(
-            [asdict(self), config, [suite.manifest_sha256 for suite in suites], plans], sort_keys=True
-        )
-        key = hashlib.sha256(identity.encode()).hexdigest()[:12]
-        return home() / "grid" / self.suite / self.domain / f"{self.method}-{self.variant}-seed{self.seed}-{key}.json"
+def kept_files(cells: Sequence[Cell]) -> dict[Cell, Path]:
+    """Where the results of each cell are kept once it is done.
+
+    Other problems, expert plans or settings under the same names have another file. Raises StoreError, SuiteError or
+    ConfigurationError for what does not exist.
+    """
+    names = dict.fromkeys(name for cell in cells for name in (cell.suite, cell.training_suite))
+    suites = {name: load_suite(name) for name in names}
+    plans: dict[tuple[str, str], list[str]] = {}  # hashes of the expert plans of a suite's domain
+    for cell in cells:
+        for name in (cell.suite, cell.training_suite):
+            if (name, cell.domain) not in plans:
+                experts = sorted((suites[name].experts / cell.domain).glob("*.jsonl"))
+                plans[name, cell.domain] = [hashlib.sha256(path.read_bytes()).hexdigest() for path in experts]
+    return {cell: _kept_file(cell, suites, plans) for cell in cells}
+
+
+def _kept_file(cell: Cell, suites: Mapping[str, Suite], plans: Mapping[tuple[str, str], Sequence[str]]) -> Path:
+    method = planning_method(cell.method)
+    config = asdict(configure(method, cell.variant, dict(cell.overrides))[1])
+    decodings = [asdict(configure_decoding(method, name)[1]) for name in cell.decodings]
+    used = list(dict.fromkeys((cell.suite, cell.training_suite)))
+    manifests, hashes = [suites[name].manifest_sha256 for name in used], [plans[name, cell.domain] for name in used]
+    identity = json.dumps([asdict(cell), config, decodings, manifests, hashes], sort_keys=True)
+    key = hashlib.sha256(identity.encode()).hexdigest()[:12]
+    return home() / "grid" / cell.suite / cell.domain / f"{cell.method}-{cell.variant}-seed{cell.seed}-{key}.json"
 
 
 @dataclass(frozen=True)
@@ -94,7 +110,7 @@ def parse_variants(text: str) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for word in filter(None, text.split(",")):
         method, _, variant = word.partition(":")
-        names = get_method(method).variants
+        names = planning_method(method).variants
         if variant and variant not in names:
             raise InputError(f"method {method} has no variant '{variant}'; expected one of {', '.join(names)}")
         known = found.setdefault(method, [])
@@ -120,29 +136,35 @@ def grid_cells(
     splits: Sequence[str] = (),
     overrides: Mapping[str, str] | None = None,
     trained_on: str = "",
+    decodings: Sequence[str] = (DEFAULT,),
 ) -> list[Cell]:
     """The cells of a grid; deterministic methods have one, with the first seed.
 
-    `methods` maps a method to its variants (none: all). `overrides` go to the methods that have such a setting. Runs
-    are trained on the suite itself, or on `trained_on`, whose domains then have the same names.
+    `methods` maps a method to its variants (none: all). `overrides` and `decodings` go to the methods that have such a
+    setting or decoding. Runs are trained on the suite itself, or on `trained_on`, whose domains then have the same
+    names.
     Raises InputError or ConfigurationError for what does not exist, StoreError where the package's data are missing.
     """
     source = load_suite(suite)
     chosen: Mapping[str, Sequence[str]] = dict.fromkeys(DEFAULT_METHODS, ()) if methods is None else methods
     settings = overrides or {}
-    cells = []
+    cells: list[Cell] = []
+    tried: set[str] = set()
     for domain in dict.fromkeys(source.domain(name).name for name in domains or source.domains):
         named = source.chosen_splits(domain, splits)
         for key, variants in chosen.items():
-            method = get_method(key)
-            for variant in variants or method.variants:
+            method = planning_method(key)
+            own_decodings = tuple(name for name in decodings if has_decoding(method, name))
+            tried.update(own_decodings)
+            for variant in (variants or method.variants) if own_decodings else ():
                 config = configure(method, variant)[1]
                 own = {name: value for name, value in settings.items() if has_setting(config, name)}
                 config = configure(method, variant, own)[1]
                 for seed in (seeds[0], *(() if method.deterministic(config) else seeds[1:])):
-                    cells.append(
-                        Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on)
-                    )
+                    cell = Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on)
+                    cells.append(replace(cell, decodings=own_decodings))
+    if set(decodings) - tried:
+        raise ConfigurationError(f"no method of the grid has the decoding '{min(set(decodings) - tried)}'")
     used = {name for cell in cells for name, _ in cell.overrides}
     if set(settings) - used:
         raise ConfigurationError(f"no method of the grid has the setting '{min(set(settings) - used)}'")
@@ -158,10 +180,13 @@ def ablation_cells(
     """
     learner = get_method(method)
     default = {learner.key: [next(iter(learner.variants))]}
+    decodings: dict[tuple[tuple[str, str], ...], list[str]] = {}  # of each training
+    for training, decoding in map(apart, ({}, *ablations(learner))):
+        decodings.setdefault(tuple(training.items()), []).append(decoding)
     return [
         cell
-        for overrides in ({}, *ablations(learner))
-        for cell in grid_cells(suite, domains, default, (seed,), splits, overrides)
+        for settings, names in decodings.items()
+        for cell in grid_cells(suite, domains, default, (seed,), splits, dict(settings), decodings=names)
     ]
 
 
@@ -195,21 +220,25 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
     """
     first = {(cell.method, cell.variant, cell.domain): cell for cell in reversed(cells)}
     diagnosed = set(first.values()) if diagnostics else set()
-    waiting = [cell for cell in cells if again or not _is_done(_read(cell), cell in diagnosed)]
+    _make_experts(cells, diagnosed, processes(jobs))
+    files = kept_files(cells)
+    waiting = [cell for cell in cells if again or not _is_done(_read(files[cell]), cell in diagnosed)]
     # The longest first, so that no process is left alone with one at the end.
     waiting.sort(key=_expected_work, reverse=True)
-    _make_experts(waiting, diagnosed.intersection(waiting), processes(jobs))
     with progress(f"grid on {', '.join(dict.fromkeys(cell.suite for cell in cells))}", len(cells)) as bar:
         bar.advance(len(cells) - len(waiting))
-        for _ in workers(jobs).delegate(_run, [(cell, again, cell in diagnosed) for cell in waiting]):
+        for _ in workers(jobs).delegate(_run, [(cell, files[cell], again, cell in diagnosed) for cell in waiting]):
             bar.advance()
     scores: list[Score] = []
     attempts: list[AttemptRow] = []
     for cell in cells:
-        record = _read(cell)
+        record = _read(files[cell])
         if record is None:
-            raise StoreError(f"{cell.file} is gone; run the grid again")
-        tried = {split: [Attempt.from_record(each) for each in found] for split, found in record["attempts"].items()}
+            raise StoreError(f"{files[cell]} is gone; run the grid again")
+        tried = {
+            (decoding, split): [Attempt.from_record(each) for each in found]
+            for decoding, split, found in record["attempts"]
+        }
         scores += _scores(cell, record, tried)
         attempts += _rows(cell, record, tried)
     return Results(tuple(scores), tuple(attempts))
@@ -262,15 +291,16 @@ def _measured_training() -> Mapping[tuple[str, str], float]:
 
 def _make_experts(cells: Sequence[Cell], diagnosed: Iterable[Cell], jobs: int) -> None:
     """Makes the expert plans that cells would miss, once, and not in each cell at the same time."""
-    for domain, suite in dict.fromkeys((cell.domain, cell.training_suite) for cell in cells):
+    taught = [cell for cell in cells if get_method(cell.method).learns_from is not Problems]
+    for domain, suite in dict.fromkeys((cell.domain, cell.training_suite) for cell in taught):
         training_texts(load_suite(suite), domain, jobs=jobs)
     for suite, domain, splits in dict.fromkeys((cell.suite, cell.domain, cell.splits) for cell in diagnosed):
         for split in splits:
             expert_plans(load_suite(suite), domain, split, jobs=jobs)
 
 
-def _run(cell: Cell, again: bool, diagnosed: bool, crew: Workers) -> None:
-    record = None if again else _read(cell)
+def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, crew: Workers) -> None:
+    record = None if again else _read(file)
     if _is_done(record, diagnosed):
         return  # meanwhile, by another process on the same store
     run = train(
@@ -284,19 +314,22 @@ def _run(cell: Cell, again: bool, diagnosed: bool, crew: Workers) -> None:
         without=cell.without,
     )
     if record is None:
-        found = evaluate([run.folder], cell.suite, cell.splits, crew)
+        found = evaluate([run.folder], cell.suite, cell.splits, crew, decodings=cell.decodings)
         (note,) = {score.note for score in found.scores}
         record = {
             "run": run.sha256,
             "note": note,
             "variant": run.key.variant,
             "facts": _facts(run),
-            "attempts": {split: [each.to_record() for each in tried] for (_, split), tried in found.attempts.items()},
+            "attempts": [
+                [decoding, split, [each.to_record() for each in tried]]
+                for (_, decoding, split), tried in found.attempts.items()
+            ],
         }
-        write_json(cell.file, record)
+        write_json(file, record)
     if diagnosed:
         record["diagnostics"] = [asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, crew)]
-        write_json(cell.file, record)
+        write_json(file, record)
 
 
 def _is_done(record: Mapping[str, Any] | None, diagnosed: bool) -> bool:
@@ -309,18 +342,19 @@ def _facts(run: Run) -> dict[str, float]:
     return {metric: facts[name] for metric, name in FACTS.items() if name in facts}
 
 
-def _read(cell: Cell) -> dict[str, Any] | None:
+def _read(file: Path) -> dict[str, Any] | None:
     """The kept results of a cell, or None where it is still to be run."""
-    if not cell.file.is_file():
+    if not file.is_file():
         return None
-    record = read_json(cell.file)
+    record = read_json(file)
     return record if isinstance(record, dict) and "attempts" in record else None
 
 
-def _subject(cell: Cell, record: Mapping[str, Any], split: str) -> Measurement:
+def _subject(cell: Cell, record: Mapping[str, Any], split: str, decoding: str = DEFAULT) -> Measurement:
     return Measurement(
         method=cell.method,
         variant=record["variant"],
+        decoding=decoding,
         domain=cell.domain,
         suite=cell.suite,
         split=split,
@@ -329,16 +363,19 @@ def _subject(cell: Cell, record: Mapping[str, Any], split: str) -> Measurement:
     )
 
 
-def _scores(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[Attempt]]) -> Iterator[Score]:
+def _scores(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterator[Score]:
     source = load_suite(cell.suite)
     for metric, value in record["facts"].items():
         yield Score(**vars(_subject(cell, record, "")), metric=metric, value=float(value), count=0)
-    for split, found in tried.items():
-        yield from (score for score in scores_of(source, _subject(cell, record, split), found) if score.size is None)
+    for (decoding, split), found in tried.items():
+        subject = _subject(cell, record, split, decoding)
+        yield from (score for score in scores_of(source, subject, found) if score.size is None)
     yield from (read_score(found) for found in record.get("diagnostics", ()))
 
 
-def _rows(cell: Cell, record: Mapping[str, Any], tried: Mapping[str, Sequence[Attempt]]) -> Iterable[AttemptRow]:
+def _rows(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterable[AttemptRow]:
     source = load_suite(cell.suite)
-    for split, found in tried.items():
-        yield from AttemptRow.of(_subject(cell, record, split), found, expert_lengths(source, cell.domain, split))
+    for (decoding, split), found in tried.items():
+        yield from AttemptRow.of(
+            _subject(cell, record, split, decoding), found, expert_lengths(source, cell.domain, split)
+        )

@@ -15,19 +15,22 @@ from pathlib import Path
 from statistics import mean
 from typing import Any, Literal, get_args
 
-from sgp.api import DEFAULT_SEED, load_planner
-from sgp.datasets.runs import Run, RunKey, find_run, library_versions, new_run, open_run
+from sgp.api import DEFAULT_SEED
+from sgp.datasets.runs import Origin, Run, RunKey, find_run, library_versions, new_run, open_run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import TrainingData, load_training_data
+from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.errors import StoreError
 from sgp.evaluation.dynamic_validation import VALIDATION_SEED, DynamicConfig, dynamic_coverage
-from sgp.evaluation.parallel import Work, run_all
+from sgp.evaluation.parallel import run_all
 from sgp.evaluation.scaling import Evaluated, Source
 from sgp.experiments.scaling_runs import plan_bound, source_for
 from sgp.files import read_json, write_json
-from sgp.methods import Snapshot, configure, selectable
-from sgp.models.device import Device, choose_device
+from sgp.methods import get_method, selectable
+from sgp.methods.configuration import configure
+from sgp.methods.contract import Snapshot
+from sgp.methods.loading import load_planner
+from sgp.models.device import choose_device
 from sgp.planning.planner import Limit
 from sgp.planning.subject import selected_variant
 from sgp.reports.sheets import Sheet
@@ -95,14 +98,14 @@ def train_jointly(
     ConfigurationError, SuiteError, PddlError, PlanError, ToolError and StoreError as `train` does, and
     ValidationDisagreement where VAL refuses a plan that our simulator accepts.
     """
-    learner, rules = selectable(method), config or DynamicConfig()
+    learner, passing, rules = get_method(method), selectable(method), config or DynamicConfig()
     name, settings = configure(learner, variant, overrides)
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
     source = source_for(data.domain_pddl, data.domain, VALIDATION_SEED)
-    trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, jobs)
-    sweep = getattr(learner, "sweep", ())
-    facts = [learner.key, asdict(settings), sweep, seed, data.sha256, trial.bound, asdict(rules), library_versions()]
+    trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, settings.decoding, jobs)
+    versions = library_versions(learner.libraries)
+    facts = [learner.key, asdict(settings), passing.sweep, seed, data.sha256, trial.bound, asdict(rules), versions]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {by: RunKey(learner.key, selected_variant(name, by), data.suite, data.domain, seed) for by in VALIDATIONS}
     folder = home() / "joint" / identity
@@ -111,9 +114,11 @@ def train_jointly(
     done = _read(folder / _DONE)
     if done and all(_is_of(key, identity) for key in keys.values()):
         return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
-    for snapshot in learner.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
+    for snapshot in passing.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))
-        _save(snapshot, keys["dynamic"], data, chosen, place)
+        origin = Origin(asdict(snapshot.training), data.domains, data.facts, chosen, learner.libraries)
+        with new_run(keys["dynamic"], origin, place) as draft:
+            snapshot.save(draft)
         done.append(trial.validated(snapshot, open_run(place)))
         write_json(folder / _DONE, [asdict(each) for each in done])
         for each in set(range(len(done))).difference(_selected(done).values()):
@@ -129,17 +134,22 @@ def train_jointly(
 class _Trial:
     """What all snapshots are tried on."""
 
-    data: TrainingData
+    data: Demonstrations
     source: Source
     bound: int
     rules: DynamicConfig
+    decoding: str
     jobs: Jobs
 
     def validated(self, snapshot: Snapshot, run: Run) -> Validated:
-        planner = Evaluated(str(run.folder), run.planner_sha256, load_planner)
+        planner = Evaluated(str(run.folder), run.planner_sha256, load_planner, self.decoding)
         fixed = tuple(each.task.problem for each in self.data.validation)
-        work = Work(planner.name, planner.identity, fixed, Limit(self.bound))
-        (attempts,) = run_all([work], load_planner, self.jobs, f"{snapshot.name}, {self.data.domain} validation")
+        (attempts,) = run_all(
+            [planner.work(fixed, Limit(self.bound))],
+            load_planner,
+            self.jobs,
+            f"{snapshot.name}, {self.data.domain} validation",
+        )
         largest = max(each.task.size - len(each.task.domain_text.constants) for each in self.data.train)
         sizes = dynamic_coverage(planner, self.source, largest, self.bound, self.rules, self.jobs)
         return Validated(snapshot.name, snapshot.loss, mean(each.solved for each in attempts), sizes)
@@ -150,15 +160,10 @@ def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
     return {by: max(range(len(snapshots)), key=lambda place: snapshots[place].score(by)) for by in VALIDATIONS}
 
 
-def _save(snapshot: Snapshot, key: RunKey, data: TrainingData, device: Device, folder: Path) -> None:
-    with new_run(key, asdict(snapshot.config), device, data.domain_pddl, data.facts, folder) as draft:
-        snapshot.save(draft)
-
-
 def _keep(run: Run, key: RunKey, selection: Mapping[str, str]) -> None:
     """Copies a snapshot's run to its place in the store."""
     record = run.record
-    with new_run(key, run.config, record["device"], record["domain_pddl"], record["data"]) as draft:
+    with new_run(key, run.origin) as draft:
         for name in record["files"]:
             shutil.copyfile(run.folder / name, draft.folder / name)
         draft.facts.update(record["facts"], selection=dict(selection))

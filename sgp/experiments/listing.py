@@ -9,8 +9,9 @@ from rich.table import Table
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.domains import all_domains
-from sgp.errors import StoreError
-from sgp.methods import all_methods
+from sgp.errors import MissingLibrary, StoreError
+from sgp.methods import get_method, method_keys
+from sgp.methods.contract import PlanningMethod
 from sgp.reports.papers import listed
 
 
@@ -35,10 +36,17 @@ def domains() -> Table:
 
 
 def methods() -> Table:
-    """Methods with their variants, the default first."""
-    table = Table("method", "variants", "paper", title="methods")
-    for method in all_methods():
-        table.add_row(method.key, ", ".join(method.variants), method.paper)
+    """Methods with what they learn from, their variants and decodings, the default first."""
+    table = Table("method", "variants", "decodings", "learns from", "paper", title="methods")
+    for key in method_keys():
+        try:
+            method = get_method(key)
+        except MissingLibrary as error:
+            table.add_row(key, str(error))
+            continue
+        decodings = ", ".join(method.decodings) if isinstance(method, PlanningMethod) else "none: it does not plan"
+        learns_from = method.learns_from.__name__.lower()
+        table.add_row(key, ", ".join(method.variants), decodings, learns_from, method.paper)
     return table
 
 

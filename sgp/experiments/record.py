@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from sgp.analysis.explanations import explain
-from sgp.api import load_planner, map_run, train
+from sgp.api import map_run, train
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.subjects import subject_of
+from sgp.methods.loading import load_planner
 from sgp.planning.recorded import map_file
 from sgp.planning.recording import records, write_records
 from sgp.planning.rollout import Rollout
@@ -72,7 +72,8 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
         planned = load_planner(str(run.folder)).solve_many([Task(of_name[name]) for name in files.values()])
         for rollout in planned:
             confirm(rollout)
-        _write(run, source, dict(zip(files, map(_bare, planned), strict=True)), neighbours=False)
+        bare = [rollout.without_notes() for rollout in planned]
+        _write(run, source, dict(zip(files, bare, strict=True)), neighbours=False)
     return list(files)
 
 
@@ -87,17 +88,10 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], neighbours:
     return [*rollouts, *map_run(run.folder, list(rollouts), neighbours)[1:]]
 
 
-def _bare(rollout: Rollout) -> Rollout:
-    """Without notes of the policy (predicted embeddings), which are most of a file, and which the viewer does not
-    show.
-    """
-    return replace(rollout, steps=tuple(replace(step, note={}) for step in rollout.steps))
-
-
 def _small_rollouts(run: Path, suite: Suite, domain: str) -> Iterator[Rollout]:
     """The rollouts of a split whose records are small enough, without notes."""
     for _, rollout in load_planner(str(run)).solve_each(map(Task, suite.problems(domain, SPLIT))):
-        bare = _bare(rollout)
+        bare = rollout.without_notes()
         size = sum(len(json.dumps(each)) + 1 for each in records(bare))
         if size < (LARGEST_SOLVED if rollout.solved else LARGEST_UNSOLVED):
             yield bare

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import mean
 
-from sgp.api import load_planner, measured_here
+from sgp.api import measured_here
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import TrainingData, load_training_data
+from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.domains import all_domains, serving
 from sgp.errors import ConfigurationError, InputError
 from sgp.evaluation.curves import curve_scores
@@ -20,8 +20,12 @@ from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measu
 from sgp.evaluation.scaling import scaling as scaling_of
 from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
+from sgp.methods import planning_method
+from sgp.methods.configuration import configure_decoding
+from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import read_domain
+from sgp.policies.decoding import DEFAULT
 from sgp.reports.curves import curve_sheet, published_cap, published_words
 from sgp.reports.papers import beside_ours
 from sgp.reports.scaling_table import SPLIT, is_scaling
@@ -37,6 +41,7 @@ def scaling(
     bound: int | None = None,
     hours: float = math.inf,
     watch: Callable[[Measured], None] = lambda measured: None,
+    decoding: str = DEFAULT,
 ) -> Curve:
     """How far a run scales: its coverage at every size of its domain, on problems that are generated from `seed`.
 
@@ -52,8 +57,9 @@ def scaling(
     if not hours >= 0:
         raise ConfigurationError(f"hours is {hours}; expected 0 or more")
     opened = open_run(run)
-    source = source_for(opened.record["domain_pddl"], opened.key.domain, seed)
-    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner)
+    source = source_for(opened.domain_pddl, opened.key.domain, seed)
+    name, _ = configure_decoding(planning_method(opened.key.method), decoding)
+    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner, name)
     until = time.monotonic() + 3600 * hours
     if bound is None:
         bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
@@ -84,26 +90,31 @@ def scaling_beside(
     jobs: Jobs = 1,
     bound: int | None = None,
     hours: float = math.inf,
+    decoding: str = DEFAULT,
 ) -> ScalingBeside:
     """`scaling` of a run, its scores and tables; where no largest size is given up to twice the published Scale."""
     opened, theirs = open_run(run), [score for score in beside_ours() if is_scaling(score)]
     key = opened.key
     config = replace(config, largest=config.largest or published_cap(theirs, key.domain))
-    curve = scaling(run, config, seed, jobs, bound, hours)
-    scores = list(curve_scores(curve, scaling_subject(run, config, jobs)))
+    curve = scaling(run, config, seed, jobs, bound, hours, decoding=decoding)
+    scores = list(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
     title = f"{subject_of(opened).planner.title} on {key.domain}, trained on {key.suite}"
     sheet = curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain))
     return ScalingBeside(curve, scores, sheet, theirs)
 
 
-def scaling_subject(run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1) -> Measurement:
+def scaling_subject(
+    run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1, decoding: str = DEFAULT
+) -> Measurement:
     """What the scores of a run's curve share: which run it is, when and where it is measured, with which time limit.
 
     Raises StoreError for a damaged run.
     """
     opened = open_run(run)
     limited = "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
-    return Measurement(**vars(subject_of(opened, split=SPLIT)), note=f"{measured_here(opened, jobs)}{limited}")
+    return Measurement(
+        **vars(subject_of(opened, split=SPLIT, decoding=decoding)), note=f"{measured_here(opened, jobs)}{limited}"
+    )
 
 
 def source_for(domain_pddl: str, name: str, seed: int) -> Source:
@@ -120,7 +131,7 @@ def source_for(domain_pddl: str, name: str, seed: int) -> Source:
     return Source(domain, model, seed)
 
 
-def plan_bound(domain: Domain, data: Callable[[], TrainingData]) -> int:
+def plan_bound(domain: Domain, data: Callable[[], Demonstrations]) -> int:
     """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
 
     `data` is asked for where it is needed. Source: dynamic validation, section 2 and Table 2.

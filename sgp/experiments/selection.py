@@ -13,7 +13,9 @@ from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow
 from sgp.experiments.grid import SEEDS, Results, grid_cells, run_grid
 from sgp.files import whole_file
-from sgp.methods import all_methods, configure, get_method
+from sgp.methods import choices as choices_of
+from sgp.methods import get_method, planning_method
+from sgp.methods.configuration import apart, configure, configure_decoding
 from sgp.reports.sheets import Sheet
 from sgp.workers import Jobs
 
@@ -48,10 +50,7 @@ def choices(method: str, settings: Sequence[str] = ()) -> Mapping[str, Sequence[
 
     Raises InputError for a method that names none, and for a setting that it does not name.
     """
-    found: Mapping[str, Sequence[str]] | None = getattr(get_method(method), "choices", None)
-    if not found:
-        known = ", ".join(each.key for each in all_methods() if getattr(each, "choices", None))
-        raise InputError(f"method {method} names no settings to choose; expected one of {known}")
+    found = choices_of(get_method(method))
     unknown = [setting for setting in settings if setting not in found]
     if unknown:
         raise InputError(f"method {method} does not choose setting '{unknown[0]}'; expected one of {', '.join(found)}")
@@ -74,7 +73,7 @@ def select(
     were made are kept, so that an interrupted selection goes on. Raises InputError for a method or setting that is not
     there, and what `run_grid` raises: InputError in all its kinds, ToolError, StoreError, ValidationDisagreement.
     """
-    learner = get_method(method)
+    learner = planning_method(method)
     variant = next(iter(learner.variants))
     open_choices = choices(method, settings)
     chosen = {setting: values[0] for setting, values in open_choices.items()}
@@ -83,11 +82,17 @@ def select(
     for setting, values in open_choices.items():
         tried = []
         for value in values:
-            overrides = {**chosen, setting: value}
-            config = configure(learner, variant, overrides)[1]
+            training, decoding = apart({**chosen, setting: value})
+            config = configure(learner, variant, training)[1], configure_decoding(learner, decoding)[1]
             if config not in made:
                 cells = grid_cells(
-                    validation, domains, {method: [variant]}, (seed,), overrides=overrides, trained_on=suite
+                    validation,
+                    domains,
+                    {method: [variant]},
+                    (seed,),
+                    overrides=training,
+                    trained_on=suite,
+                    decodings=(decoding,),
                 )
                 made[config] = run_grid(cells, jobs)
             tried.append(config)

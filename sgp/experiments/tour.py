@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sgp.api import load_planner, train
+from sgp.api import train
 from sgp.datasets.suite import load_suite
 from sgp.encoders.node_colours import coloured_graph
 from sgp.encoders.wl import WLEncoder
 from sgp.errors import InputError
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_json
+from sgp.methods.loading import load_planner
 from sgp.planning.recording import records
-from sgp.planning.rollout import Mark, Rollout
+from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.policies.nearest_embedding import NearestEmbedding
 
@@ -52,12 +51,11 @@ def _write(file: Path, rollout: Rollout, policy: NearestEmbedding, encoder: WLEn
     names = {str(colour): name for colour, name in (*ahead.names.items(), *graph.names.items())}
     (before,) = encoder.embed(task, [step.state])
     (after,) = encoder.embed(task, [step.successor.state])
-    bare = replace(rollout, steps=tuple(replace(each, note={}) for each in rollout.steps))
     write_json(
         file,
         {
             "format": FORMAT,
-            "records": list(records(bare, about)),
+            "records": list(records(rollout.without_notes(), about)),
             "step": number + 1,
             "atoms": sorted(map(str, task.atoms(step.state))),
             "graph": {**asdict(graph), "names": names},
@@ -72,9 +70,8 @@ def _write(file: Path, rollout: Rollout, policy: NearestEmbedding, encoder: WLEn
 
 
 def _open(rollout: Rollout, place: int) -> int:
-    """How many candidates of a step are neither visited nor like another one."""
-    closed = Mark.VISITED | Mark.COLLAPSED | Mark.REJECTED
-    return int(np.sum((rollout.steps[place].marks & np.uint8(closed)) == 0))
+    """How many candidates of a step are open to choice."""
+    return int(rollout.steps[place].open_to_choice.sum())
 
 
 def _numbers(vector: Any) -> list[float]:

@@ -13,14 +13,13 @@ of the state; it is not the default because it did not help.)
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from safetensors import SafetensorError
@@ -28,16 +27,18 @@ from safetensors.numpy import load_file, save_file
 from scipy.sparse import csr_array, hstack
 
 from sgp.datasets.runs import Run, RunDraft
-from sgp.datasets.training_data import TrainingData
+from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
-from sgp.methods import Snapshot, overridden
+from sgp.methods.configuration import configure_decoding, from_record, overridden
+from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Successors
+from sgp.planning.policy import ADD_UP, REPLACE, Successors
 from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
+from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
@@ -48,7 +49,7 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 
 @dataclass(frozen=True)
-class ContrastiveJumpsConfig:
+class ContrastiveJumpsTraining:
     """Which candidates, which features, which loss."""
 
     candidates: Reach = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
@@ -57,30 +58,14 @@ class ContrastiveJumpsConfig:
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
     delta: Delta = "constant"  # one vector for all states, or one that moves with the share of the goal that is reached
-    beam: int = 3  # nodes kept at each decision, at most
-    margin: float = 2  # nodes that are exp(margin) times less probable than the best are dropped; 0: none is
-    revisits: bool = False  # visited states stay candidates
+    decoding: str = DEFAULT  # by which validation selects among planners, and by which labels visit states
 
     def __post_init__(self) -> None:
         check_reach(self.candidates, self.enough)
         if self.delta not in get_args(Delta):
             raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
-        if self.beam < 1:
-            raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
-        if not 0 <= self.margin < math.inf:
-            raise ConfigurationError(f"margin is {self.margin}; expected a number from 0")
         if self.delta != "constant" and self.loss.kind == "squared":
             raise ConfigurationError(f"delta {self.delta} conflicts with loss.kind squared, whose mean is one vector")
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> ContrastiveJumpsConfig:
-        """The configuration that a run's record holds."""
-        parts = {
-            "embedding": MarkedConfig(**record["embedding"]),
-            "loss": ContrastiveConfig(**record["loss"]),
-            "labels": LabelConfig(**record["labels"]),
-        }
-        return cls(**{**record, **parts})
 
     @property
     def successors(self) -> Successors:
@@ -94,12 +79,16 @@ class ContrastiveJumps:
     key = "contrastive-jumps"
     title = "Contrastive jumps"
     paper = ""
-    variants: Mapping[str, ContrastiveJumpsConfig] = {
-        "aiw": ContrastiveJumpsConfig(),
-        "iw": ContrastiveJumpsConfig("iw"),
-        "one-step": ContrastiveJumpsConfig("one-step"),
+    libraries: Sequence[str] = ("numba", "scipy")
+    learns_from = Demonstrations
+    variants: Mapping[str, ContrastiveJumpsTraining] = {
+        "aiw": ContrastiveJumpsTraining(),
+        "iw": ContrastiveJumpsTraining("iw"),
+        "one-step": ContrastiveJumpsTraining("one-step"),
     }
-    ablations: Sequence[Mapping[str, str]] = (
+    # A margin of 2: nodes that are exp(2) times less probable than the best are dropped.
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3, margin=2), "greedy": BeamDecoding()}
+    ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},
         {"candidates": "one-step"},
         {"candidates": "iw"},
@@ -117,9 +106,9 @@ class ContrastiveJumps:
         {"embedding.iterations": "1"},
         {"embedding.iterations": "3"},
         {"embedding.counted": "true"},
-        {"revisits": "true"},
+        {"decoding.revisits": "true"},
         {"delta": "progress"},
-        {"beam": "1"},
+        {"decoding.beam": "1"},
         {"loss.alpha": "0.1"},
         {"loss.alpha": "1.0"},
         {"loss.l2": "0.02"},
@@ -128,9 +117,9 @@ class ContrastiveJumps:
     # Chosen one after the other; what costs no time in training comes first.
     choices: Mapping[str, Sequence[str]] = {
         "candidates": ("aiw", "iw", "one-step"),
-        "beam": ("1", "3"),
+        "decoding.beam": ("1", "3"),
         "enough": ("128", "64", "32", "16", "8", "4", "1"),
-        "margin": ("0", "2", "1"),
+        "decoding.margin": ("0", "2", "1"),
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),
@@ -139,7 +128,7 @@ class ContrastiveJumps:
     }
 
     # What a joint training passes through (`snapshots`), those of one embedding beside each other.
-    sweep: Sequence[Mapping[str, str]] = (
+    sweep: Sequence[Settings] = (
         *(
             {"candidates": candidates, "labels.source": source, "loss.l2": l2}
             for candidates, source, l2 in product(("aiw", "one-step"), ("optimal", "experts"), ("0.1", "0.01"))
@@ -150,27 +139,27 @@ class ContrastiveJumps:
         ),
     )
 
-    def deterministic(self, config: ContrastiveJumpsConfig) -> bool:
+    def deterministic(self, config: ContrastiveJumpsTraining) -> bool:
         """The loss is minimised from zero; only states of a state space are drawn."""
         return config.labels.deterministic
 
-    def invariant(self, config: ContrastiveJumpsConfig) -> bool:
+    def invariant(self, config: ContrastiveJumpsTraining) -> bool:
         """Features know no names. With jumps the candidates depend on the order in which atoms become novel."""
         return config.candidates == "one-step"
 
-    def train(self, config: ContrastiveJumpsConfig, data: TrainingData, draft: RunDraft) -> Planner:
+    def train(self, config: ContrastiveJumpsTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Embeds the candidates of every expert state and fits delta."""
         started = time.perf_counter()
         embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed))
         policy, facts = embedded.fit(config)
         _save(config, policy, facts, data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
-        return _planner(config, policy)
+        return _planner(config, self.decodings[DEFAULT], policy)
 
     def snapshots(
         self,
-        config: ContrastiveJumpsConfig,
-        data: TrainingData,
+        config: ContrastiveJumpsTraining,
+        data: Demonstrations,
         folder: Path,
         seed: int,
         device: Device,
@@ -183,16 +172,18 @@ class ContrastiveJumps:
             held_out = list(followed(data.validation, first.successors))
             for found, each in group:
                 policy, facts = embedded.fit(each)
+                _, decoding = configure_decoding(self, each.decoding)
+                costs = candidate_costs(_planner(each, decoding, policy).policy, held_out)
                 yield Snapshot(
                     name=", ".join(f"{path} {value}" for path, value in found.items()),
-                    config=each,
-                    loss=contrastive_loss(held_out, candidate_costs(policy, held_out)),
+                    training=each,
+                    loss=contrastive_loss(held_out, costs),
                     save=partial(_save, each, policy, facts, data),
                 )
 
-    def load(self, run: Run) -> Planner:
+    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """The planner of a run, verified to rank as it ranked when it was trained."""
-        config, facts = ContrastiveJumpsConfig.from_record(run.config), run.record["facts"]
+        config, facts = from_record(ContrastiveJumpsTraining, run.training), run.record["facts"]
         encoder = MarkedTransitionEncoder.load(
             run.folder / _ENCODER, config.embedding, run.domain_text, facts["walked"]
         )
@@ -200,22 +191,23 @@ class ContrastiveJumps:
             weights = load_file(run.folder / _DELTA)["weights"]
         except (SafetensorError, KeyError, OSError) as error:
             raise StoreError(f"{run.folder / _DELTA} holds no weights; train the run again") from error
-        policy = NearestTransition(encoder, weights, config.loss.alpha, additive=config.beam > 1)
+        policy = NearestTransition(encoder, weights, config.loss.alpha)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
-        return _planner(config, policy)
+        return _planner(config, decoding, policy)
 
 
-def _overridden(config: ContrastiveJumpsConfig, settings: Mapping[str, str]) -> ContrastiveJumpsConfig:
+def _overridden(config: ContrastiveJumpsTraining, settings: Mapping[str, str]) -> ContrastiveJumpsTraining:
     for path, value in settings.items():
         config = overridden(config, path, value)
     return config
 
 
-def _labelled(config: ContrastiveJumpsConfig, data: TrainingData, seed: int) -> list[Labelled]:
+def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
     """The decisions to learn from."""
+    _, decoding = configure_decoding(METHOD, config.decoding)
 
     def fit(decisions: Sequence[Labelled]) -> Planner:
-        return _planner(config, _Embedded.of(config, decisions).fit(config)[0])
+        return _planner(config, decoding, _Embedded.of(config, decisions).fit(config)[0])
 
     return label(config.labels, data.train, config.successors, fit, np.random.default_rng(seed))
 
@@ -229,14 +221,14 @@ class _Embedded:
     rows: csr_array  # [b, D]
 
     @classmethod
-    def of(cls, config: ContrastiveJumpsConfig, decisions: Sequence[Labelled]) -> _Embedded:
+    def of(cls, config: ContrastiveJumpsTraining, decisions: Sequence[Labelled]) -> _Embedded:
         """Finds the features and embeds."""
         transitions = [(each.task, each.state, each.choice) for each in decisions]
         encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
         return cls(encoder, decisions, _rows(embedded, encoder.dimension))
 
     def fit(
-        self, config: ContrastiveJumpsConfig
+        self, config: ContrastiveJumpsTraining
     ) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
         """Fits delta; the policy, and what the fit says of itself."""
         rows, counts = self.rows, [len(each.choice) for each in self.decisions]
@@ -253,15 +245,15 @@ class _Embedded:
             np.array([each.weight for each in self.decisions]),
         )
         weights = weights.reshape(-1, self.encoder.dimension)
-        policy = NearestTransition(self.encoder, weights, config.loss.alpha, additive=config.beam > 1)
+        policy = NearestTransition(self.encoder, weights, config.loss.alpha)
         return policy, {"decisions": len(self.decisions), **facts}
 
 
 def _save(
-    config: ContrastiveJumpsConfig,
+    config: ContrastiveJumpsTraining,
     policy: NearestTransition[MarkedTransitionEncoder],
     facts: Mapping[str, float],
-    data: TrainingData,
+    data: Demonstrations,
     draft: RunDraft,
 ) -> None:
     """Writes what `load` reads."""
@@ -278,10 +270,11 @@ def _save(
     draft.keep_check(task.problem, policy.sample(task, config.successors))
 
 
-def _planner(config: ContrastiveJumpsConfig, policy: NearestTransition[MarkedTransitionEncoder]) -> Planner:
-    return Planner(
-        policy, config.successors, width=config.beam, margin=config.margin or math.inf, revisits=config.revisits
-    )
+def _planner(
+    config: ContrastiveJumpsTraining, decoding: BeamDecoding, policy: NearestTransition[MarkedTransitionEncoder]
+) -> Planner:
+    """Costs add up along a path where several paths are compared."""
+    return decoding.planner(replace(policy, rules=ADD_UP if decoding.beam > 1 else REPLACE), config.successors)
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:
@@ -294,4 +287,4 @@ def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:
     return csr_array(hstack([known, csr_array(scalars)], format="csr"))
 
 
-METHODS = (ContrastiveJumps(),)
+METHOD = ContrastiveJumps()

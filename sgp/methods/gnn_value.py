@@ -22,16 +22,19 @@ import torch
 from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
-from sgp.datasets.training_data import TrainingData
+from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.relations import RelationalEncoder, concatenate
 from sgp.errors import ConfigurationError
-from sgp.methods import Snapshot
+from sgp.methods.configuration import from_record
+from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device, choose_device
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
+from sgp.planning.policy import one_step
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
+from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
 from sgp.progress import progress
 from sgp.training.relational import Epoch, RelationalTraining, ValuedStates, predict, train_values
@@ -40,16 +43,12 @@ _WEIGHTS = "model.safetensors"
 
 
 @dataclass(frozen=True)
-class ValueGNNConfig:
+class ValueGNNTraining:
     """The network and its training (dynamic-validation, appendix A)."""
 
     shape: RelationalShape = field(default_factory=RelationalShape)
     training: RelationalTraining = field(default_factory=RelationalTraining)
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> ValueGNNConfig:
-        """The configuration that a run's record holds."""
-        return cls(RelationalShape(**record["shape"]), RelationalTraining(**record["training"]))
+    decoding: str = DEFAULT  # by which validation selects among the epochs
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,18 +95,22 @@ class ValueGNN:
     key = "gnn-value"
     title = "GNN value policy"
     paper = "dynamic-validation"
-    variants: Mapping[str, ValueGNNConfig] = {"rgnn": ValueGNNConfig()}
+    libraries = ("torch", "pymimir-rgnn")
+    learns_from = Demonstrations
+    variants: Mapping[str, ValueGNNTraining] = {"rgnn": ValueGNNTraining()}
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
+    sweep: Sequence[Settings] = ()  # it passes through epochs
 
-    def deterministic(self, config: ValueGNNConfig) -> bool:
+    def deterministic(self, training: ValueGNNTraining) -> bool:
         """Training starts from random weights."""
         return False
 
-    def invariant(self, config: ValueGNNConfig) -> bool:
+    def invariant(self, training: ValueGNNTraining) -> bool:
         """The network knows objects by their relations alone."""
         return True
 
     def snapshots(
-        self, config: ValueGNNConfig, data: TrainingData, folder: Path, seed: int, device: Device, after: int = 0
+        self, training: ValueGNNTraining, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
     ) -> Iterator[Snapshot]:
         """The planner after every epoch; `folder` keeps the last epochs, from which the training goes on.
 
@@ -116,38 +119,39 @@ class ValueGNN:
         """
         encoder = RelationalEncoder(data.train[0].task.domain_text)
         train, validation = (costs_to_go(encoder, part) for part in (data.train, data.validation))
-        model = _network(config.shape, encoder, seed)
-        training = sha256(f"{data.sha256} {asdict(config)} {seed}".encode()).hexdigest()
-        epochs = train_values(model, config.training, train, validation, seed, device, folder, training, after)
+        model = _network(training.shape, encoder, seed)
+        identity = sha256(f"{data.sha256} {asdict(training)} {seed}".encode()).hexdigest()
+        epochs = train_values(model, training.training, train, validation, seed, device, folder, identity, after)
         for epoch in epochs:
-            save = partial(self._save, config, data, epoch)
-            yield Snapshot(f"epoch {epoch.number}", config, epoch.validation_loss, save)
+            save = partial(self._save, training, data, epoch)
+            yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
 
-    def train(self, config: ValueGNNConfig, data: TrainingData, draft: RunDraft) -> Planner:
+    def train(self, training: ValueGNNTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Trains all epochs and keeps the one of least validation loss, the first among equals (column "Loss")."""
         started = time.perf_counter()
         title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
         best: Snapshot | None = None
-        with tempfile.TemporaryDirectory() as folder, progress(title, config.training.epochs) as bar:
-            for snapshot in self.snapshots(config, data, Path(folder), draft.key.seed, draft.device):
+        with tempfile.TemporaryDirectory() as folder, progress(title, training.training.epochs) as bar:
+            for snapshot in self.snapshots(training, data, Path(folder), draft.key.seed, draft.device):
                 if best is None or snapshot.loss < best.loss:
                     best = snapshot
                 bar.advance()
         assert best is not None, "a training has at least one epoch"
         best.save(draft)
         draft.facts.update(seconds=round(time.perf_counter() - started, 3))
-        return _planner(config, data.train[0].task.domain_text, draft.folder / _WEIGHTS)
+        policy = _policy(training, data.train[0].task.domain_text, draft.folder / _WEIGHTS)
+        return self.decodings[DEFAULT].planner(policy, one_step)
 
-    def load(self, run: Run) -> Planner:
+    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """The planner of a run, verified to value states as it did when it was trained."""
-        config = ValueGNNConfig.from_record(run.config)
-        planner = _planner(config, run.domain_text, run.folder / _WEIGHTS)
-        run.verify(_sample(planner, Task(run.check_problem)))
-        return planner
+        training = from_record(ValueGNNTraining, run.training)
+        policy = _policy(training, run.domain_text, run.folder / _WEIGHTS)
+        run.verify(_sample(policy, Task(run.check_problem)))
+        return decoding.planner(policy, one_step)
 
-    def _save(self, config: ValueGNNConfig, data: TrainingData, epoch: Epoch, draft: RunDraft) -> None:
+    def _save(self, training: ValueGNNTraining, data: Demonstrations, epoch: Epoch, draft: RunDraft) -> None:
         task = data.train[0].task
-        model = _network(config.shape, RelationalEncoder(task.domain_text), seed=0)
+        model = _network(training.shape, RelationalEncoder(task.domain_text), seed=0)
         model.load_state_dict(epoch.weights)
         model.save(draft.folder / _WEIGHTS)
         draft.facts.update(
@@ -157,8 +161,8 @@ class ValueGNN:
             parameters=model.count_parameters(),
             largest=data.largest,
         )
-        planner = _planner(config, task.domain_text, draft.folder / _WEIGHTS)
-        draft.keep_check(task.problem, _sample(planner, task))
+        policy = _policy(training, task.domain_text, draft.folder / _WEIGHTS)
+        draft.keep_check(task.problem, _sample(policy, task))
 
 
 def _network(shape: RelationalShape, encoder: RelationalEncoder, seed: int) -> RelationalModel:
@@ -168,17 +172,16 @@ def _network(shape: RelationalShape, encoder: RelationalEncoder, seed: int) -> R
         return RelationalModel(encoder.relations, shape)
 
 
-def _planner(config: ValueGNNConfig, domain: DomainText, weights: Path) -> Planner:
+def _policy(training: ValueGNNTraining, domain: DomainText, weights: Path) -> LowestValue:
     encoder, device = RelationalEncoder(domain), choose_device("auto")
-    model = _network(config.shape, encoder, seed=0)
+    model = _network(training.shape, encoder, seed=0)
     model.read(weights)
-    return Planner(LowestValue(LearnedValue(encoder, model.to(device).eval(), device)))
+    return LowestValue(LearnedValue(encoder, model.to(device).eval(), device))
 
 
-def _sample(planner: Planner, task: Task) -> dict[str, NDArray[np.floating[Any]]]:
+def _sample(policy: LowestValue, task: Task) -> dict[str, NDArray[np.floating[Any]]]:
     """The value [1] of a task's initial state, by which a run is verified."""
-    assert isinstance(planner.policy, LowestValue)
-    return {"value": planner.policy.value([(task, [task.init])])}
+    return {"value": policy.value([(task, [task.init])])}
 
 
-METHODS = (ValueGNN(),)
+METHOD = ValueGNN()

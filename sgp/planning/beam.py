@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
 from sgp.planning.candidates import goals, identities, lengths
-from sgp.planning.policy import Node, Ranking
+from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
 from sgp.planning.task import Successor, Task
 
@@ -54,15 +54,15 @@ class Pool:
         paths: Sequence[Trail],
         choices: Sequence[Sequence[Successor]],
         rankings: Sequence[Ranking],
-        additive: bool,
+        rules: Rules,
     ):
-        self.paths, self.choices, self.rankings = paths, choices, rankings
+        self.paths, self.choices, self.rankings, self.tie = paths, choices, rankings, rules.tie
         sizes = [len(choice) for choice in choices]
         self.starts = list(accumulate(sizes, initial=0))
         self.costs: NDArray[np.float64] = np.concatenate(
             [_checked(ranking, size) for ranking, size in zip(rankings, sizes, strict=True)]
         )
-        if additive:
+        if rules.additive:
             self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
         # What tells candidates apart: their states, and their keys where the policy gave them.
         self.states = [each for choice in choices for each in identities(choice)]
@@ -78,9 +78,13 @@ class Pool:
         if not math.isfinite(self.costs[place]):
             self.costs[place] = self.paths[self._origin(place)[0]].node.cost
 
-    def find_goal(self, task: Task) -> int | None:
-        """The first open candidate that satisfies the goal."""
+    def find_goal(self, task: Task, among: Sequence[int] | None = None) -> int | None:
+        """The first open candidate that satisfies the goal, of all or among some."""
         reached = np.concatenate([goals(task, choice) for choice in self.choices]) & ~self.closed
+        if among is not None:
+            chosen = np.zeros(len(reached), np.bool_)
+            chosen[list(among)] = True
+            reached &= chosen
         if not reached.any():
             return None
         place = int(reached.argmax())
@@ -108,13 +112,13 @@ class Pool:
         order = open_places[np.argsort(self.costs[open_places], kind="stable")]
         if len(order):
             dearest = float(self.costs[order[0]]) + margin
-            order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]]))]
+            order = order[self.costs[order] <= max(dearest, self._tie_bound(self.costs[order[0]]))]
         sorted_costs = self.costs[order]
         kept: list[int] = []
         states, keys = set[Hashable](), set[Hashable]()
         start = 0
         while start < len(order) and len(kept) < width:
-            end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start]), side="right"))
+            end = int(np.searchsorted(sorted_costs, self._tie_bound(sorted_costs[start]), side="right"))
             for place in np.sort(order[start:end]).tolist():
                 state, key = self.states[place], self.keys[place]
                 if len(kept) < width and state not in states and key not in keys:
@@ -140,7 +144,7 @@ class Pool:
             open_costs = np.where(closed, math.inf, ranking.costs)
             own = marks.copy()
             own[index] |= _CHOSEN
-            own[open_costs <= _tie_bound(open_costs.min())] |= _TIED
+            own[open_costs <= self._tie_bound(open_costs.min())] |= _TIED
             return Step(path.node.state, choice, ranking.costs, ranking.keys, own, index, ranking.note)
 
         node = Node(
@@ -153,6 +157,9 @@ class Pool:
             length=path.node.length + len(successor.actions),
         )
         return Trail(node, decided, path)
+
+    def _tie_bound(self, cost: float) -> float:
+        return float(cost) + tie_margin(float(cost), self.tie) if math.isfinite(cost) else -math.inf
 
     def _origin(self, place: int) -> tuple[int, int]:
         """Which node a candidate is of, and its place there."""
@@ -168,7 +175,3 @@ def _checked(ranking: Ranking, count: int) -> NDArray[np.float64]:
             "expected one cost per candidate, +inf to reject"
         )
     return costs
-
-
-def _tie_bound(cost: float) -> float:
-    return float(cost) + tie_margin(float(cost)) if math.isfinite(cost) else -math.inf

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgp.errors import ConfigurationError, ToolError, UnsolvableProblem
-from sgp.planning.pddl import Action, Problem, normalise, parse_plan
+from sgp.planning.pddl import Action, Problem, parse_plan
+from sgp.planning.pddl_syntax import normalise
 
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}

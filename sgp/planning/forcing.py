@@ -11,10 +11,8 @@ import numpy as np
 from sgp.errors import ConfigurationError
 from sgp.planning.pddl import Action
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.rollout import Mark, Rollout, Step
+from sgp.planning.rollout import Rollout, Step
 from sgp.planning.task import Task
-
-_TAKEN = Mark.CHOSEN | Mark.VISITED | Mark.COLLAPSED | Mark.REJECTED  # no other choice, or none of the policy's
 
 
 @dataclass(frozen=True)
@@ -104,8 +102,9 @@ def _alternatives(level: Sequence[_Forced], ranks: int) -> Iterator[tuple[_Force
 
 def open_alternatives(step: Step) -> list[int]:
     """The places of the candidates that the planner could have taken instead, cheapest first."""
-    order = np.argsort(step.costs, kind="stable").tolist()
-    return [place for place in order if not step.marks[place] & _TAKEN and np.isfinite(step.costs[place])]
+    possible = step.open_to_choice & np.isfinite(step.costs)
+    possible[step.chosen] = False
+    return [place for place in np.argsort(step.costs, kind="stable").tolist() if possible[place]]
 
 
 def _jumps(rollout: Rollout, steps: int) -> tuple[tuple[Action, ...], ...]:

@@ -51,6 +51,16 @@ class Found(NamedTuple):
     changed: Ints  # candidate i differs from the state in the fluents changed[first[i] : first[i + 1]]
 
 
+class Origin(NamedTuple):
+    """The state that a search starts from, and what is asked of it again and again."""
+
+    state: Words
+    identity: Words
+    applicable: Ints  # the actions in their order
+    watched: int  # how many actions were looked at for it
+    lacked: int  # how many of the fluents that the goal wants true are not
+
+
 @compiled
 def novel_states(
     operators: Operators, forms: Lists, form_count: int, goal: Goal, atoms: int, state: Ints, search: Search
@@ -60,114 +70,212 @@ def novel_states(
     `state` lists the fluents that are true. Atom a stands for the novelty forms `forms[a]`: a state is novel if one of
     its forms was true in no state generated before it. Novel states are expanded.
     """
-    adds = operators.adds
-    count = len(adds.first) - 1
-    words = max((atoms + 63) // 64, 1)
-    table = np.zeros((256, words), np.uint64)  # the states that are expanded
-    owner = np.empty(256, np.int32)  # and which candidates they are
-    depth_first = 0  # where the present layer begins among them
-    seen = np.zeros(form_count, np.bool_)
-    here = state_identity(state)
-    for atom in state:
-        table[0, atom >> 6] |= np.uint64(1) << np.uint64(atom & 63)
-        for place in range(forms.first[atom], forms.first[atom + 1]):
-            seen[forms.values[place]] = True
-    owner[0] = -1
-    expanded = 1
-    largest = 0  # most atoms that an action adds
-    for action in range(count):
-        largest = max(largest, adds.first[action + 1] - adds.first[action])
-    parents, actions, lengths = np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32)
-    goals, first = np.empty(256, np.bool_), np.zeros(257, np.int64)
-    identities = np.empty((256, 2), np.uint64)
-    slots = np.full(1024, -1, np.int32)  # a hash table of the candidates by identity
-    changed = np.empty(1024, np.int32)
-    applicable = np.empty(count + 1, np.int32)  # actions in the node
-    after, one = np.empty(words, np.uint64), np.empty(2, np.uint64)
-    found = novelties = 0
-    progress = False
-    before = applicable[: applicable_in(table[0], operators, applicable)].copy()
-    all_watched = looked_at(table[0], operators)
-    lacked = lacking(table[0], goal)
-    while depth_first < expanded and not (0 < search.enough <= novelties and progress):
-        layer_end = expanded
-        for node in range(depth_first, layer_end):
-            near = len(goal.unwanted) > 0 or lacking(table[node], goal) <= largest  # one action might reach the goal
-            differs = changed[first[owner[node]] : first[owner[node] + 1]] if node else changed[:0]
-            if looked_at_after(table[node], operators, before, differs) < all_watched:
-                total = applicable_after(table[node], operators, table[0], before, differs, applicable)
+    applicable = np.empty(len(operators.adds.first), np.int32)  # actions in the node
+    origin = _origin(operators, goal, atoms, state, applicable)
+    table, owner = _first_layer(origin.state)
+    layer, layer_end, expanded = 0, 1, 1  # where the present layer begins and ends among the expanded states
+    seen = _forms_of(state, forms, form_count)
+    largest = _most_added(operators.adds)
+    records, slots = _no_records(256), np.full(1024, -1, np.int32)
+    after, change, one = np.empty_like(origin.state), np.empty(atoms, np.int32), np.empty(2, np.uint64)
+    found, novelties, progress = 0, 0, False
+    while layer < layer_end and not (0 < search.enough <= novelties and progress):
+        for node in range(layer, layer_end):
+            present, parent = table[node], owner[node]
+            near = len(goal.unwanted) > 0 or lacking(present, goal) <= largest  # one action might reach the goal
+            differs = _changed_in(records, parent)
+            if looked_at_after(present, operators, origin.applicable, differs) < origin.watched:
+                total = applicable_after(present, operators, origin.state, origin.applicable, differs, applicable)
             else:
-                total = applicable_in(table[node], operators, applicable)
-            for which in range(total):
-                action = applicable[which]
-                new = False
-                for place in range(adds.first[action], adds.first[action + 1]):
-                    atom = adds.values[place]
-                    for form in range(forms.first[atom], forms.first[atom + 1]):
-                        if not seen[forms.values[form]]:
-                            new = True
+                total = applicable_in(present, operators, applicable)
+            for action in applicable[:total]:
+                new = _adds_unseen(operators.adds, action, forms, seen)
                 if not (new or near or node == 0):
                     continue
-                after[:] = table[node]
+                after[:] = present
                 apply(after, operators, action)
-                end = first[found]
-                one[:] = here
-                for word in range(words):
-                    bits = after[word] ^ table[0, word]
-                    atom = 64 * word
-                    while bits != np.uint64(0):
-                        if bits & np.uint64(1) != np.uint64(0):
-                            if end == len(changed):
-                                changed = longer(changed)
-                            changed[end] = atom
-                            end += 1
-                            one[0] ^= half_identity(atom, 0)
-                            one[1] ^= half_identity(atom, 1)
-                        bits >>= np.uint64(1)
-                        atom += 1
+                changes = _difference(after, origin.state, change)
                 is_goal = near and reached(after, goal)
-                if end == first[found] or not (new or node == 0 or is_goal):
+                if changes == 0 or not (new or node == 0 or is_goal):
                     continue
-                slot = _slot(slots, identities, one)
+                _identify(origin.identity, change, changes, one)
+                if found == len(records.parents) or records.first[found] + changes > len(records.changed):
+                    records, slots = _with_room(records, slots, found, changes)
+                slot = _slot(slots, records.identities, one)
                 if slots[slot] >= 0:
                     continue
                 slots[slot] = found
-                parents[found], actions[found], goals[found] = owner[node], action, is_goal
-                lengths[found] = 1 if owner[node] < 0 else lengths[owner[node]] + 1
-                identities[found], first[found + 1] = one, end
+                _record(records, found, parent, action, is_goal, one, change, changes)
                 found += 1
-                if found == len(parents):
-                    parents, actions, lengths, goals = longer(parents), longer(actions), longer(lengths), longer(goals)
-                    first, identities = longer(first), taller(identities)
-                    slots = np.full(2 * len(slots), -1, np.int32)
-                    for candidate in range(found):
-                        slots[_slot(slots, identities, identities[candidate])] = candidate
                 if new:
-                    for place in range(adds.first[action], adds.first[action + 1]):
-                        atom = adds.values[place]
-                        for form in range(forms.first[atom], forms.first[atom + 1]):
-                            seen[forms.values[form]] = True
+                    _see(operators.adds, action, forms, seen)
                     if expanded == len(table):
                         table, owner = taller(table), longer(owner)
-                    table[expanded] = after
-                    owner[expanded] = found - 1
+                    table[expanded], owner[expanded] = after, found - 1
                     expanded += 1
-                    novelties += 1
-                    progress = progress or (search.enough > 0 and lacking(after, goal) < lacked)
                 if found >= search.most:
-                    return _found(found, parents, actions, lengths, goals, identities, first, changed)
-        depth_first = layer_end
-        width = expanded - layer_end
-        if 0 < search.layer < width:
-            lacks = np.zeros(width, np.int64)
-            for node in range(layer_end, expanded):
-                lacks[node - layer_end] = unsatisfied(table[node], goal)
-            order = np.argsort(lacks, kind="mergesort")[: search.layer]  # stable: first seen, first kept
-            chosen, chosen_owner = table[layer_end:expanded][order].copy(), owner[layer_end:expanded][order].copy()
-            expanded = layer_end + search.layer
-            table[layer_end:expanded] = chosen
-            owner[layer_end:expanded] = chosen_owner
-    return _found(found, parents, actions, lengths, goals, identities, first, changed)
+                    return _without_room(records, found)
+        novelties += expanded - layer_end
+        progress = progress or (search.enough > 0 and _least_lacking(table[layer_end:expanded], goal) < origin.lacked)
+        layer, layer_end = layer_end, _layer_end(table, owner, layer_end, expanded, goal, search.layer)
+        expanded = layer_end
+    return _without_room(records, found)
+
+
+@compiled
+def _origin(operators: Operators, goal: Goal, atoms: int, fluents: Ints, found: Ints) -> Origin:
+    """What a search asks of the state in which just these fluents are true; `found` is overwritten."""
+    state = words_of(fluents, atoms)
+    actions = found[: applicable_in(state, operators, found)].copy()
+    return Origin(state, state_identity(fluents), actions, looked_at(state, operators), lacking(state, goal))
+
+
+@compiled
+def _first_layer(origin: Words) -> tuple[Words, Ints]:
+    """The states that are expanded, with room for more, and which candidates they are: as yet the state itself."""
+    table, owner = np.zeros((256, len(origin)), np.uint64), np.empty(256, np.int32)
+    table[0], owner[0] = origin, -1
+    return table, owner
+
+
+@compiled
+def _forms_of(state: Ints, forms: Lists, count: int) -> NDArray[np.bool_]:
+    """Which novelty forms [count] the true fluents of a state stand for."""
+    seen = np.zeros(count, np.bool_)
+    for atom in state:
+        for place in range(forms.first[atom], forms.first[atom + 1]):
+            seen[forms.values[place]] = True
+    return seen
+
+
+@compiled
+def _most_added(adds: Lists) -> int:
+    """The most atoms that an action adds."""
+    most = 0
+    for action in range(len(adds.first) - 1):
+        most = max(most, adds.first[action + 1] - adds.first[action])
+    return most
+
+
+@compiled
+def _changed_in(records: Found, candidate: int) -> Ints:
+    """The fluents in which a candidate differs from the state; none for the state itself, -1."""
+    if candidate < 0:
+        return records.changed[:0]
+    return records.changed[records.first[candidate] : records.first[candidate + 1]]
+
+
+@compiled
+def _adds_unseen(adds: Lists, action: int, forms: Lists, seen: NDArray[np.bool_]) -> bool:
+    """Whether an action adds an atom with a novelty form that was not seen."""
+    for place in range(adds.first[action], adds.first[action + 1]):
+        atom = adds.values[place]
+        for form in range(forms.first[atom], forms.first[atom + 1]):
+            if not seen[forms.values[form]]:
+                return True
+    return False
+
+
+@compiled
+def _see(adds: Lists, action: int, forms: Lists, seen: NDArray[np.bool_]) -> None:
+    """Notes the novelty forms of what an action adds."""
+    for place in range(adds.first[action], adds.first[action + 1]):
+        atom = adds.values[place]
+        for form in range(forms.first[atom], forms.first[atom + 1]):
+            seen[forms.values[form]] = True
+
+
+@compiled
+def _difference(after: Words, origin: Words, change: Ints) -> int:
+    """Writes the fluents in which two states differ into `change`, ascending; how many."""
+    count = 0
+    for word in range(len(after)):
+        bits = after[word] ^ origin[word]
+        atom = 64 * word
+        while bits != np.uint64(0):
+            if bits & np.uint64(1) != np.uint64(0):
+                change[count] = atom
+                count += 1
+            bits >>= np.uint64(1)
+            atom += 1
+    return count
+
+
+@compiled
+def _identify(here: Words, change: Ints, changes: int, one: Words) -> None:
+    """Writes the identity [2] of a state into `one`; it differs from the state of identity `here` in `changes`."""
+    one[:] = here
+    for which in range(changes):
+        one[0] ^= half_identity(change[which], 0)
+        one[1] ^= half_identity(change[which], 1)
+
+
+@compiled
+def _no_records(room: int) -> Found:
+    """No candidates, and room for some."""
+    parents, actions, lengths = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
+    goals, identities = np.empty(room, np.bool_), np.empty((room, 2), np.uint64)
+    return Found(
+        parents, actions, lengths, goals, identities, np.zeros(room + 1, np.int64), np.empty(4 * room, np.int32)
+    )
+
+
+@compiled
+def _with_room(records: Found, slots: Ints, count: int, changes: int) -> tuple[Found, Ints]:
+    """The first candidates and their hash table, with room for another that differs from the state in so much."""
+    parents, actions, lengths, goals, identities, first, changed = records
+    while first[count] + changes > len(changed):
+        changed = longer(changed)
+    if count == len(parents):
+        parents, actions, lengths, goals = longer(parents), longer(actions), longer(lengths), longer(goals)
+        first, identities = longer(first), taller(identities)
+        slots = _hash_table(identities, count, 2 * len(slots))
+    return Found(parents, actions, lengths, goals, identities, first, changed), slots
+
+
+@compiled
+def _record(
+    records: Found, place: int, parent: int, action: int, is_goal: bool, one: Words, change: Ints, changes: int
+) -> None:
+    """Writes a candidate that one action leads to from its parent."""
+    begin = records.first[place]
+    records.parents[place], records.actions[place], records.goals[place] = parent, action, is_goal
+    records.lengths[place] = 1 if parent < 0 else records.lengths[parent] + 1
+    records.identities[place], records.first[place + 1] = one, begin + changes
+    for which in range(changes):
+        records.changed[begin + which] = change[which]
+
+
+@compiled
+def _hash_table(identities: Words, count: int, size: int) -> Ints:
+    """The places of the first states in a hash table by identity; the rest of its slots are -1."""
+    slots = np.full(size, -1, np.int32)
+    for place in range(count):
+        slots[_slot(slots, identities, identities[place])] = place
+    return slots
+
+
+@compiled
+def _least_lacking(states: Words, goal: Goal) -> int:
+    """How many of the fluents that the goal wants true the best of some states lacks; none lacks more than all."""
+    least = len(goal.wanted)
+    for place in range(len(states)):
+        least = min(least, lacking(states[place], goal))
+    return least
+
+
+@compiled
+def _layer_end(table: Words, owner: Ints, begin: int, end: int, goal: Goal, most: int) -> int:
+    """Where a layer ends that keeps `most` of its states, those that satisfy more of the goal; 0 keeps all."""
+    if not 0 < most < end - begin:
+        return end
+    lacks = np.zeros(end - begin, np.int64)
+    for node in range(begin, end):
+        lacks[node - begin] = unsatisfied(table[node], goal)
+    order = np.argsort(lacks, kind="mergesort")[:most]  # stable: first seen, first kept
+    chosen, chosen_owner = table[begin:end][order].copy(), owner[begin:end][order].copy()
+    table[begin : begin + most], owner[begin : begin + most] = chosen, chosen_owner
+    return begin + most
 
 
 @compiled
@@ -211,25 +319,16 @@ def _is_in(atoms: Ints, atom: int) -> bool:
 
 
 @compiled
-def _found(
-    count: int,
-    parents: Ints,
-    actions: Ints,
-    lengths: Ints,
-    goals: NDArray[np.bool_],
-    identities: Words,
-    first: NDArray[np.int64],
-    changed: Ints,
-) -> Found:
-    """The candidates without the room that was kept for more."""
+def _without_room(records: Found, count: int) -> Found:
+    """The first candidates without the room that was kept for more."""
     return Found(
-        parents[:count],
-        actions[:count],
-        lengths[:count],
-        goals[:count],
-        identities[:count],
-        first[: count + 1],
-        changed[: first[count]],
+        records.parents[:count],
+        records.actions[:count],
+        records.lengths[:count],
+        records.goals[:count],
+        records.identities[:count],
+        records.first[: count + 1],
+        records.changed[: records.first[count]],
     )
 
 

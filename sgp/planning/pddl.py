@@ -1,8 +1,8 @@
-"""PDDL as text: reading it with line numbers, atoms and actions, plans.
+"""What PDDL says: the declarations of domains and problems, atoms and actions, plans.
 
 pymimir does the planning; this reader exists because errors must name file and line, because a predicate's being
 static and a domain's signature must be known without a planner, and because pymimir accepts unbalanced parentheses
-and a missing goal. PDDL ignores case, pymimir does not: all text is lower-cased, with lines kept in place.
+and a missing goal.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from sgp.errors import PddlError, PlanError, UnsupportedPddl
+from sgp.planning.pddl_syntax import Block, Word, read_sections, words_of
 
 SUPPORTED_REQUIREMENTS = frozenset({":strips", ":typing", ":negative-preconditions", ":equality", ":action-costs"})
 _UNSUPPORTED_CONNECTIVES = {
@@ -46,71 +47,6 @@ class Action(NamedTuple):
 
     def __str__(self) -> str:
         return f"({' '.join((self.name, *self.objects))})"
-
-
-class Word(str):
-    """A word of PDDL and the line it stands on."""
-
-    line: int
-
-
-class Block(list["Word | Block"]):
-    """A parenthesised list of PDDL and the line it opens on."""
-
-    line: int
-
-    @property
-    def head(self) -> str:
-        """The first word, or "" where the list is empty or begins with a list."""
-        return self[0] if self and isinstance(self[0], Word) else ""
-
-
-def normalise(text: str) -> str:
-    """The text in lower case without comments; every line keeps its number."""
-    return re.sub(r";[^\n]*", "", text).lower()
-
-
-def read(text: str, source: str) -> Block:
-    """The one `(define ...)` of a PDDL text.
-
-    Raises PddlError for text outside the parentheses and for parentheses that do not match.
-    """
-    stack: list[Block] = []
-    top: Block | None = None
-    line = 1
-    for match in re.finditer(r"\n|[()]|[^\s()]+", text):
-        token = match.group()
-        if token == "\n":
-            line += 1
-        elif token == "(":
-            block = Block()
-            block.line = line
-            if stack:
-                stack[-1].append(block)
-            elif top is None:
-                top = block
-            else:
-                raise PddlError(
-                    "a second list begins after the end of '(define ...)'; one file holds one", source, line
-                )
-            stack.append(block)
-        elif token == ")":
-            if not stack:
-                raise PddlError("')' without a '(' before it; remove it or add the '('", source, line)
-            stack.pop()
-        else:
-            if not stack:
-                raise PddlError(f"'{token[:40]}' stands outside of '(define ...)'; expected '('", source, line)
-            word = Word(token)
-            word.line = line
-            stack[-1].append(word)
-    if stack:
-        raise PddlError(
-            f"the '(' of this line is never closed; {len(stack)} ')' are missing at the end", source, stack[-1].line
-        )
-    if top is None or top.head != "define":
-        raise PddlError("expected '(define (domain ...) ...)' or '(define (problem ...) ...)'", source, 1)
-    return top
 
 
 class Parameter(NamedTuple):
@@ -194,13 +130,6 @@ class ProblemText:
     goal: tuple[Literal, ...]
 
 
-def _words(block: Block, start: int, source: str) -> Iterator[Word]:
-    for item in block[start:]:
-        if isinstance(item, Block):
-            raise PddlError(f"expected a name, found a list '({item.head} ...'", source, item.line)
-        yield item
-
-
 def _typed_list(block: Block, start: int, source: str) -> tuple[Parameter, ...]:
     """`a b - t c` as parameters; names without a type are objects."""
     found: list[Parameter] = []
@@ -215,7 +144,7 @@ def _typed_list(block: Block, start: int, source: str) -> tuple[Parameter, ...]:
         kind = next(items, None)
         if kind is None:
             raise PddlError("'-' is followed by no type", source, item.line)
-        types = tuple(_words(kind, 1, source)) if isinstance(kind, Block) else (str(kind),)
+        types = tuple(words_of(kind, 1, source)) if isinstance(kind, Block) else (str(kind),)
         found += [Parameter(str(name), tuple(map(str, types))) for name in pending]
         pending = []
     return (*found, *(Parameter(str(name), (OBJECT,)) for name in pending))
@@ -224,7 +153,7 @@ def _typed_list(block: Block, start: int, source: str) -> tuple[Parameter, ...]:
 def _atom(block: Block, source: str) -> Atom:
     if not block.head:
         raise PddlError("expected '(predicate name ...)', found an empty or nested list", source, block.line)
-    return Atom(str(block.head), tuple(map(str, _words(block, 1, source))))
+    return Atom(str(block.head), tuple(map(str, words_of(block, 1, source))))
 
 
 def _literals(block: Block, source: str) -> Iterator[Literal]:
@@ -253,23 +182,9 @@ def _literals(block: Block, source: str) -> Iterator[Literal]:
         yield Literal(_atom(block, source), True)
 
 
-def _sections(top: Block, kind: str, source: str) -> tuple[str, list[Block]]:
-    """The name in `(define (kind name) ...)` and the sections after it."""
-    naming = top[1] if len(top) > 1 else None
-    if not isinstance(naming, Block) or naming.head != kind or len(naming) != 2:
-        found = f"'({naming.head} ...)'" if isinstance(naming, Block) else "nothing"
-        raise PddlError(f"expected '({kind} NAME)' after 'define', found {found}", source, top.line)
-    sections = []
-    for section in top[2:]:
-        if not isinstance(section, Block) or not section.head.startswith(":"):
-            raise PddlError("expected a section '(:keyword ...)'", source, section.line)
-        sections.append(section)
-    return str(naming[1]), sections
-
-
 def read_domain(text: str, source: str = "domain") -> DomainText:
     """What a domain's text declares. Raises PddlError, and UnsupportedPddl for what the package does not handle."""
-    name, sections = _sections(read(normalise(text), source), "domain", source)
+    name, sections = read_sections(text, "domain", source)
     requirements: tuple[str, ...] = ()
     types: dict[str, tuple[str, ...]] = {}
     constants: tuple[Parameter, ...] = ()
@@ -277,7 +192,7 @@ def read_domain(text: str, source: str = "domain") -> DomainText:
     schemas: dict[str, Schema] = {}
     for section in sections:
         if section.head == ":requirements":
-            for requirement in _words(section, 1, source):
+            for requirement in words_of(section, 1, source):
                 if requirement not in SUPPORTED_REQUIREMENTS:
                     raise UnsupportedPddl(
                         f"requirement {requirement} is not supported; supported are "
@@ -335,7 +250,7 @@ def _schema(section: Block, source: str) -> Schema:
 
 def read_problem(text: str, source: str = "problem") -> ProblemText:
     """What a problem's text declares. Raises PddlError, also where objects, initial state or goal are missing."""
-    name, sections = _sections(read(normalise(text), source), "problem", source)
+    name, sections = read_sections(text, "problem", source)
     by_head = {section.head: section for section in sections}
     for needed in (":domain", ":init", ":goal"):
         if needed not in by_head:

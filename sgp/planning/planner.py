@@ -29,7 +29,9 @@ def horizon(size: int) -> int:
 
 @dataclass(frozen=True)
 class Limit:
-    """When to give up: on actions (None: `horizon`), seconds per problem, bytes of this process's memory.
+    """When to give up: on actions (None: `horizon`), decisions, seconds per problem, bytes of this process's memory.
+
+    A decision is one choice; a jump takes several actions by one.
 
     Raises ConfigurationError for one that is not positive.
     """
@@ -37,9 +39,10 @@ class Limit:
     actions: int | None = None
     seconds: float | None = None
     memory: int | None = None
+    decisions: int | None = None
 
     def __post_init__(self) -> None:
-        for name in ("actions", "seconds", "memory"):
+        for name in ("actions", "seconds", "memory", "decisions"):
             value = getattr(self, name)
             if value is not None and value <= 0:
                 raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
@@ -55,9 +58,9 @@ class Planner:
 
     At each decision all candidates of the beam's nodes are pooled. States that were in the beam before are masked
     (one visited set for the whole beam, the initial state in it); of several candidates with one key the cheapest,
-    or first among tied, stays. Costs within `tie_margin` are tied and go to the first: nodes in the beam's order,
-    candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
-    search.
+    or first among tied, stays. Costs within the policy's tolerance are tied and go to the first: nodes in the beam's
+    order, candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
+    search, unless its rules ask that only what it chose counts.
     Raises ConfigurationError for a width, margin or batch out of range.
     """
 
@@ -155,6 +158,7 @@ class _Search:
         self.place, self.task, self.limit = place, task, limit
         self.horizon = limit.actions or horizon(task.size)
         self.seconds = 0.0
+        self.decisions = 0
         self.outcome: Outcome | None = None
         self.reason = ""
         self.beam = [Trail(Node(task, task.init))]
@@ -181,7 +185,7 @@ class _Search:
             for action in jump:
                 state = self.task.apply(state, action)
             choice = [Successor(tuple(jump), state)]
-            pool = Pool([path], [choice], policy.rank([path.node], [choice]), policy.additive)
+            pool = Pool([path], [choice], policy.rank([path.node], [choice]), policy.rules)
             pool.force(0)
             self.beam = [pool.child(0)]
             self.visited.update(names(self.task, state))
@@ -189,6 +193,7 @@ class _Search:
                 self.outcome = Outcome.SOLVED
             elif self.beam[0].node.length >= self.horizon:
                 self.outcome = Outcome.HORIZON
+            self._count()
 
     def expand(self, successors: Successors) -> None:
         started = time.perf_counter()
@@ -206,19 +211,32 @@ class _Search:
             self.outcome = Outcome.STUCK
         else:
             self._choose(rankings, planner)
+            self._count()
         self.seconds += time.perf_counter() - started
 
+    def _count(self) -> None:
+        """Counts a decision, and ends a search that has made all that it may."""
+        self.decisions += 1
+        if self.outcome is None and self.decisions == self.limit.decisions:
+            self.outcome, self.reason = Outcome.HORIZON, f"the limit of {self.decisions} decisions is reached"
+
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
-        pool = Pool(self.paths, self.choices, rankings, planner.policy.additive)
+        rules = planner.policy.rules
+        pool = Pool(self.paths, self.choices, rankings, rules)
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
-        goal = pool.find_goal(self.task)
+        goal = None if rules.only_chosen else pool.find_goal(self.task)
+        kept = [] if goal is not None else pool.cheapest(planner.width, planner.margin)
+        if rules.only_chosen:
+            goal = pool.find_goal(self.task, kept)
         if goal is not None:
             self.beam = [pool.child(goal)]
             self.outcome = Outcome.SOLVED
             return
-        kept = pool.cheapest(planner.width, planner.margin)
         if not kept:
-            if not unvisited:
+            told = "; ".join(dict.fromkeys(ranking.reason for ranking in rankings if ranking.reason))
+            if told:
+                self.outcome, self.reason = Outcome.REFUSED, told
+            elif not unvisited:
                 self.outcome = Outcome.STUCK
             elif not within:
                 self.outcome = Outcome.HORIZON

@@ -9,7 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.errors import ConfigurationError
 from sgp.planning.candidates import successors
+from sgp.planning.rollout import TIE_RELATIVE
 from sgp.planning.task import State, Successor, Task
 
 
@@ -50,13 +52,36 @@ class Ranking:
 
     `costs` [n]: lower is better, +inf rejects. `keys`, one per candidate where given: equal keys mean that the
     model cannot tell the candidates apart. `memories`, one per candidate where given: what a node made of it will
-    carry. `note` is for people to look at (the predicted embedding, say).
+    carry. `note` is for people to look at (the predicted embedding, say); `reason` says why all are rejected, where
+    they are.
     """
 
     costs: NDArray[np.float64]
     keys: Sequence[Hashable] | None = None
     memories: Sequence[Any] | None = None
     note: Mapping[str, Any] = field(default_factory=dict)
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How a planner reads a policy's costs.
+
+    With `only_chosen` a goal state ends the search only where it is among the cheapest, as a decoding needs that is
+    faithful to a policy which generates actions; else the first goal state generated at finite cost does. Raises
+    ConfigurationError for a tolerance out of range.
+    """
+
+    additive: bool  # whether costs add up along the path (distances) or replace the path's cost (heuristic values)
+    tie: float = TIE_RELATIVE  # costs that differ by this share of the lower one are tied
+    only_chosen: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.tie < 1:
+            raise ConfigurationError(f"tolerance of ties is {self.tie}; expected a number from 0 and below 1")
+
+
+ADD_UP, REPLACE = Rules(additive=True), Rules(additive=False)
 
 
 class Policy(Protocol):
@@ -66,8 +91,8 @@ class Policy(Protocol):
     """
 
     @property
-    def additive(self) -> bool:
-        """Whether costs add up along the path (distances) or replace the path's cost (heuristic values)."""
+    def rules(self) -> Rules:
+        """How its costs are read."""
 
     def refuses(self, task: Task) -> str | None:
         """Why the policy cannot represent this problem, or None where it can."""

@@ -6,23 +6,40 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from sgp.errors import StoreError
-from sgp.planning.pddl import Atom, parse_plan
+from sgp.planning.pddl import Atom, ProblemText, parse_plan, read_problem
+from sgp.planning.rollout import Mark, marks_of
 from sgp.planning.subject import Subject, read_subject
 
 FORMAT = 1
 
 
+class Standing(NamedTuple):
+    """How a candidate stands in its step: its marks, and how many goals are open in its state."""
+
+    marks: Mark
+    open_goals: int
+
+    @property
+    def contends(self) -> bool:
+        """Whether it was open to choice and tied with the cheapest; among several their order decided."""
+        return self.marks.open_to_choice and Mark.TIED in self.marks
+
+
 @dataclass(frozen=True)
 class Recorded:
-    """One rollout of a file: its head, on line `line` (from 1), and one record for every step."""
+    """One rollout of a file: its head, on line `line` (from 1), and one record for every step.
+
+    What is derived from a damaged record raises KeyError, TypeError, ValueError, IndexError or AttributeError,
+    PddlError or PlanError for a text that cannot be read.
+    """
 
     source: str
     line: int
@@ -47,6 +64,49 @@ class Recorded:
         for step in self.steps:
             state = after(state, step["candidates"][step["chosen"]])
             yield state
+
+    @cached_property
+    def problem(self) -> ProblemText:
+        """What the problem declares."""
+        return read_problem(self.head["problem_pddl"], f"{self.place}, problem_pddl")
+
+    @cached_property
+    def open_goals(self) -> tuple[frozenset[int], ...]:
+        """The goal's literals that are open in every state [steps + 1], by their places in the problem's goal."""
+        initial = frozenset(map(atom_of, self.head["initial"]))
+        goal = enumerate(self.problem.goal)
+        found = [frozenset(place for place, each in goal if (each.atom in initial) != each.positive)]
+        for step in self.steps:
+            found.append(self._open_after(found[-1], step["candidates"][step["chosen"]]))
+        return tuple(found)
+
+    @cached_property
+    def standings(self) -> tuple[tuple[Standing, ...], ...]:
+        """How the candidates of every step stand, in the order of the record."""
+        return tuple(
+            tuple(
+                Standing(marks_of(tuple(each["marks"])), len(self._open_after(open_now, each)))
+                for each in step["candidates"]
+            )
+            for step, open_now in zip(self.steps, self.open_goals, strict=False)
+        )
+
+    def _open_after(self, open_now: frozenset[int], candidate: Mapping[str, Any]) -> frozenset[int]:
+        """The open literals of the goal in a candidate's state."""
+        found = set(open_now)
+        for true, atoms in ((False, candidate["delete"]), (True, candidate["add"])):
+            for atom in atoms:
+                for place, positive in self._wanted.get(atom_of(atom), ()):
+                    (found.discard if positive is true else found.add)(place)
+        return frozenset(found)
+
+    @cached_property
+    def _wanted(self) -> Mapping[Atom, Sequence[tuple[int, bool]]]:
+        """Where each atom stands in the goal, and with which sign."""
+        found: dict[Atom, list[tuple[int, bool]]] = {}
+        for place, literal in enumerate(self.problem.goal):
+            found.setdefault(literal.atom, []).append((place, literal.positive))
+        return found
 
     @property
     def about(self) -> Subject:

@@ -20,7 +20,7 @@ from sgp.errors import PlanError, StoreError
 from sgp.files import write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.recorded import FORMAT, Recorded, read_recorded
-from sgp.planning.rollout import Mark, Outcome, Rollout, Step
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step, marks_of
 from sgp.planning.task import State, Successor, Task
 
 
@@ -87,7 +87,7 @@ def _candidates(task: Task, step: Step) -> Iterator[dict[str, Any]]:
             "delete": _texts(map(task.fluent, here - there)),
             "cost": cost if math.isfinite(cost) else None,
             "key": None if step.keys is None else groups.setdefault(step.keys[index], len(groups)),
-            "marks": [mark.name.lower() for mark in Mark(int(step.marks[index])) if mark.name],
+            "marks": Mark(int(step.marks[index])).words,
         }
 
 
@@ -140,9 +140,7 @@ def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> St
         candidates=candidates,
         costs=np.array([math.inf if entry["cost"] is None else entry["cost"] for entry in record["candidates"]]),
         keys=None if all(key is None for key in keys) else keys,
-        marks=np.array(
-            [sum(Mark[name.upper()] for name in entry["marks"]) for entry in record["candidates"]], np.uint8
-        ),
+        marks=np.array([marks_of(tuple(entry["marks"])) for entry in record["candidates"]], np.uint8),
         chosen=record["chosen"],
         note=record["note"],
     )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from sgp.planning.pddl import Action
@@ -20,16 +21,16 @@ TIE_RELATIVE = 1e-6  # torch's last bits depend on the size of the batch (2e-8)
 TIE_ABSOLUTE = 1e-9  # for costs around zero
 
 
-def tie_margin(cost: float) -> float:
+def tie_margin(cost: float, relative: float = TIE_RELATIVE) -> float:
     """How far from a finite cost others may be and count as equal to it."""
-    return max(TIE_RELATIVE * abs(cost), TIE_ABSOLUTE)
+    return max(relative * abs(cost), TIE_ABSOLUTE)
 
 
 class Outcome(enum.StrEnum):
     """How an attempt to solve a problem ended. A crash is never an outcome."""
 
     SOLVED = "solved"
-    HORIZON = "horizon"  # the limit on actions was reached
+    HORIZON = "horizon"  # the limit on actions or decisions was reached
     STUCK = "stuck"  # no unvisited successor
     REFUSED = "refused"  # the policy cannot represent the problem, or rejects all candidates
     TIMEOUT = "timeout"
@@ -48,6 +49,29 @@ class Mark(enum.IntFlag):
     TIED = 64  # its cost is within the tolerance of the cheapest open candidate of its node
     FORCED = 128  # given from outside, whatever the policy thinks of it
 
+    @property
+    def open_to_choice(self) -> bool:
+        """Whether the planner could have taken a candidate with these marks."""
+        return not self & SHUT
+
+    @property
+    def words(self) -> list[str]:
+        """The marks one by one, as records name them."""
+        return [mark.name.lower() for mark in self if mark.name]
+
+
+SHUT = Mark.VISITED | Mark.COLLAPSED | Mark.REJECTED
+"""Marks of candidates that were not open to choice."""
+
+
+@lru_cache(maxsize=1 << 10)
+def marks_of(words: tuple[str, ...]) -> Mark:
+    """The marks that records name so. Raises KeyError for another word."""
+    found = Mark(0)
+    for word in words:
+        found |= Mark[word.upper()]
+    return found
+
 
 @dataclass(frozen=True, eq=False)
 class Step:
@@ -65,6 +89,12 @@ class Step:
     def successor(self) -> Successor:
         """The chosen candidate."""
         return self.candidates[self.chosen]
+
+    @property
+    def open_to_choice(self) -> NDArray[np.bool_]:
+        """Which candidates the planner could have taken [n]."""
+        found: NDArray[np.bool_] = (self.marks & SHUT) == 0
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +124,10 @@ class Rollout:
     def end(self) -> State:
         """The last state."""
         return self.steps[-1].successor.state if self.steps else self.task.init
+
+    def without_notes(self) -> Rollout:
+        """The same without the policy's notes (predicted embeddings): most of a file, and the viewer shows none."""
+        return replace(self, steps=tuple(replace(step, note={}) for step in self.steps))
 
     __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes
 

@@ -23,7 +23,7 @@ class PlannerName(NamedTuple):
         words = [
             self.method,
             self.variant if self.variant != self.method else "",
-            f"{self.decoding} decoding" if self.decoding else "",
+            f"· {self.decoding}" if self.decoding else "",
             f"by {self.selected_by}" if self.selected_by else "",
         ]
         return " ".join(filter(None, words))

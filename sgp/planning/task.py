@@ -24,10 +24,10 @@ from sgp.planning.pddl import (
     Problem,
     ProblemText,
     format_problem,
-    normalise,
     read_domain,
     read_problem,
 )
+from sgp.planning.pddl_syntax import normalise
 
 State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from sgp.errors import ToolError, ValidationDisagreement
-from sgp.planning.pddl import Action, Problem, format_plan, normalise
+from sgp.planning.pddl import Action, Problem, format_plan
+from sgp.planning.pddl_syntax import normalise
 from sgp.planning.rollout import Rollout
 
 VALIDATION_SECONDS = 120.0

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.policy import Node, Ranking
+from sgp.planning.policy import REPLACE, Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
 
 
@@ -32,7 +32,7 @@ class LowestValue:
     """
 
     value: StateValue
-    additive: bool = False
+    rules: Rules = REPLACE
 
     def refuses(self, task: Task) -> str | None:
         """What the value says."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.policy import Node, Ranking
+from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.views import Contrast, View
@@ -41,6 +41,15 @@ class StateEncoder(Protocol):
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """What some columns of an embedding stand for."""
+        ...
+
+
+@runtime_checkable
+class Vocabulary(Protocol):
+    """An encoder whose features come from training, and who tells what it does not know."""
+
+    def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
+        """The share [n] of each state's features that training never saw."""
         ...
 
 
@@ -90,7 +99,7 @@ class NearestEmbedding:
     encoder: StateEncoder
     predictor: Predictor
     metric: Metric
-    additive: bool = True
+    rules: Rules = ADD_UP
     embeds: Literal["states"] = "states"
 
     def refuses(self, task: Task) -> str | None:
@@ -114,6 +123,10 @@ class NearestEmbedding:
             )
             for memory, candidates, prediction, left in zip(memories, embedded, predicted, carried, strict=True)
         ]
+
+    def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
+        """The share [n] of each state's features that training never saw; None for an encoder without a vocabulary."""
+        return self.encoder.unseen(task, states) if isinstance(self.encoder, Vocabulary) else None
 
     def sample(self, task: Task) -> dict[str, NDArray[np.floating[Any]]]:
         """The vectors [D] of a task's initial state and goal and the first prediction, by which a run is verified."""

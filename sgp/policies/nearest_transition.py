@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.marked_transition import Embedded
-from sgp.planning.policy import Node, Ranking, Successors
+from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 from sgp.planning.views import Contrast, Vector, View
@@ -30,6 +30,10 @@ class TransitionEncoder(Protocol):
         """The transitions' embeddings."""
         ...
 
+    def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
+        """The share of the transitions' features that training never saw."""
+        ...
+
     def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
         """What some columns stand for, as the given transitions show it."""
         ...
@@ -44,7 +48,7 @@ class NearestTransition(Generic[Encoding]):
 
     The cost is alpha (|psi - delta|^2 - |delta|^2) = alpha |psi|^2 - w.psi: the same order, without the large constant
     in which small differences would drown. With two rows of weights the change depends on the state: w = w0 + p w1
-    with the share p of the goal's atoms that are true. With `additive` the cost is the negative logarithm of the
+    with the share p of the goal's atoms that are true. Where costs add up the cost is the negative logarithm of the
     candidate's share in the softmax over its siblings, which adds up along a path. Candidates of equal embedding have
     equal keys.
     """
@@ -52,7 +56,7 @@ class NearestTransition(Generic[Encoding]):
     encoder: Encoding
     weights: NDArray[np.float64]  # [1 or 2, D]
     alpha: float
-    additive: bool = False
+    rules: Rules = REPLACE
     embeds: Literal["transitions"] = "transitions"
 
     def refuses(self, task: Task) -> str | None:
@@ -69,7 +73,7 @@ class NearestTransition(Generic[Encoding]):
             costs = self.alpha * measured.squared_norms - measured.products
             squared = float(weights @ weights) / (2 * self.alpha) ** 2  # |delta|^2
             distances = np.sqrt(np.maximum(costs / self.alpha + squared, 0.0))
-            if self.additive and len(costs):
+            if self.rules.additive and len(costs):
                 least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
                 costs = costs - least + np.log(np.exp(least - costs).sum())
             rankings.append(Ranking(costs, measured.keys, note={"distance": distances}))

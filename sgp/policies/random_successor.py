@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgp.planning.policy import Node, Ranking
+from sgp.planning.policy import REPLACE, Node, Ranking, Rules
 from sgp.planning.task import Successor, Task
 
 
@@ -16,7 +16,7 @@ class RandomSuccessor:
     """Costs successors at random, the same for one seed, problem and state whatever else is solved beside it."""
 
     seed: int
-    additive: bool = False
+    rules: Rules = REPLACE
 
     def refuses(self, task: Task) -> str | None:
         """Never."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from pathlib import Path
 
 from sgp.datasets.runs import CARD, Run
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Score, read_scores, wilson, write_scores
 from sgp.files import write_text
+from sgp.policies.decoding import DEFAULT
 from sgp.reports.sheets import Sheet
 
 _LIMITS = (
@@ -24,17 +26,23 @@ def kept_scores(run: Run) -> list[Score]:
 
 
 def keep_scores(run: Run, scores: Sequence[Score]) -> None:
-    """Keeps a run's scores beside it, in place of older ones of the same splits, and writes its card anew."""
+    """Keeps a run's scores beside it, in place of older ones of the same splits and decodings; writes its card anew."""
     for suite in dict.fromkeys(score.suite for score in scores):
         path = run.folder / f"scores-{suite}.csv"
         new = [score for score in scores if score.suite == suite]
-        splits = {score.split for score in new}
+        places = {(score.split, score.decoding) for score in new}
         try:
-            old = [score for score in read_scores(path) if score.split not in splits] if path.is_file() else []
+            old = _others(path, places)
         except StoreError:  # of an older version: they are measured again when needed
             old = []
         write_scores(path, [*old, *new])
     write_card(run)
+
+
+def _others(path: Path, places: Container[tuple[str, str]]) -> list[Score]:
+    """The scores of a file that are of none of these splits and decodings."""
+    kept = read_scores(path) if path.is_file() else []
+    return [score for score in kept if (score.split, score.decoding) not in places]
 
 
 def write_card(run: Run) -> None:
@@ -46,12 +54,13 @@ def card(run: Run) -> str:
     """The card in Markdown."""
     key, record = run.key, run.record
     data = record["data"]
+    transitions = f" with {data['transitions']} expert transitions" if "transitions" in data else ""
     facts = {
         "Method": f"{key.method}, variant {key.variant}, seed {key.seed}",
         "Domain": f"{key.domain} of suite {key.suite}",
         "Trained": f"{record['trained']}, {record['cores']} cores, device {record['device']}",
-        "Training data": f"{data['train']} problems with {data['transitions']} expert transitions, "
-        f"{data['validation']} more for validation; SHA-256 {data['sha256']}",
+        "Training data": f"{data['train']} problems{transitions}, {data['validation']} more for validation; "
+        f"SHA-256 {data['sha256']}",
         "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     }
     sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in record["facts"].items()]
@@ -63,7 +72,7 @@ def card(run: Run) -> str:
         "## Sizes\n\n" + Sheet.of("", ("what", "value"), sizes).markdown().rstrip(),
         "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if covered else "Not evaluated yet."),
         "## Limits\n\n" + "\n".join(f"- {line}" for line in _LIMITS),
-        "## Configuration\n\n```json\n" + json.dumps(run.config, indent=1) + "\n```",
+        "## Configuration\n\n```json\n" + json.dumps(run.training, indent=1) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -73,5 +82,6 @@ def _coverage(scores: Sequence[Score]) -> Sheet:
     for score in scores:
         low, high = wilson(score.value, score.count)
         solved = f"{score.value * score.count:.0f} of {score.count}"
-        rows.append((score.suite, score.split, solved, f"{score.value:.2f} [{low:.2f}, {high:.2f}]", score.note))
-    return Sheet.of("", ("suite", "split", "solved", "coverage, 95 % Wilson interval", "measured"), rows)
+        place = score.suite, score.split, score.decoding or DEFAULT
+        rows.append((*place, solved, f"{score.value:.2f} [{low:.2f}, {high:.2f}]", score.note))
+    return Sheet.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)

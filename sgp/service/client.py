@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from typing import IO, Any, Literal
 
 from sgp.errors import InputError
+from sgp.workers import ONE_THREAD
 
 GIGABYTE = 1 << 30
 MEMORY = 6 * GIGABYTE  # address space; measured: 1.7 GB with every library loaded and a model at work
@@ -175,7 +176,7 @@ class Worker:
 
     def _start(self) -> subprocess.Popen[str]:
         _make_room()
-        threads = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+        path = os.pathsep.join(filter(None, sys.path))
         process = self._process = subprocess.Popen(
             [sys.executable, "-m", "sgp.service.process", str(self._memory)],
             stdin=subprocess.PIPE,
@@ -183,7 +184,7 @@ class Worker:
             text=True,
             encoding="utf-8",
             start_new_session=True,
-            env={**os.environ, "SGP_PROGRESS": "0", "PYTHONPATH": os.pathsep.join(filter(None, sys.path)), **threads},
+            env={**os.environ, **ONE_THREAD, "SGP_PROGRESS": "0", "PYTHONPATH": path},
         )
         self._jobs = {}  # those of the process before end with it
         threading.Thread(target=_listen, args=(process, self._jobs), daemon=True).start()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from hashlib import sha256
 from itertools import takewhile
@@ -21,7 +21,8 @@ from sgp.datasets.suite import load_suite
 from sgp.errors import InputError, PlanError, SgpError
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
-from sgp.methods import all_methods
+from sgp.methods import planning_method, planning_variants
+from sgp.methods.loading import load_planner
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
 from sgp.planning.forcing import least_forcing
 from sgp.planning.pddl import Action, Problem, parse_plan, read_domain, read_problem
@@ -33,6 +34,7 @@ from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.subject import Subject
 from sgp.planning.task import Successor, Task, check, missing_goal_atoms
 from sgp.planning.validation import validate
+from sgp.policies.decoding import DEFAULT
 from sgp.viewer.playback import playback, rank_order
 
 Tell = Callable[..., None]
@@ -107,8 +109,8 @@ class _Telling:
         """Tells the preview after these steps of the planner, the given ones among them."""
         begun = time.monotonic()
         same = sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], zip(self.steps, steps, strict=False)))
-        bare = [replace(step, note={}) for step in steps[same:]]
-        head, *new = records(Rollout(self.task, tuple(bare), Outcome.HORIZON), self.about)
+        rollout = Rollout(self.task, steps[same:], Outcome.HORIZON)
+        head, *new = records(rollout.without_notes(), self.about)
         self.steps, self.records = steps, [*self.records[:same], *new]
         shown = (*self.given, *self.records[len(self.given) :])
         self.tell(preview=playback(Recorded("rollout", 1, {**head, "outcome": GOING_ON}, shown)))
@@ -118,7 +120,7 @@ class _Telling:
 
 def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None) -> Answer:
     """Loads a run's planner and has it rank a problem's first candidates, so that the next job finds all warm."""
-    planner = api.load_planner(run)
+    planner = load_planner(run)
     asked = open_run(run).check_problem if problem is None else _problem(problem)
     planner.resume(_task(asked), (), Limit(actions=1))
     return {}
@@ -134,7 +136,7 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> A
     task = _task(asked)
     task.require_domain(trained.domain_text)
     telling = _Telling(tell, task, _about(run))
-    rollout = api.load_planner(run).resume(task, (), Limit(seconds=seconds), telling)
+    rollout = load_planner(run).resume(task, (), Limit(seconds=seconds), telling)
     verdict = validate(asked, rollout.plan).valid if rollout.solved else None
     return {**_shown(_explained(rollout, run)), "valid": verdict, "domain": text.name}
 
@@ -151,10 +153,11 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     kept = [*steps[: step - 1], _forced(steps[step - 1], rank)]
     tell(preview=playback(Recorded("rollout", 1, {**head, "outcome": GOING_ON, "reason": ""}, tuple(kept))))
     task = _task(_problem({"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}))
-    planner = api.load_planner(run)
+    decoding = _decoding(head)
+    planner = load_planner(run, decoding)
     telling = _Telling(tell, task, _about(run), kept, due=time.monotonic() + PREVIEW_SECONDS)
     rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), telling)
-    return _shown(_joined(rollout, kept, run))
+    return _shown(_joined(rollout, kept, run, decoding))
 
 
 def force(tell: Tell, run: str, before: Records, free: int, seconds: float, ranks: int, most: int) -> Answer:
@@ -165,7 +168,8 @@ def force(tell: Tell, run: str, before: Records, free: int, seconds: float, rank
     """
     head, *steps = before
     start = replayed(Recorded("rollout", 1, head, tuple(steps)))
-    task, planner = start.task, api.load_planner(run)
+    decoding = _decoding(head)
+    task, planner = start.task, load_planner(run, decoding)
     answer = least_forcing(planner, task, start, seconds, free, ranks, most, lambda tried: tell(tried=list(tried)))
     facts = {"tried": answer.tried, "complete": answer.complete, "ranks": ranks, "most": most}
     facts |= {"seconds": answer.seconds, "proved": answer.proved, "steps": len(start.steps) - free}
@@ -178,7 +182,7 @@ def force(tell: Tell, run: str, before: Records, free: int, seconds: float, rank
         last = len(choices) == len(answer.choices)
         kept = [*kept[:step], _forced(kept[step], choices[-1][1])]
         after = answer.rollout if last else planner.resume(task, [_chosen(each) for each in kept])
-        shown = _joined(after, kept, run)
+        shown = _joined(after, kept, run, decoding)
         found.append(_shown(shown))
         kept = [dict(each) for each in shown[1:]]
     return {**facts, "choices": choices, "found": found}
@@ -196,15 +200,20 @@ def _forced(record: Mapping[str, Any], rank: int) -> dict[str, Any]:
     return {**decided, "chosen": place, "candidates": candidates}
 
 
-def _joined(rollout: Rollout, kept: Records, run: str) -> list[Mapping[str, Any]]:
+def _decoding(head: Mapping[str, Any]) -> str:
+    """How the rollout of a record was decoded."""
+    return str((head.get("about") or {}).get("decoding") or DEFAULT)
+
+
+def _joined(rollout: Rollout, kept: Records, run: str, decoding: str) -> list[Mapping[str, Any]]:
     """The records of a resumed rollout, its given steps with all their candidates."""
-    head, *steps = _explained(rollout, run)
+    head, *steps = _explained(rollout, run, decoding)
     return [head, *kept[: len(steps)], *steps[len(kept) :]]
 
 
-def _explained(rollout: Rollout, run: str) -> list[Mapping[str, Any]]:
+def _explained(rollout: Rollout, run: str, decoding: str = DEFAULT) -> list[Mapping[str, Any]]:
     """The records of a rollout that a run made, with what explains every choice."""
-    found = api.as_recorded(rollout, run)
+    found = api.as_recorded(rollout, run, decoding)
     return [found.head, *found.steps]
 
 
@@ -226,9 +235,10 @@ def read(tell: Tell, problem: Mapping[str, str]) -> Answer:
     for folder in run_folders():
         try:
             run = open_run(folder)
+            planning_method(run.key.method)
+            difference = run.domain_text.difference(text)
         except SgpError:
-            continue  # a damaged run fits nothing; 'sgp list runs' names it
-        difference = run.domain_text.difference(text)
+            continue  # what is damaged, does not plan or is of several domains fits nothing; 'sgp list runs' names it
         if difference:
             others.append(f"{run.key.domain} ({subject_of(run).planner.title}): the problem's domain {difference}")
         else:
@@ -242,7 +252,7 @@ def read(tell: Tell, problem: Mapping[str, str]) -> Answer:
         "runs": runs,
         "others": sorted(set(others)),
         "suites": _suites_with(text.signature),
-        "methods": [[each.key, variant] for each in all_methods() for variant in each.variants],
+        "methods": [list(pair) for pair in planning_variants()],
     }
 
 

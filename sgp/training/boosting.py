@@ -50,16 +50,15 @@ def fit_boosted_trees(
     validation: tuple[Rows, Rows],
     seed: int,
     device: Device = "cpu",
-    threads: int = 0,
     title: str = "boosting",
 ) -> tuple[BoostedTrees, Sequence[float]]:
     """Trees for (rows [n, F], targets [n, D]), squared error, as many rounds as the validation error falls.
 
     Also gives the validation error (root mean square) after each round that was trained; those kept end with the first
-    least one. Training is deterministic on one kind of device; `seed` is passed on although nothing is sampled.
-    `threads` 0 means all cores.
+    least one. Training is deterministic on one kind of device, and takes all cores; `seed` is passed on although
+    nothing is sampled.
     """
-    data = [xgboost.DMatrix(rows, label=targets, nthread=threads or None) for rows, targets in (train, validation)]
+    data = [xgboost.DMatrix(rows, label=targets) for rows, targets in (train, validation)]
     parameters = {
         "objective": "reg:squarederror",
         "max_depth": config.depth,
@@ -68,7 +67,6 @@ def fit_boosted_trees(
         "multi_strategy": "one_output_per_tree",
         "device": device,
         "seed": seed,
-        "nthread": threads,
         "verbosity": 0,
     }
     errors: dict[str, dict[str, list[float]]] = {}

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -12,15 +11,14 @@ from typing import Any, Literal
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors.torch import load_file
 from torch import Tensor, nn
 
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel
-from sgp.models.weights import write_tensors
 from sgp.progress import progress
+from sgp.training.checkpoint import Moment, Parts, identify, read_checkpoint, write_checkpoint
+from sgp.workers import one_thread
 
 Loss = Literal["cosine", "squared"]
 Sequences = Sequence[tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]]
@@ -90,6 +88,9 @@ class RecurrentFit:
         self._train, self._validation = _Padded.of(train, device), _Padded.of(validation, device)
         self._optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
         self._order = torch.Generator().manual_seed(seed)
+        self._parts: Parts = {"model": model, "optimizer": self._optimizer, "order": self._order}
+        given = [each for data in (self._train, self._validation) for each in (data.rows, data.targets, data.real)]
+        self._training = identify((config, loss, seed), (*model.parameters(), *given))
 
     def best(self, epochs: int, title: str = "LSTM") -> tuple[RecurrentModel, dict[str, float]]:
         """Trains for so many more epochs: a copy of the model after the best of them, which one that was, its losses.
@@ -99,7 +100,7 @@ class RecurrentFit:
         first = self.epoch + 1
         best: dict[str, float] = {"validation_loss": float("inf")}
         kept = copy.deepcopy(self._model)
-        with _one_thread(), progress(title, epochs) as bar:
+        with one_thread(), progress(title, epochs) as bar:
             for _ in range(epochs):
                 train_loss, validation_loss = self._advance()
                 if validation_loss < best["validation_loss"]:
@@ -114,30 +115,12 @@ class RecurrentFit:
         return kept.eval(), best
 
     def save(self, path: Path) -> None:
-        """Writes weights, optimizer and order of batches as safetensors, from which `resume` goes on."""
-        tensors = {f"model.{name}": value for name, value in self._model.state_dict().items()}
-        for place, state in self._optimizer.state_dict()["state"].items():
-            tensors |= {f"optimizer.{place}.{name}": value for name, value in state.items()}
-        tensors |= {"order": self._order.get_state(), "epoch": torch.tensor(self.epoch)}
-        write_tensors(path, tensors)
+        """Writes a checkpoint, from which `resume` goes on."""
+        write_checkpoint(path, self._training, Moment(self.epoch), self._parts)
 
     def resume(self, path: Path) -> None:
-        """Goes on where `save` was called. Raises StoreError for a file of something else."""
-        try:
-            tensors = load_file(path)
-            weights = {name: tensors[f"model.{name}"] for name in self._model.state_dict()}
-            states: dict[int, dict[str, Tensor]] = {}
-            for key, value in tensors.items():
-                if key.startswith("optimizer."):
-                    _, place, name = key.split(".")
-                    states.setdefault(int(place), {})[name] = value
-            self._model.load_state_dict(weights)
-            groups = self._optimizer.state_dict()["param_groups"]
-            self._optimizer.load_state_dict({"state": states, "param_groups": groups})
-            self._order.set_state(tensors["order"])
-            self.epoch = int(tensors["epoch"])
-        except (SafetensorError, KeyError, RuntimeError, OSError) as error:
-            raise StoreError(f"{path} holds no training of this network; remove it and train again") from error
+        """Goes on where `save` was called. Raises StoreError for a file that is damaged or of another training."""
+        self.epoch = read_checkpoint(path, self._training, self._parts).number
 
     def _advance(self) -> tuple[float, float]:
         """Trains for one epoch; its mean loss in training, and the validation loss after it."""
@@ -154,16 +137,6 @@ class RecurrentFit:
         self.epoch += 1
         with torch.inference_mode():
             return total / int(self._train.real.sum()), float(_loss(self._model, self._validation, self._loss))
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _loss(model: RecurrentModel, batch: _Padded, loss: Loss) -> Tensor:

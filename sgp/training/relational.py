@@ -4,26 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 
 from sgp.encoders.relations import RelationalStates
-from sgp.errors import ConfigurationError, StoreError
+from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
-from sgp.models.weights import write_tensors
+from sgp.training.checkpoint import Checkpoints, Moment, Parts
+from sgp.workers import one_thread
 
 # Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
 # under 0.4 GB (30 layers of 32 take about 40 kB an argument for the gradient) and the parts stay in a core's cache.
 PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
-_KEPT = 2  # the last epoch, and the one before for whoever was ended before taking note of the last
 
 
 @dataclass(frozen=True)
@@ -86,9 +84,10 @@ def train_values(
     """
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    last = _restore(folder, training, after, model, optimizer)
-    for number in range(last + 1, config.epochs + 1):
-        with _one_thread():
+    parts: Parts = {"model": model, "optimizer": optimizer}
+    checkpoints = Checkpoints(folder, training)
+    for number in range(checkpoints.resume(parts, after).number + 1, config.epochs + 1):
+        with one_thread():
             train_loss = _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device)
             validation_loss = mean_error(model, validation, device)
         if not math.isfinite(train_loss + validation_loss):
@@ -96,7 +95,7 @@ def train_values(
                 f"epoch {number} of the GNN has train loss {train_loss} and validation loss {validation_loss}; "
                 f"learning_rate {config.learning_rate} is too high"
             )
-        _keep(folder, training, number, model, optimizer)
+        checkpoints.save(Moment(number), parts)
         if number > after:
             weights = {name: value.cpu().clone() for name, value in model.state_dict().items()}
             yield Epoch(number, train_loss, validation_loss, weights)
@@ -138,59 +137,3 @@ def _train_epoch(
         nn.utils.clip_grad_norm_(model.parameters(), config.clip)
         optimizer.step()
     return total / len(places)
-
-
-@contextmanager
-def _one_thread() -> Iterator[None]:
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(threads)
-
-
-def _file(folder: Path, number: int) -> Path:
-    return folder / f"epoch{number}.safetensors"
-
-
-def _kept(folder: Path) -> list[int]:
-    """The epochs that a folder keeps, ascending."""
-    return sorted(int(path.stem.removeprefix("epoch")) for path in folder.glob("epoch*.safetensors"))
-
-
-def _keep(folder: Path, training: str, number: int, model: RelationalModel, optimizer: torch.optim.Optimizer) -> None:
-    """Keeps this epoch and the one before, of which Adam's state is each weight's step and two moments."""
-    tensors = {f"weight {name}": value for name, value in model.state_dict().items()}
-    for place, state in optimizer.state_dict()["state"].items():
-        tensors |= {f"{moment} {place}": value for moment, value in state.items()}
-    write_tensors(_file(folder, number), tensors, {"training": training})
-    for other in _kept(folder):
-        if not number - _KEPT < other <= number:
-            _file(folder, other).unlink()
-
-
-def _restore(folder: Path, training: str, after: int, model: RelationalModel, optimizer: torch.optim.Optimizer) -> int:
-    """Takes the last epoch kept that is no later than `after`; 0 where there is none."""
-    number = max((each for each in _kept(folder) if each <= after), default=0)
-    if number == 0:
-        return 0
-    path = _file(folder, number)
-    try:
-        with safe_open(path, "pt") as file:
-            known = (file.metadata() or {}).get("training")
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
-        if known != training:
-            raise StoreError(f"{path} is of another training; delete {folder} and train again")
-        moments: dict[int, dict[str, Tensor]] = {}
-        for name, value in tensors.items():
-            kind, _, rest = name.partition(" ")
-            if kind != "weight":
-                moments.setdefault(int(rest), {})[kind] = value
-        model.load_state_dict(
-            {name.removeprefix("weight "): value for name, value in tensors.items() if name.startswith("weight ")}
-        )
-        optimizer.load_state_dict({"state": moments, "param_groups": optimizer.state_dict()["param_groups"]})
-    except (SafetensorError, RuntimeError, ValueError, OSError) as error:
-        raise StoreError(f"{path} holds no epoch of this network; delete {folder} and train again") from error
-    return number

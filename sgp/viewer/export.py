@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sgp.domains import draw_scene
 from sgp.errors import InputError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import format_plan, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import format_plan, parse_plan, read_domain
 from sgp.planning.recorded import Recorded
 from sgp.planning.subject import selected_variant
 from sgp.viewer.playback import playback
@@ -155,7 +155,7 @@ def _pictures(recorded: Recorded) -> Iterator[Callable[[], str]]:
     """What draws each state as SVG."""
     head = recorded.head
     text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
-    problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
+    problem = recorded.problem
     objects = (*text.constants, *problem.objects)
     for state in recorded.states():
         yield partial(draw_scene, text, Scene(objects, state, problem.goal))

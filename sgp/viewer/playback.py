@@ -13,14 +13,13 @@ from typing import Any
 from sgp.domains import draw_goal, draw_scene, words_of
 from sgp.errors import StoreError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Action, Atom, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import Action, parse_plan, read_domain
 from sgp.planning.recorded import Recorded, after, atom_of
 from sgp.planning.rollout import tie_margin
 from sgp.viewer.expert import Expert, divergences, expert_states
 from sgp.viewer.maps import map_of
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
-_SHUT = frozenset({"visited", "collapsed", "rejected"})  # marks of candidates that were not open to choice
 
 
 def playback(recorded: Recorded) -> dict[str, Any]:
@@ -30,7 +29,9 @@ def playback(recorded: Recorded) -> dict[str, Any]:
     drawings stand once, in lists, and are named by their places there: most of a drawing is that of the step before.
     `words` has, at the same places, a sentence for each action and each atom that some candidate adds or deletes; it is
     None where the house does not know the domain. `wanted` has each goal in words, with the frames from which it is
-    open, satisfied, open again, and so on.
+    open, satisfied, open again, and so on. A step's `shut` are the ranks (from 0) of candidates that were not open to
+    choice; its `tie` tells whether several open ones had the least cost and the model could tell them apart, so that
+    their order decided.
     Raises StoreError for a record that is damaged, PddlError for PDDL and PlanError for an action that cannot be read.
     """
     try:
@@ -44,45 +45,43 @@ def playback(recorded: Recorded) -> dict[str, Any]:
 def _playback(recorded: Recorded) -> dict[str, Any]:
     head, about = recorded.head, recorded.about
     text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
-    problem = read_problem(head["problem_pddl"], f"{recorded.place}, problem_pddl")
+    problem = recorded.problem
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
     state = frozenset(map(atom_of, head["initial"]))
-    frames, steps, length = [], [], 0
+    frames: list[dict[str, Any]] = []
+    steps, length = [], 0
     plan = [action for line in head.get("expert") or () for action in parse_plan(line, recorded.place)]
     expert = Expert(expert_states(text, state, plan)) if plan else None
     orders: list[list[int]] = []
     places, furthest = [expert.place(state) if expert else None], 0  # on the expert's way
 
     fluents = text.fluent_predicates
-    wanted = {literal.atom: literal.positive for literal in problem.goal}
     words = words_of(text)
-    open_at: list[list[bool]] = []  # each goal in each frame
 
     def cut(drawing: str) -> list[int]:
         return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
 
     def frame() -> dict[str, Any]:
-        open_at.append([(literal.atom in state) != literal.positive for literal in problem.goal])
         return {
             "picture": cut(draw_scene(text, Scene(objects, state, problem.goal))),
-            "open": sum(open_at[-1]),
+            "open": len(recorded.open_goals[len(frames)]),
             "atoms": sum(atom.predicate in fluents for atom in state),
         }
 
     goal = cut(draw_goal(text, Scene(objects, state, problem.goal)))
-    for record in recorded.steps:
+    for record, standings in zip(recorded.steps, recorded.standings, strict=True):
         frames.append(frame())
         chosen = record["candidates"][record["chosen"]]
         order = rank_order([_cost(candidate) for candidate in record["candidates"]])
         orders.append(order)
         best = _cost(record["candidates"][order[0]])
-        still_open = frames[-1]["open"]
         ends = [expert.place(after(state, each)) if expert else None for each in record["candidates"]]
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
-                "tie": _is_tie(record["candidates"]),
+                "tie": sum(each.contends for each in standings) > 1,
+                "shut": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
                 "candidates": [
                     {
                         "rank": rank,
@@ -92,7 +91,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                         "marks": [*candidate["marks"], *(["expert"] if (ends[index] or 0) > furthest else [])],
                         "add": [atoms[atom] for atom in candidate["add"]],
                         "delete": [atoms[atom] for atom in candidate["delete"]],
-                        "open": still_open + opened(wanted, candidate),
+                        "open": standings[index].open_goals,
                     }
                     for rank, index in enumerate(order, start=1)
                     for candidate in (record["candidates"][index],)
@@ -123,8 +122,8 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "length": length,
         "goals": len(problem.goal),
         "wanted": [
-            [words.sentence(literal), turns(flags)]
-            for literal, flags in zip(problem.goal, zip(*open_at, strict=True), strict=True)
+            [words.sentence(literal), turns(place in now for now in recorded.open_goals)]
+            for place, literal in enumerate(problem.goal)
         ],
         "initial": [atoms[atom] for atom in head["initial"]],
         "atoms": list(atoms),
@@ -185,13 +184,6 @@ def turns(truth: Iterable[bool]) -> list[int]:
     return [place for place, (before, now) in enumerate(pairwise(values)) if before != now]
 
 
-def opened(wanted: Mapping[Atom, bool], candidate: Mapping[str, Any]) -> int:
-    """How many goal literals (atoms with their signs) a candidate opens, less those that it satisfies."""
-    made_true = [wanted[atom] for atom in map(atom_of, candidate["add"]) if atom in wanted]
-    made_false = [not wanted[atom] for atom in map(atom_of, candidate["delete"]) if atom in wanted]
-    return sum(-1 if satisfies else 1 for satisfies in made_true + made_false)
-
-
 def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
     """The longest stretch of frames (first, last) without a new least number of open goals; the first of several.
 
@@ -204,11 +196,6 @@ def plateau(open_counts: Sequence[int]) -> tuple[int, int] | None:
         elif place - start > longest[1] - longest[0]:
             longest = (start, place)
     return longest if longest[1] > longest[0] else None
-
-
-def _is_tie(candidates: Iterable[Mapping[str, Any]]) -> bool:
-    """Whether candidates of equal cost were open that the model could tell apart, so that their order decided."""
-    return sum("tied" in each["marks"] and _SHUT.isdisjoint(each["marks"]) for each in candidates) > 1
 
 
 def _cost(candidate: Mapping[str, Any]) -> float:

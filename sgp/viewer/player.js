@@ -17,7 +17,6 @@ const MARKS = {
   expert: ["▲", "expert"],
   forced: ["⚑", "forced"],
 };
-const SHUT = ["visited", "collapsed", "rejected"];
 
 const KEYS = [
   ["1 … 9, 0", "pick the candidate of this rank (0: the tenth)"],
@@ -48,6 +47,7 @@ export function mount(host, rollout, options = {}) {
     ["number", "", "", "faint"].map((look) => h("span", { class: look })));
   const tableRows = []; // of the candidates' table, filled anew for each step
   const pictures = new Map(); // parsed drawings of states by frame
+  const shut = rollout.steps.map((step) => new Set(step.shut)); // ranks (from 0) that were not open to choice
 
   const actions = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
   const english = rollout.words; // sentences, or null
@@ -184,9 +184,9 @@ export function mount(host, rollout, options = {}) {
     const rank = step ? (picked ?? step.chosen) : null;
     const row = renderCandidates(at, rank);
     renderChange(at, rank);
-    renderReasons(step);
+    renderReasons(at);
     moveMap(at, rank);
-    walk.say(...sentence(step, rank));
+    walk.say(...sentence(at, rank));
     parts.words.textContent = parts.words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
     // Scrolling asks where things are: last, so that the browser lays the page out once.
     reveal([[parts.plan, planButtons[at]], ...(row ? [[parts.scroll, row, 26]] : [])]);
@@ -198,18 +198,19 @@ export function mount(host, rollout, options = {}) {
     return open.length ? ["Open:", ...open.slice(0, WANTED), ...(more > 0 ? [`and ${more} more`] : [])].join("\n") : "";
   }
 
-  function sentence(step, rank) {
+  function sentence(at, rank) {
+    const step = rollout.steps[at];
     if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.`];
     const candidate = step.candidates[rank];
     const count = step.candidates.length;
     const cheaper = step.candidates.slice(0, rank).filter((each) => (each.gap ?? Infinity) < (candidate.gap ?? Infinity));
-    const shut = cheaper.filter((each) => each.marks.some((mark) => ["visited", "collapsed"].includes(mark)));
+    const allShut = cheaper.every((each) => shut[at].has(each.rank - 1));
     let words = `: rank ${rank + 1} of ${count}, cost ${number(candidate.cost)}`;
     if (rank !== step.chosen) {
       const gap = candidate.cost === null ? null : candidate.cost - step.candidates[step.chosen].cost;
       words += gap === null ? "; the model rejects it" : `, ${gap < 0 ? "−" : "+"}${number(Math.abs(gap))} against the chosen one`;
     } else if (candidate.marks.includes("goal")) words += "; it reaches the goal, which ends the search";
-    else if (cheaper.length && shut.length === cheaper.length) {
+    else if (cheaper.length && allShut) {
       const visited = cheaper.every((each) => each.marks.includes("visited"));
       words += `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${
         visited ? "visited before" : "visited before or alike"}`; // prettier-ignore
@@ -218,7 +219,7 @@ export function mount(host, rollout, options = {}) {
     else if (candidate.gap === 0) {
       const next = step.candidates.find((each) => each.gap > 0 && !each.marks.includes("visited"));
       words += next ? `, the least; the next open one costs ${number(next.gap)} more` : ", the least";
-    } else if (cheaper.length > shut.length) words += "; cheaper ones were open, but the beam's best path led through this one";
+    } else if (!allShut) words += "; cheaper ones were open, but the beam's best path led through this one";
     return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(candidate)), `${words}.`];
   }
 
@@ -236,8 +237,7 @@ export function mount(host, rollout, options = {}) {
       row.hide(!candidate);
       if (!candidate) return;
       const index = candidate.rank - 1;
-      const closed = candidate.marks.some((mark) => ["visited", "collapsed", "rejected"].includes(mark));
-      const classes = [index === step.chosen && "chosen", closed && "closed", index === picked && "picked"];
+      const classes = [index === step.chosen && "chosen", shut[at].has(index) && "closed", index === picked && "picked"];
       const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie));
       const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
       const texts = [String(candidate.rank), actions(candidate), number(candidate.cost), over, String(candidate.open)];
@@ -251,11 +251,12 @@ export function mount(host, rollout, options = {}) {
     if (row) pick(Number(row.firstChild.textContent) - 1);
   }
 
-  function renderReasons(step) {
+  function renderReasons(at) {
     if (parts.reasons.hidden) return;
+    const step = rollout.steps[at];
     const other = step?.why ? step.candidates[step.against] : null;
     const total = other ? step.why.reduce((sum, reason) => sum + reason.share, 0) : 0;
-    const alone = step?.candidates.every((each, rank) => rank === step.chosen || each.marks.some((mark) => SHUT.includes(mark)));
+    const alone = step?.candidates.every((each, rank) => rank === step.chosen || shut[at].has(rank));
     parts.reasonsTitle.textContent = other
       ? `Rather than ${actions(other)} (rank ${step.against + 1}): ${step.measure} ${signed(total)}, by feature`
       : !step ? "Nothing was chosen at the end." : alone ? "No other candidate was open here." : "This choice was not explained."; // prettier-ignore

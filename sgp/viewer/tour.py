@@ -14,8 +14,9 @@ from sgp.domains import draw_goal, draw_scene
 from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Atom, parse_plan, read_domain, read_problem
-from sgp.planning.subject import Subject, read_subject
+from sgp.planning.pddl import read_domain
+from sgp.planning.recorded import Recorded, atom_of
+from sgp.planning.subject import Subject
 from sgp.viewer.graph import FILLS, WIDTH, colour_called, draw_graph
 from sgp.viewer.playback import rank_order
 
@@ -37,7 +38,7 @@ class Tour:
     @property
     def about(self) -> Subject:
         """Which model decided."""
-        return read_subject(self.data["records"][0]["about"])
+        return self._rollout.about
 
     @property
     def step(self) -> int:
@@ -47,12 +48,12 @@ class Tour:
     @property
     def problem(self) -> str:
         """The problem's name."""
-        return str(self.data["records"][0]["name"])
+        return str(self._rollout.head["name"])
 
     @cached_property
     def candidates(self) -> list[dict[str, Any]]:
         """The decision's candidates in the order of the PDDL."""
-        return list(self.data["records"][self.step]["candidates"])
+        return list(self._rollout.steps[self.step - 1]["candidates"])
 
     @cached_property
     def order(self) -> list[int]:
@@ -62,7 +63,7 @@ class Tour:
     @property
     def chosen(self) -> int:
         """The place of the candidate that the planner took."""
-        return int(self.data["records"][self.step]["chosen"])
+        return int(self._rollout.steps[self.step - 1]["chosen"])
 
     def action(self, place: int) -> str:
         """A candidate's actions."""
@@ -74,18 +75,22 @@ class Tour:
         return len(self.data["graph"]["colours"]) - 1
 
     @cached_property
+    def _rollout(self) -> Recorded:
+        head, *steps = self.data["records"]
+        return Recorded(self.source, 1, head, tuple(steps))
+
+    @cached_property
     def _scene(self) -> tuple[Any, Scene]:
-        head = self.data["records"][0]
-        text = read_domain(head["domain_pddl"], f"{self.source}, domain_pddl")
-        problem = read_problem(head["problem_pddl"], f"{self.source}, problem_pddl")
-        atoms = frozenset(Atom(*parse_plan(line, self.source)[0]) for line in self.data["atoms"])
+        text = read_domain(self._rollout.head["domain_pddl"], f"{self.source}, domain_pddl")
+        problem = self._rollout.problem
+        atoms = frozenset(map(atom_of, self.data["atoms"]))
         return text, Scene((*text.constants, *problem.objects), atoms, problem.goal)
 
     def words(self, stop: int, level: int = 0) -> str:
         """What a stop says, with its numbers."""
         graph, scene = self.data["graph"], self._scene[1]
         kinds = Counter(graph["kinds"])
-        open_goals = sum(not scene.holds(literal) for literal in scene.goal)
+        open_goals = len(self._rollout.open_goals[self.step - 1])
         size = len(self.data["embedding"])
         if stop == 0:
             return (

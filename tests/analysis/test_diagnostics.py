@@ -10,17 +10,17 @@ from sgp.analysis.diagnostics import (
     decisions,
     diagnose,
     perfect_prediction,
-    predicts_embeddings,
     unseen_features,
 )
 from sgp.datasets.training_data import trajectories
 from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.errors import InputError
 from sgp.evaluation.metrics import DIAGNOSTICS
 from sgp.evaluation.scores import Measurement
-from sgp.methods import get_method
+from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Ranking
+from sgp.planning.policy import REPLACE, Ranking, Rules
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.reports.diagnostics_table import diagnostics_sheet
@@ -36,7 +36,7 @@ class ByAction:
 
     costs: dict[str, float]
     groups: dict[str, int] | None = None
-    additive: bool = False
+    rules: Rules = REPLACE
 
     def refuses(self, task):
         return None
@@ -101,7 +101,7 @@ def test_an_experts_plan_with_a_loop_is_followed(towers):
 
 
 def test_a_perfect_prediction_solves_what_the_features_can_tell_apart(quick_run):
-    planner = get_method("state-centric").load(quick_run("state-centric", "blocksworld"))
+    planner = planner_of(quick_run("state-centric", "blocksworld"))
     expert = trajectories(SUITE, "blocksworld", "interpolation")
     assert list(perfect_prediction(planner, expert).values()) == [True] * 3
     blind = WLEncoder.fit(WLConfig(iterations=0), [(each.task, each.states) for each in expert])
@@ -133,7 +133,7 @@ def test_nothing_is_unseen_in_training_with_static_atoms_and_goals(domain):
 
 
 def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
-    planner = get_method("state-centric").load(quick_run("state-centric", "blocksworld"))
+    planner = planner_of(quick_run("state-centric", "blocksworld"))
     expert = trajectories(SUITE, "blocksworld", "train")
     scores = diagnose(planner, SUBJECT, expert)
     whole = {score.metric: score for score in scores if score.size is None}
@@ -143,19 +143,32 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
     assert {score.size for score in scores if score.metric == "unseen"} == {None, 4, 6, 7}
     sheet = diagnostics_sheet(scores)
     assert sheet.rows[0].words[:4] == ("m v seed 1", "blocksworld", "validation", str(sum(map(len, expert))))
-    random = get_method("random-successor").load(quick_run("random-successor", "blocksworld"))
-    assert not predicts_embeddings(random.policy)
-    assert unseen_features(random.policy, expert) is None
+    random = planner_of(quick_run("random-successor", "blocksworld"))
+    with pytest.raises(InputError, match="policy is a RandomSuccessor, which predicts no embedding of a state"):
+        perfect_prediction(random, expert)
+    assert unseen_features(random, expert) is None
     assert {score.metric for score in diagnose(random, SUBJECT, expert)} == set(DIAGNOSTICS) - {
         "unseen",
         "perfect_coverage",
     }
 
 
+def test_what_is_unseen_of_transitions_is_counted_at_the_decisions_of_the_planner(quick_run):
+    planner = planner_of(quick_run("contrastive-jumps", "blocksworld"))
+    small, large = (trajectories(SUITE, "blocksworld", split) for split in ("train", "validation"))
+    assert all(share < 0.2 for share in unseen_features(planner, small).values())
+    for each in large:
+        task, states, encoder = each.task, each.states, planner.policy.encoder
+        by_hand = [encoder.unseen(task, state, planner.successors(task, state)) for state in states[:-1]]
+        assert unseen_features(planner, [each]) == {task.problem.sha256: pytest.approx(np.mean(by_hand))}
+    assert any(share > 0 for share in unseen_features(planner, large).values())
+    assert "unseen" in {score.metric for score in diagnose(planner, SUBJECT, large)}
+
+
 def test_what_the_policy_refuses_is_not_solved(quick_run):
     from sgp.encoders.fsf import FSFEncoder
 
-    planner = get_method("state-centric").load(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
+    planner = planner_of(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
     policy = replace(planner.policy, encoder=FSFEncoder(sgp.get_domain("gripper"), 9))
     expert = trajectories(SUITE, "gripper", "interpolation")  # 7, 9 and 11 objects
     assert sum(perfect_prediction(replace(planner, policy=policy), expert).values()) <= 2

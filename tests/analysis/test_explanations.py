@@ -9,6 +9,7 @@ from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import ADD_UP
 from sgp.planning.rollout import Mark, Step
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.policies.nearest_transition import NearestTransition
@@ -36,7 +37,7 @@ def ranked():
     task = sgp.Task(PROBLEM)
     encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(task, task.init, Lookahead()(task, task.init))])
     weights = np.random.default_rng(3).normal(size=(2, encoder.dimension))
-    policy = NearestTransition(encoder, weights, alpha=0.3, additive=True)
+    policy = NearestTransition(encoder, weights, alpha=0.3, rules=ADD_UP)
     return policy, Planner(policy, Lookahead(), width=2).solve(task, Limit(actions=20))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import sgp
 from sgp import FailureKind
-from sgp.analysis.failures import Finding, open_goals
+from sgp.analysis.failures import Finding
 from sgp.errors import StoreError
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records
@@ -56,10 +56,11 @@ def test_a_solved_rollout_has_no_failure():
 
 
 def test_open_goals_follow_the_chosen_candidates_and_count_negative_goals():
-    assert open_goals(rollout("horizon", [5, 4, 4, 2, 3])) == [5, 4, 4, 2, 3]
+    counts = [5, 4, 4, 2, 3]
+    assert sgp.failure_of(rollout("horizon", counts)).open_goals == tuple(counts)
     bad = rollout("horizon", [5, 5])
     bad.steps[0]["candidates"][0]["add"].append("(bad)")
-    assert open_goals(bad) == [5, 6]
+    assert sgp.failure_of(bad).open_goals == (5, 6)
 
 
 @pytest.mark.parametrize(

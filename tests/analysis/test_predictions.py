@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ import pytest
 import sgp
 from sgp.analysis.diagnostics import decisions
 from sgp.analysis.predictions import Prediction, predictions
-from sgp.methods import get_method
+from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Ranking
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
+from sgp.policies.nearest_embedding import NearestEmbedding
 from tests.conftest import blocks_problem
 
 
@@ -25,21 +25,21 @@ class Counts:
         counts = [[atom.predicate for atom in task.atoms(state)] for state in states]
         return np.array([[each.count("ontable"), each.count("clear")] for each in counts], np.float32)
 
-
-@dataclass(frozen=True)
-class Constant:
-    """Predicts the same vector in every state."""
-
-    predicted: tuple[float, float]
-    metric: str = "euclidean"
-    encoder: Counts = field(default_factory=Counts)
-    additive: bool = False
-
     def refuses(self, task):
         return None
 
-    def rank(self, nodes, choices):
-        return [Ranking(np.zeros(len(choice)), note={"predicted": np.array(self.predicted)}) for choice in choices]
+    def embed_candidates(self, task, states, choices):
+        return np.vstack([self.embed(task, [each.state for each in choice]) for choice in choices])
+
+    def embed_goal(self, task):
+        return np.zeros(2, np.float32)
+
+
+def constant(*predicted, metric="euclidean"):
+    """Predicts the same vector in every state."""
+    return NearestEmbedding(
+        Counts(), lambda states, goals, carried: (np.array([predicted] * len(states), np.float32), carried), metric
+    )
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def towers():
 
 def test_distances_are_worked_by_hand(towers):
     # At the start the vector is [3, 3]. Picking up a or b leads to [2, 2], taking d from c to [3, 3].
-    first, second = predictions(Planner(Constant((2.0, 5.0))), [towers])
+    first, second = predictions(Planner(constant(2.0, 5.0)), [towers])
     assert (first.before, first.action, second.before, second.action) == ("", "pick-up", "pick-up", "stack")
     assert first.change == pytest.approx(math.sqrt(2))
     assert first.predicted_change == pytest.approx(math.sqrt(5))
@@ -71,14 +71,16 @@ def test_an_error_below_half_of_the_gap_is_sure():
 
 
 def test_angles_do_not_know_lengths(towers):
-    near, far = (predictions(Planner(Constant(each, "cosine")), [towers]) for each in ((2.0, 2.0), (16.0, 16.0)))
+    near, far = (
+        predictions(Planner(constant(*each, metric="cosine")), [towers]) for each in ((2.0, 2.0), (16.0, 16.0))
+    )
     assert near == far
     assert near[0].error == pytest.approx(0)
 
 
 def test_a_sure_prediction_is_ranked_first(quick_run):
     expert = sgp.trajectories(sgp.load_suite("state-centric"), "blocksworld", "interpolation")
-    planner = get_method("state-centric").load(quick_run("state-centric", "blocksworld"))
+    planner = planner_of(quick_run("state-centric", "blocksworld"))
     pairs = [*zip(predictions(planner, expert), decisions(planner, expert), strict=True)]
     assert [(one.problem, one.step) for one, _ in pairs] == [(two.problem, two.step) for _, two in pairs]
     assert any(one.sure for one, _ in pairs)

@@ -11,7 +11,7 @@ import numpy as np
 from sgp.evaluation.scaling import Evaluated
 from sgp.planning.domain import Domain, Sizes, problem_pddl
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Ranking
+from sgp.planning.policy import REPLACE, Ranking, Rules
 
 PDDL = """\
 (define (domain walking)
@@ -59,7 +59,7 @@ class Walker:
     """Goes to the last room (`way` 1) or away from it (-1), and is stuck in the end unless the goal is next door."""
 
     way: int
-    additive: bool = False
+    rules: Rules = REPLACE
 
     def refuses(self, task):
         return None

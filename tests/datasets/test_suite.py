@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sgp.datasets.experts import kept_plans
 from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
 from sgp.datasets.renaming import canonical_form
 from sgp.datasets.suite import read_suite
+from sgp.datasets.training_data import training_texts
 from sgp.domains import all_domains, get_domain
 from sgp.errors import ConfigurationError, SuiteError
 from sgp.planning.pddl import Problem
@@ -177,8 +179,38 @@ def test_a_changed_or_broken_suite_is_refused(tmp_path):
     assert Counter(len(entries) for entries in copy.domain("gripper").splits.values()) == {4: 1, 2: 1, 3: 1, 16: 1}
     file = tmp_path / "copy" / "gripper" / "train" / "p1.pddl"
     file.write_text(file.read_text().replace("rooma", "room-a"))
-    with pytest.raises(SuiteError, match=r"p1\.pddl is not the file that .* lists; restore it"):
-        copy.problems("gripper", "train")
+    for _ in range(2):
+        with pytest.raises(SuiteError, match=r"p1\.pddl is not the file that .* lists; restore it"):
+            copy.problems("gripper", "train")
     (tmp_path / "copy" / "suite.toml").write_text("origin = 3\n[domains")
     with pytest.raises(SuiteError, match="cannot be read"):
         read_suite(tmp_path / "copy", tmp_path)
+
+
+def test_a_training_reads_each_file_once(monkeypatch):
+    suite = sgp.load_suite("state-centric")
+    reads, opened = Counter(), Path.open
+
+    def counted(path, *arguments, **options):
+        reads[path] += 1
+        return opened(path, *arguments, **options)
+
+    monkeypatch.setattr(Path, "open", counted)
+    texts = training_texts(suite, "gripper")
+    folder = suite.folder / "gripper"
+    files = [Path(each.problem.problem_source) for each in (*texts.train, *texts.validation)]
+    assert len(files) == 6
+    assert {path: count for path, count in reads.items() if path.suffix == ".pddl"} == dict.fromkeys(
+        [folder / "domain.pddl", *files], 1
+    )
+
+
+def test_a_file_that_changes_later_is_refused_by_a_suite_that_has_not_read_it(tmp_path):
+    shutil.copytree(SUITE.folder, tmp_path / "copy")
+    early, late = (read_suite(tmp_path / "copy", tmp_path) for _ in range(2))
+    listed = early.problems("gripper", "train")
+    file = tmp_path / "copy" / "gripper" / "train" / "p1.pddl"
+    file.write_text(file.read_text().replace("rooma", "room-a"))
+    assert early.problems("gripper", "train") == listed, "what was checked stays what the manifest lists"
+    with pytest.raises(SuiteError, match="is not the file"):
+        late.problems("gripper", "train")

@@ -5,6 +5,7 @@ import pytest
 import sgp
 from sgp.encoders.fsf import DONT_CARE, PADDING, FSFEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
+from sgp.methods.loading import planner_of
 from sgp.planning.domain import Domain, Sizes
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
@@ -73,10 +74,9 @@ def test_more_objects_than_slots_are_refused_and_other_domains_are_an_error(two_
 def test_a_refused_problem_is_an_outcome(quick_run):
     from dataclasses import replace
 
-    from sgp.methods import get_method
     from sgp.planning.rollout import Outcome
 
-    planner = get_method("state-centric").load(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
+    planner = planner_of(quick_run("state-centric", "gripper", "fsf-xgboost-delta"))
     small = replace(planner, policy=replace(planner.policy, encoder=FSFEncoder(GRIPPER, 12)))
     problems = sgp.load_suite("state-centric").problems("gripper", "validation")
     for rollout in small.solve_many(map(Task, problems)):

@@ -170,7 +170,7 @@ def test_renaming_changes_no_embedding():
     first, second = (encoder.embed(task, task.init, task.successors(task.init)) for task in (one, two))
     weights = np.arange(encoder.dimension, dtype=float)
     assert Counter(first.measured(weights).keys) == Counter(second.measured(weights).keys)
-    assert encoder.unseen_share(two, two.init, two.successors(two.init)) == 0.0
+    assert encoder.unseen(two, two.init, two.successors(two.init)) == 0.0
 
 
 def test_scalars_norms_and_products(three_blocks):
@@ -198,7 +198,7 @@ def test_what_training_never_saw_is_dropped(three_blocks, two_blocks):
     embedded = small.embed(three_blocks, three_blocks.init, choice)
     assert len(embedded.columns) == 0 or embedded.columns.max() < len(small.hashes)
     whole = replace_vocabulary(small, three_blocks, choice).embed(three_blocks, three_blocks.init, choice)
-    share = small.unseen_share(three_blocks, three_blocks.init, choice)
+    share = small.unseen(three_blocks, three_blocks.init, choice)
     assert share == pytest.approx(1 - len(embedded.columns) / len(whole.columns))
     assert 0 < share <= 1
 

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from sgp.api import load_planner
 from sgp.domains import get_domain
 from sgp.errors import ConfigurationError
 from sgp.evaluation.dynamic_validation import VALIDATION_SEED, DynamicConfig, dynamic_coverage
 from sgp.evaluation.scaling import Evaluated, Source
+from sgp.methods.loading import load_planner
 
 BOUND = 12
 GRIPPER = Source(get_domain("gripper"), "untyped", VALIDATION_SEED)

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 import sgp
-from sgp.api import load_planner
 from sgp.datasets.importing import import_folder
 from sgp.errors import DomainMismatch, InputError, SuiteError
 from sgp.evaluation import parallel
 from sgp.evaluation.coverage import Attempt, scores
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
+from sgp.methods.loading import load_planner
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task

@@ -13,6 +13,7 @@ import pytest
 
 import sgp
 from sgp.datasets.experts import kept_plans
+from sgp.encoders.wl import WLConfig
 from sgp.errors import ConfigurationError, InputError, SuiteError
 from sgp.evaluation.attempts import read_attempts
 from sgp.experiments import grid
@@ -21,6 +22,7 @@ from sgp.experiments.grid import (
     baseline_results,
     grid_cells,
     jackknife_cells,
+    kept_files,
     parse_seeds,
     parse_variants,
     run_grid,
@@ -33,11 +35,11 @@ TIMES = {"seconds", "training_seconds"}
 
 def test_the_published_grid_runs_deterministic_variants_once():
     cells = grid_cells("state-centric")
-    # Domains; LSTM and jumps, three seeds each, XGBoost, the two that borrow an ingredient, zero change, random.
-    assert len(cells) == 4 * (4 * 3 + 3 * 3 + 4 + 2 + 1 + 3)
+    # Domains; LSTM and jumps, three seeds each, XGBoost, contrastive delta, zero change, random.
+    assert len(cells) == 4 * (4 * 3 + 3 * 3 + 4 + 1 + 1 + 3)
     assert {cell.seed for cell in cells if cell.method == "random-successor"} == {13, 14, 15}
     assert {cell.seed for cell in cells if "xgboost" in cell.variant or cell.method == "zero-change"} == {13}
-    assert len({cell.file for cell in cells}) == len(cells)
+    assert len(set(kept_files(cells).values())) == len(cells)
 
 
 def test_cells_are_chosen_by_words():
@@ -70,11 +72,13 @@ def test_what_trained_longest_before_begins_first(monkeypatch):
 
 def test_results_are_kept_under_their_settings(monkeypatch):
     (cell,) = grid_cells("state-centric", ["gripper"], parse_variants("zero-change"))
-    before = cell.file
+    files = {kept_files([cell])[cell]}
     method = get_method("zero-change")
-    changed = {"wl": replace(method.variants["wl"], beam=1)}
-    monkeypatch.setattr(type(method), "variants", changed)
-    assert cell.file != before
+    monkeypatch.setattr(type(method), "variants", {"wl": replace(method.variants["wl"], wl=WLConfig(iterations=1))})
+    files.add(kept_files([cell])[cell])
+    monkeypatch.setattr(type(method), "decodings", {"default": replace(method.decodings["default"], beam=1)})
+    files.add(kept_files([cell])[cell])
+    assert len(files) == 3
 
 
 def test_what_does_not_exist_is_told_before_anything_runs(home):
@@ -133,11 +137,12 @@ def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
 def test_an_ablation_changes_one_ingredient_at_a_time(home):
     cells = ablation_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
     assert cells[0].overrides == ()
+    assert cells[0].decodings == ("default", "default+revisits=true", "default+beam=1"), "one training, three ways"
     assert len({cell.overrides for cell in cells}) == len(cells) >= 10
     some = [cell for cell in cells if cell.overrides in ((), (("candidates", "one-step"),))]
     covered = [score for score in run_grid(some).scores if score.metric == "coverage"]
     assert {score.variant for score in covered} == {"aiw", "aiw+candidates=one-step"}
-    with pytest.raises(InputError, match="method zero-change describes no ablations; expected one of contrastive-jump"):
+    with pytest.raises(InputError, match="method zero-change describes no ablations; choose one of contrastive-jump"):
         ablation_cells("state-centric", "zero-change")
 
 
@@ -145,7 +150,7 @@ def test_a_jackknife_leaves_each_training_problem_out_once(home):
     cells = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
     names = [entry.name for entry in sgp.load_suite("state-centric").domain("gripper").splits["train"]]
     assert [cell.without for cell in cells] == names
-    assert len({cell.file for cell in cells}) == len(names)
+    assert len(set(kept_files(cells).values())) == len(names)
     some = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"], most=2)
     assert [cell.without for cell in some] == [names[0], names[-1]]
     results = run_grid(some)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from sgp.api import load_planner
 from sgp.cli import app
 from sgp.datasets.runs import run_folders
 from sgp.errors import InputError, StoreError
@@ -14,6 +13,7 @@ from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
 from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_sheet, train_jointly
 from sgp.methods import get_method
+from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
 
@@ -46,7 +46,7 @@ def test_every_validation_selects_from_the_same_snapshots(method, home):
     for by, run in found.runs.items():
         assert run.key.variant == f"aiw+by={by}"
         assert run.record["facts"]["selection"]["by"] == by
-        assert run.config["loss"]["l2"] == 0.1
+        assert run.training["loss"]["l2"] == 0.1
     assert len({run.planner_sha256 for run in found.runs.values()}) == 1, "one planner under three names"
     assert len({run.sha256 for run in found.runs.values()}) == 3
     assert set(run_folders()) == {run.folder for run in found.runs.values()}, "snapshots are no runs of the store"
@@ -65,15 +65,14 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
     found = train(watch=seen.append)
     assert len(seen) == 1
     assert len(found.snapshots) == 2
-    monkeypatch.setattr(type(method), "snapshots", None)
+    monkeypatch.setattr(type(method), "snapshots", lambda *_: pytest.fail("trained once more"))
     again = train()
     assert again.snapshots == found.snapshots
     assert [run.sha256 for run in again.runs.values()] == [run.sha256 for run in found.runs.values()]
 
 
-def test_a_state_centric_planner_is_selected_among_rounds(home, monkeypatch):
-    monkeypatch.setattr(type(get_method("state-centric")), "sweep", {"parts": 2})
-    tiny = {"wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
+def test_a_state_centric_planner_is_selected_among_rounds(home):
+    tiny = {"parts": "2", "wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
     found = train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
     assert len(found.snapshots) == 2
     rounds = [int(each.name.removeprefix("round ")) for each in found.snapshots]

@@ -50,7 +50,7 @@ def test_coverage_decides_then_quality_then_seconds():
 
 
 def test_what_cannot_be_chosen_is_named():
-    with pytest.raises(InputError, match="method zero-change names no settings to choose; expected one of contrastive"):
+    with pytest.raises(InputError, match="method zero-change names no settings to choose; choose one of contrastive"):
         choices("zero-change")
     with pytest.raises(InputError, match="does not choose setting 'colour'; expected one of candidates"):
         choices("contrastive-jumps", ["colour"])

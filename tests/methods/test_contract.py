@@ -4,24 +4,27 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sgp
-from sgp.api import load_planner
 from sgp.datasets.runs import RunKey, new_run, open_run
-from sgp.datasets.training_data import load_training_data
+from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
-from sgp.methods import all_methods, configure, get_method
+from sgp.methods import all_methods, get_method
+from sgp.methods.configuration import configure, configure_decoding
+from sgp.methods.contract import PlanningMethod, Selectable
+from sgp.methods.loading import load_planner, planner_of
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
-from tests.conftest import QUICK_OF
+from tests.conftest import QUICK_OF, origin_of
 
 SUITE = sgp.load_suite("state-centric")
-EVERY = [(method, variant) for method in all_methods() for variant in method.variants]
+PLANNING = [method for method in all_methods() if isinstance(method, PlanningMethod)]
+EVERY = [(method, variant) for method in PLANNING for variant in method.variants]
 every_variant = pytest.mark.parametrize(
     ("method", "variant"), EVERY, ids=[f"{method.key}-{variant}" for method, variant in EVERY]
 )
@@ -35,7 +38,7 @@ def rollouts(planner, domain):
 @pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
 def test_a_run_saved_and_loaded_gives_identical_rollouts(method, variant, domain, quick_run):
     run = quick_run(method.key, domain, variant)
-    first, second = (method.load(open_run(run.folder)) for _ in range(2))
+    first, second = (planner_of(open_run(run.folder)) for _ in range(2))
     found = rollouts(first, domain)
     assert found == rollouts(second, domain)
     assert any(rollout.steps for rollout in found)
@@ -57,26 +60,26 @@ def test_a_trained_planner_is_the_one_that_is_saved(method, variant, home):
         patch.setattr("sgp.api.get_method", lambda key: Watched())
         overrides = QUICK_OF.get(method.key, {})
         run = sgp.train(method.key, "gripper", "state-centric", variant, overrides=overrides)
-    assert rollouts(trained["planner"], "gripper") == rollouts(method.load(run), "gripper")
+    assert rollouts(trained["planner"], "gripper") == rollouts(planner_of(run), "gripper")
 
 
-@pytest.mark.parametrize("method", [each for each in all_methods() if hasattr(each, "snapshots")], ids=lambda m: m.key)
+@pytest.mark.parametrize("method", [each for each in PLANNING if isinstance(each, Selectable)], ids=lambda m: m.key)
 def test_a_snapshot_saved_and_loaded_gives_identical_rollouts(method, tmp_path):
-    name, config = configure(method, None, QUICK_OF[method.key])
+    name, config = configure(method, None, QUICK_OF.get(method.key))
     data = load_training_data(SUITE, "gripper")
     snapshot = next(method.snapshots(config, data, tmp_path / "training", 13, "cpu"))
     assert np.isfinite(snapshot.loss)
     key = RunKey(method.key, name, "state-centric", "gripper", 13)
-    with new_run(key, asdict(snapshot.config), "cpu", data.domain_pddl, data.facts, tmp_path / "run") as draft:
+    with new_run(key, origin_of(method, snapshot.training, data), tmp_path / "run") as draft:
         snapshot.save(draft)
-    found = rollouts(method.load(open_run(tmp_path / "run")), "gripper")
-    assert found == rollouts(method.load(open_run(tmp_path / "run")), "gripper")
+    found = rollouts(planner_of(open_run(tmp_path / "run")), "gripper")
+    assert found == rollouts(planner_of(open_run(tmp_path / "run")), "gripper")
     assert any(rollout.steps for rollout in found)
 
 
 @every_variant
 def test_rollouts_do_not_depend_on_what_is_solved_beside_them(method, variant, quick_run):
-    planner = method.load(quick_run(method.key, "blocksworld", variant))
+    planner = planner_of(quick_run(method.key, "blocksworld", variant))
     alone = [planner.solve(Task(problem), Limit(actions=25)) for problem in SUITE.problems("blocksworld", "validation")]
     small = replace(planner, batch=2)
     for together in (rollouts(planner, "blocksworld"), rollouts(small, "blocksworld")):
@@ -91,7 +94,7 @@ def test_rollouts_do_not_depend_on_what_is_solved_beside_them(method, variant, q
 def test_renaming_objects_changes_no_multiset_of_costs(method, variant, quick_run):
     if not method.invariant(method.variants[variant]):
         pytest.skip("claims no invariance")
-    planner = method.load(quick_run(method.key, "logistics", variant))
+    planner = planner_of(quick_run(method.key, "logistics", variant))
     problem = SUITE.problems("logistics", "interpolation")[0]
     renamed = Problem("renamed", problem.domain_pddl, problem.problem_pddl.replace("p1", "q9").replace("l1-", "z-"))
     one, two = (planner.solve(Task(each), Limit(actions=1)).steps[0] for each in (problem, renamed))
@@ -111,8 +114,9 @@ def test_a_run_records_what_it_is(method, variant, quick_run):
     )
     assert record["variant"].split("+")[0] == variant
     assert record["data"]["train"] == 4
-    assert record["data"]["transitions"] == 5 + 11 + 17 + 23
-    assert {"wlplan", "xgboost", "python", "sgp"} <= record["versions"].keys()
+    if method.learns_from is Demonstrations:
+        assert record["data"]["transitions"] == 5 + 11 + 17 + 23
+    assert {"python", "sgp", *method.libraries} <= record["versions"].keys()
     parts = (record["method"], record["variant"], "state-centric", "gripper", "seed13")
     assert run.folder.parts[-5:] == parts
     assert not [path for path in run.folder.rglob("*") if path.suffix in {".pkl", ".pickle", ".pt", ".joblib"}]
@@ -130,7 +134,7 @@ def test_a_cut_or_incomplete_run_is_refused(quick_run, tmp_path):
         (lambda folder: (folder / "model.ubj").write_bytes(b""), r"model\.ubj was cut or changed"),
         (lambda folder: (folder / "run.json").write_text('{"format": 1'), r"run\.json is no complete JSON"),
         (lambda folder: (folder / "run.json").unlink(), r"holds no run\.json"),
-        (lambda folder: (folder / "run.json").write_text('{"format": 99}'), "not of format 1"),
+        (lambda folder: (folder / "run.json").write_text('{"format": 99}'), "not of format 2"),
     ):
         folder = copy_run(run, tmp_path / "copy")
         damage(folder)
@@ -186,9 +190,9 @@ def test_the_same_run_is_not_trained_twice(home, monkeypatch):
     again = sgp.train("zero-change", "gripper", "state-centric")
     assert again.record["trained"] == run.record["trained"]
     assert again.sha256 == run.sha256
-    other = sgp.train("zero-change", "gripper", "state-centric", overrides={"beam": "1"})
+    other = sgp.train("zero-change", "gripper", "state-centric", overrides={"wl.iterations": "1"})
     assert other.folder != run.folder
-    assert other.config["beam"] == 1
+    assert other.training["wl"]["iterations"] == 1
     assert {each.folder for each in sgp.list_runs()} == {run.folder, other.folder}
 
 
@@ -208,12 +212,11 @@ def test_variants_and_settings_are_checked():
     for overrides, words in (
         ({"boosting.rounds": "many"}, "setting boosting.rounds is 'many'|expected int|is 'many'; expected int"),
         ({"boosting.trees": "7"}, "unknown setting 'trees'; expected one of depth, learning_rate, patience, rounds"),
-        ({"colour": "red"}, "unknown setting 'colour'; expected one of beam, boosting, candidates, contr"),
+        ({"colour": "red"}, "unknown setting 'colour'; expected one of boosting, decoding, encoder, lstm"),
         ({"mode": "sideways"}, "mode is 'sideways'; expected one of state, delta"),
-        ({"beam": "0"}, "beam is 0; expected at least 1"),
-        ({"beam.x": "1"}, "setting 'beam.x' is wrong at 'beam', which has no further field"),
+        ({"parts": "0"}, "parts is 0; expected at least 1"),
+        ({"mode.x": "1"}, "setting 'mode.x' is wrong at 'mode', which has no further field"),
         ({"lstm": "3"}, "setting 'lstm' is wrong at 'lstm', which has shape, training, state_head, delta_head"),
-        ({"strip_static": "yes"}, "setting strip_static is 'yes'; expected true or false"),
         ({"lstm.state_head": "../../x"}, "setting lstm.state_head is '../../x'; expected letters, digits"),
         ({"lstm.state_head": "deep"}, "LSTM state_head is 'deep'; expected one of linear, two-layer"),
     ):
@@ -222,7 +225,7 @@ def test_variants_and_settings_are_checked():
     with pytest.raises(ConfigurationError, match="no variant 'wl-quantum'; expected one of wl-xgboost-delta"):
         configure(method, "wl-quantum")
     with pytest.raises(
-        InputError, match="unknown method 'magic'; expected one of contrastive-jumps, gnn-value, random-succ"
+        InputError, match="unknown method 'magic'; expected one of contrastive-delta, contrastive-jumps, gnn"
     ):
         get_method("magic")
 
@@ -249,18 +252,18 @@ def test_a_damaged_run_is_trained_anew(home):
 
 def test_the_defaults_are_those_of_the_paper():
     config = configure(get_method("state-centric"), None)[1]
-    assert config.beam == 3
+    assert configure_decoding(get_method("state-centric"))[1].beam == 3
     assert (config.wl.iterations, config.wl.hash, config.wl.pruning) == (2, "multiset", "none")
     assert (config.boosting.depth, config.boosting.learning_rate, config.boosting.rounds) == (8, 0.1, 1000)
 
 
 def test_seeds_matter_only_to_methods_that_say_so(home):
-    for method in all_methods():
+    for method in PLANNING:
         variant = next(iter(method.variants))
         overrides = QUICK_OF.get(method.key, {})
         runs = [
             sgp.train(method.key, "gripper", "state-centric", variant, seed=seed, overrides=overrides)
             for seed in (1, 2)
         ]
-        one, two = (rollouts(method.load(run), "gripper") for run in runs)
+        one, two = (rollouts(planner_of(run), "gripper") for run in runs)
         assert (one == two) is method.deterministic(method.variants[variant])

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -9,8 +7,10 @@ import sgp
 from sgp.datasets.runs import RunKey, new_run, open_run
 from sgp.encoders.relations import RelationalEncoder
 from sgp.errors import ConfigurationError
-from sgp.methods import configure, get_method
+from sgp.methods import get_method
+from sgp.methods.configuration import configure
 from sgp.methods.gnn_value import LearnedValue, costs_to_go
+from sgp.methods.loading import planner_of
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -19,7 +19,7 @@ from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.policies.lowest_value import LowestValue
-from tests.conftest import COURIER, COURIER_PROBLEM
+from tests.conftest import COURIER, COURIER_PROBLEM, origin_of
 
 SUITE = sgp.load_suite("state-centric")
 METHOD = get_method("gnn-value")
@@ -29,7 +29,7 @@ SMALL = {"shape.layers": "2", "shape.hidden": "8", "training.batch": "16", "trai
 def test_a_tiny_network_solves_what_it_was_trained_on(home):
     run = sgp.train("gnn-value", "gripper", "state-centric", overrides=SMALL | {"training.epochs": "80"}, device="cpu")
     assert run.record["facts"]["train_loss"] < 1.0
-    planner = METHOD.load(run)
+    planner = planner_of(run)
     tasks = [Task(problem) for problem in SUITE.problems("gripper", "train")]
     assert [rollout.outcome for rollout in planner.solve_many(tasks, Limit(actions=60))] == [Outcome.SOLVED] * 4
 
@@ -37,11 +37,10 @@ def test_a_tiny_network_solves_what_it_was_trained_on(home):
 def saved(snapshot, data, name):
     """The planner of a snapshot, saved as a run and loaded."""
     key = RunKey("gnn-value", name, "state-centric", "gripper", 5)
-    facts = {"sha256": data.sha256, "train": 0, "validation": 0, "transitions": 0}
-    with new_run(key, asdict(snapshot.config), "cpu", data.domain_pddl, facts) as draft:
+    with new_run(key, origin_of(METHOD, snapshot.training, data)) as draft:
         snapshot.save(draft)
     run = open_run(key.folder)
-    return run, METHOD.load(run)
+    return run, planner_of(run)
 
 
 def test_every_epoch_is_a_planner_and_training_keeps_the_one_of_least_loss(home, tmp_path):
@@ -62,7 +61,7 @@ def test_every_epoch_is_a_planner_and_training_keeps_the_one_of_least_loss(home,
         "gnn-value", "gripper", "state-centric", seed=5, overrides=SMALL | {"training.epochs": "5"}, device="cpu"
     )
     assert f"epoch {run.record['facts']['epoch']}" == best.name
-    assert float(METHOD.load(run).policy.value([(task, [task.init])])[0]) == values[snapshots.index(best)]
+    assert float(planner_of(run).policy.value([(task, [task.init])])[0]) == values[snapshots.index(best)]
     later = METHOD.snapshots(config, data, tmp_path, 5, "cpu", after=4)
     assert [(each.name, each.loss) for each in later] == [("epoch 5", snapshots[4].loss)]
 
@@ -92,7 +91,7 @@ class Unreached:
 
 def test_costs_are_the_values_of_each_nodes_own_candidates(three_blocks, two_blocks):
     policy = LowestValue(Unreached())
-    assert not policy.additive
+    assert not policy.rules.additive
     nodes = [Node(three_blocks, three_blocks.init), Node(two_blocks, two_blocks.init)]
     choices = [one_step(node.task, node.state) for node in nodes]
     rankings = policy.rank(nodes, choices)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from itertools import pairwise
 
 import pytest
@@ -10,8 +9,11 @@ import pytest
 import sgp
 from sgp.datasets.runs import RunKey, new_run, open_run
 from sgp.datasets.training_data import load_training_data
-from sgp.methods import configure, get_method
+from sgp.methods import get_method
+from sgp.methods.configuration import configure
+from sgp.methods.loading import planner_of
 from sgp.training.recurrent import RecurrentFit
+from tests.conftest import origin_of
 
 METHOD = get_method("state-centric")
 LSTM = {"lstm.training.epochs": "7", "lstm.shape.hidden": "16"}
@@ -19,7 +21,6 @@ TINY = {
     "wl-xgboost-delta": {"boosting.rounds": "12", "boosting.depth": "2"},
     "fsf-lstm-delta": LSTM,
     "wl-lstm-state": LSTM,
-    "wl-contrastive-delta": {},
 }
 every_kind = pytest.mark.parametrize("variant", TINY)
 
@@ -31,7 +32,8 @@ def data():
 
 @pytest.fixture(autouse=True)
 def three_parts(monkeypatch):
-    monkeypatch.setattr(type(METHOD), "sweep", {"parts": 3, "contrastive.l2": ("10.0", "0.1", "0.01")})
+    for variant, settings in list(TINY.items()):
+        monkeypatch.setitem(TINY, variant, {**settings, "parts": "3"})
 
 
 def snapshots(variant, data, folder, after=0):
@@ -39,28 +41,25 @@ def snapshots(variant, data, folder, after=0):
 
 
 def described(found):
-    return [(each.name, each.loss, each.config) for each in found]
+    return [(each.name, each.loss, each.training) for each in found]
 
 
 @every_kind
 def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, data, home, tmp_path):
     found = list(snapshots(variant, data, tmp_path / "training"))
     assert len(found) == 3
-    if variant == "wl-contrastive-delta":
-        chosen = next(each for each in found if each.name == "contrastive.l2 0.1")
-    else:
-        chosen = min(found, key=lambda each: each.loss)
-        numbers = [int(each.name.split()[1]) for each in found]
-        ends = (0, 4, 8, 12) if "xgboost" in variant else (0, 2, 4, 7)
-        assert [low < number <= high for number, (low, high) in zip(numbers, pairwise(ends), strict=True)] == [True] * 3
+    chosen = min(found, key=lambda each: each.loss)
+    numbers = [int(each.name.split()[1]) for each in found]
+    ends = (0, 4, 8, 12) if "xgboost" in variant else (0, 2, 4, 7)
+    assert [low < number <= high for number, (low, high) in zip(numbers, pairwise(ends), strict=True)] == [True] * 3
     trained = sgp.train(METHOD.key, "gripper", "state-centric", variant, overrides=TINY[variant], device="cpu")
     runs = []
     for each in found:
         folder = tmp_path / each.name
         key = RunKey(METHOD.key, variant, "state-centric", "gripper", 13)
-        with new_run(key, asdict(each.config), "cpu", data.domain_pddl, data.facts, folder) as draft:
+        with new_run(key, origin_of(METHOD, each.training, data), folder) as draft:
             each.save(draft)
-        METHOD.load(open_run(folder))
+        planner_of(open_run(folder))
         runs.append(open_run(folder))
     assert len({run.planner_sha256 for run in runs}) == 3
     assert runs[found.index(chosen)].planner_sha256 == trained.planner_sha256

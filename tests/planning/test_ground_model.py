@@ -10,7 +10,8 @@ from sgp.domains import all_domains
 from sgp.planning.candidates import Candidates
 from sgp.planning.ground_model import GroundModel
 from sgp.planning.instances import TooLarge
-from sgp.planning.pddl import Atom, Problem, normalise
+from sgp.planning.pddl import Atom, Problem
+from sgp.planning.pddl_syntax import normalise
 from sgp.planning.policy import one_step
 from sgp.planning.silence import native_output_silenced
 from sgp.planning.task import Task

@@ -4,6 +4,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
+from sgp.methods.loading import planner_of
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
@@ -190,9 +191,8 @@ def test_the_number_of_candidates_is_limited_and_settings_are_checked(three_bloc
 
 
 def test_dead_ends_and_unreachable_goals_are_outcomes(quick_run):
-    from sgp.methods import get_method
 
-    planner = get_method("contrastive-jumps").load(quick_run("contrastive-jumps", "blocksworld"))
+    planner = planner_of(quick_run("contrastive-jumps", "blocksworld"))
     never = Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b) (on b a)"))
     assert planner.solve(never).outcome is Outcome.STUCK
     text = "(define (problem p) (:domain courier) (:objects v - van) (:init (at v depot)) (:goal (and (closed depot))))"

@@ -29,17 +29,12 @@ def test_a_problem_is_read_with_negative_goals_and_case_is_ignored():
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [
-        ("(define (domain d)\n (:predicates (p))\n (:action a :effect (p))", 1, "never closed"),
-        ("(define (domain d))\n)", 2, "')' without a '('"),
-        ("hello (define (domain d))", 1, "stands outside"),
         ("(define (domain d)\n\n (:durative-action a))", 3, ":durative-action"),
         ("(define (domain d)\n (:requirements :strips\n  :adl))", 3, ":adl"),
         ("(define (domain d)\n (:action a :parameters (?x)\n  :effect (when (p) (q))))", 3, "conditional effects"),
         ("(define (domain d)\n (:action a :precondition\n  (forall (?x) (p ?x)) :effect (q)))", 3, "quantifiers"),
         ("(define (domain d)\n (:action a :precondition (p)))", 2, "no ':effect'"),
         ("(define (domain d) (:predicates (p)))", 1, "no '(:action ...)'"),
-        ("", 1, "expected '(define"),
-        ("(define (problem p))", 1, "expected '(domain NAME)'"),
     ],
 )
 def test_a_wrong_domain_is_refused_with_its_line(text, line, words):

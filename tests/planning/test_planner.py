@@ -9,17 +9,18 @@ import sgp
 from sgp.errors import ConfigurationError
 from sgp.planning import planner as planner_module
 from sgp.planning.planner import Limit, Planner, horizon
-from sgp.planning.policy import Ranking
+from sgp.planning.policy import Ranking, Rules
 from sgp.planning.rollout import Mark, Outcome
-from sgp.planning.task import Task
+from sgp.planning.task import Successor, Task
 from tests.conftest import blocks_problem
 
 
 class Costs:
     """A policy from a function of (task, action, successor state) to a cost, and one to a key."""
 
-    def __init__(self, cost, key=None, additive=False, refusal=None):
-        self.cost, self.key, self.additive, self.refusal = cost, key, additive, refusal
+    def __init__(self, cost, key=None, additive=False, refusal=None, reason="", **rules):
+        self.cost, self.key, self.refusal, self.reason = cost, key, refusal, reason
+        self.rules = Rules(additive, **rules)
         self.calls = []
 
     def refuses(self, task):
@@ -32,7 +33,7 @@ class Costs:
         for node, choice in zip(nodes, choices, strict=True):
             costs = np.array([self.cost(node.task, str(each.actions[-1]), each.state) for each in choice], float)
             keys = None if self.key is None else [self.key(node.task, each.state) for each in choice]
-            found.append(Ranking(costs, keys))
+            found.append(Ranking(costs, keys, reason=self.reason))
         return found
 
 
@@ -131,6 +132,70 @@ def test_rejected_candidates_are_never_taken_and_all_rejected_is_refused(two_blo
     assert not picky.solved, "not even where the rejected candidate is a goal"
     assert picky.outcome is Outcome.REFUSED
     assert [str(action) for action in picky.plan] == ["(pick-up a)"]
+
+
+def test_why_everything_was_rejected_is_the_rollouts_reason(two_blocks):
+    ended = Costs(lambda *_: math.inf, reason="the plan ended after 0 actions")
+    for revisits in (False, True):
+        rollout = Planner(ended, revisits=revisits).solve(two_blocks)
+        assert (rollout.outcome, rollout.reason) == (Outcome.REFUSED, "the plan ended after 0 actions")
+    told = Costs(lambda *_: 1.0, reason="is not asked for where something is open")
+    assert Planner(told).solve(two_blocks, Limit(actions=2)).reason == ""
+
+
+def test_a_faithful_policy_takes_no_goal_state_that_it_did_not_choose(two_blocks):
+    def generated(task, action, state):
+        return {"(pick-up a)": 0.0, "(put-down a)": 0.0}.get(action, 5.0)
+
+    # Holding a, the goal is one action away; what was generated puts a down again.
+    faithful = Planner(Costs(generated, only_chosen=True), revisits=True).solve(two_blocks, Limit(actions=4))
+    assert faithful.outcome is Outcome.HORIZON
+    assert [str(action) for action in faithful.plan] == ["(pick-up a)", "(put-down a)"] * 2
+    assert not any(Mark.GOAL in mark for step in faithful.steps for mark in marks(step).values())
+    assert Planner(Costs(generated)).solve(two_blocks).plan != faithful.plan[:2]
+    chosen = Planner(
+        Costs(lambda task, action, state: float(action not in ("(pick-up a)", "(stack a b)")), only_chosen=True)
+    )
+    rollout = chosen.solve(two_blocks)
+    assert [str(action) for action in rollout.plan] == ["(pick-up a)", "(stack a b)"]
+    assert marks(rollout.steps[-1])["(stack a b)"] & Mark.GOAL
+
+
+def test_decisions_are_limited_apart_from_actions(three_blocks):
+    anywhere = Costs(lambda *_: 1.0)
+    for most in (1, 3):
+        rollout = Planner(anywhere, revisits=True).solve(three_blocks, Limit(decisions=most))
+        assert (rollout.outcome, len(rollout.steps)) == (Outcome.HORIZON, most)
+        assert rollout.reason == f"the limit of {most} decisions is reached"
+    assert Planner(anywhere, revisits=True).solve(three_blocks, Limit(actions=2)).reason == ""
+
+    def jumps(task, state):
+        """Two actions by one decision."""
+        return [
+            Successor((*one.actions, *two.actions), two.state)
+            for one in task.successors(state)
+            for two in task.successors(one.state)
+        ]
+
+    rollout = Planner(anywhere, jumps, revisits=True).solve(three_blocks, Limit(decisions=2))
+    assert (len(rollout.steps), len(rollout.plan)) == (2, 4)
+    forced = [each.successor.actions for each in rollout.steps]
+    rollout = Planner(anywhere).resume(three_blocks, forced, Limit(decisions=2))
+    assert (rollout.outcome, len(rollout.steps)) == (Outcome.HORIZON, 2)
+    with pytest.raises(ConfigurationError, match="limit on decisions is 0; expected a positive number or none"):
+        Limit(decisions=0)
+
+
+def test_a_policy_may_widen_the_tolerance_of_ties(three_blocks):
+    def almost(task, action, state):
+        return {"(unstack c a)": 1.0, "(pick-up b)": 1.01}.get(action, 9.0)
+
+    exact, wide = (Planner(Costs(almost, tie=tie)).solve(three_blocks, Limit(actions=1)) for tie in (1e-6, 0.05))
+    assert str(exact.plan[0]) == "(unstack c a)"
+    assert str(wide.plan[0]) == "(pick-up b)", "of tied ones the first in the order of the PDDL"
+    assert marks(wide.steps[0])["(unstack c a)"] & Mark.TIED
+    with pytest.raises(ConfigurationError, match="tolerance of ties is 1; expected a number from 0 and below 1"):
+        Rules(additive=True, tie=1)
 
 
 def test_a_policy_that_cannot_represent_the_problem_refuses(two_blocks):

@@ -9,7 +9,7 @@ import pytest
 
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Ranking
+from sgp.planning.policy import ADD_UP, REPLACE, Ranking
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Successor
 
@@ -18,7 +18,7 @@ PLAN += [Action("stack", ("b", "c")), Action("pick-up", ("a",)), Action("stack",
 
 
 class Accepts:
-    additive = False
+    rules = REPLACE
 
     def refuses(self, task):
         return None
@@ -35,7 +35,7 @@ def unreached(task, state):
 class NearestEmbedding(Accepts):
     """Embeds a state as which atoms hold, and predicts that the goal's atoms join those of the present state."""
 
-    additive = True
+    rules = ADD_UP
 
     def embed(self, task, atoms):
         names = [thing.name for thing in task.objects]

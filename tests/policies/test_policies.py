@@ -9,7 +9,7 @@ from sgp.methods.state_centric import METRICS
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.policy import Node, one_step
+from sgp.planning.policy import ADD_UP, Node, one_step
 from sgp.planning.task import Task, replay
 from sgp.policies.nearest_embedding import NearestEmbedding, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
@@ -129,7 +129,7 @@ def test_shares_of_the_softmax_add_up_to_one_and_rank_alike(three_blocks):
     weights = np.random.default_rng(0).normal(size=(1, encoder.dimension))
     node = Node(three_blocks, three_blocks.init)
     (plain,) = NearestTransition(encoder, weights, 0.01).rank([node], [choice])
-    (shares,) = NearestTransition(encoder, weights, 0.01, additive=True).rank([node], [choice])
+    (shares,) = NearestTransition(encoder, weights, 0.01, rules=ADD_UP).rank([node], [choice])
     assert np.exp(-shares.costs).sum() == pytest.approx(1)
     assert np.allclose(np.diff(shares.costs), np.diff(plain.costs))
 

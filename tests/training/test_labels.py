@@ -9,7 +9,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Planner
-from sgp.planning.policy import Ranking, one_step
+from sgp.planning.policy import REPLACE, Ranking, one_step
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.validation import validate
@@ -71,7 +71,7 @@ def test_a_state_space_that_is_too_large_leaves_the_experts_labels(blocks):
 class Last:
     """Prefers the last candidate."""
 
-    additive = False
+    rules = REPLACE
 
     def refuses(self, task):
         return None

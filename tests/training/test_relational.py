@@ -113,7 +113,7 @@ def test_folders_of_other_trainings_and_damaged_ones_are_told(encoder, valued, t
         next(epochs(encoder, valued, tmp_path, after=3, training="other"))
     for file in tmp_path.iterdir():
         file.write_bytes(file.read_bytes()[:100])
-    with pytest.raises(StoreError, match=r"holds no epoch of this network; delete .* and train again"):
+    with pytest.raises(StoreError, match=r"holds no moment of this training; delete .* and train again"):
         next(epochs(encoder, valued, tmp_path, after=3))
 
 

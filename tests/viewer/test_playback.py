@@ -70,7 +70,7 @@ def test_rejected_candidates_come_last_and_cost_nothing_that_json_cannot_hold(ho
     (step,) = playback(hostile)["steps"]
     assert [each["cost"] for each in step["candidates"]] == [-0.5, None]
     assert [each["gap"] for each in step["candidates"]] == [0, None]
-    assert step["chosen"] == 0
+    assert (step["chosen"], step["shut"]) == (0, [1])
 
 
 def test_a_tie_is_between_open_candidates_that_the_model_tells_apart(two_blocks, solved):
@@ -79,6 +79,7 @@ def test_a_tie_is_between_open_candidates_that_the_model_tells_apart(two_blocks,
         least = [each for each in shown["candidates"] if "tied" in each["marks"]]
         assert shown["tie"] == (sum(not {"visited", "collapsed"} & set(each["marks"]) for each in least) > 1)
         assert len(least) >= 1
+        assert shown["shut"] == [rank for rank, each in enumerate(shown["candidates"]) if "visited" in each["marks"]]
         assert math.isfinite(step.costs.min())
     assert {shown["tie"] for shown in data["steps"]} == {True, False}
 

@@ -1,0 +1,156 @@
+"""Configurations: how variants are trained and decoded, changed by text, and read back from records."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass, replace
+from types import NoneType
+from typing import Any, TypeVar, get_type_hints
+
+from sgp.errors import ConfigurationError
+from sgp.methods.contract import Method, PlanningMethod, Settings
+from sgp.policies.decoding import DEFAULT
+
+_DECODING = "decoding."
+_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+Config = TypeVar("Config")
+
+
+def configure(method: Method, variant: str | None, overrides: Settings | None = None) -> tuple[str, Any]:
+    """A variant's name and its configuration of training, with fields overridden.
+
+    Overridden fields become part of the name, so that the run stands in a folder of its own. Raises
+    ConfigurationError for an unknown variant or field, a field of decoding, or a value of another type.
+    """
+    name = variant or next(iter(method.variants))
+    if name not in method.variants:
+        raise ConfigurationError(
+            f"method {method.key} has no variant '{name}'; expected one of {', '.join(method.variants)}"
+        )
+    config = method.variants[name]
+    for path, text in sorted((overrides or {}).items()):
+        if not has_setting(config, path):
+            _refuse_decoding_setting(method, path, text)
+        config = overridden(config, path, text)
+        name += f"+{path}={text}"
+    return name, config
+
+
+def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str, Any]:
+    """A decoding's name and its configuration.
+
+    The name is one of the method's decodings, with fields overridden as in `default+beam=1`. Raises ConfigurationError
+    for an unknown decoding or field, or a value of another type.
+    """
+    base, *settings = name.split("+")
+    if base not in method.decodings:
+        raise ConfigurationError(
+            f"method {method.key} has no decoding '{base}'; expected one of {', '.join(method.decodings)}, with "
+            f"settings as in {DEFAULT}+NAME=VALUE"
+        )
+    config = method.decodings[base]
+    changes = dict(_setting(each) for each in settings)
+    for path, text in sorted(changes.items()):
+        config = overridden(config, path, text)
+    return decoding_name(changes, base), config
+
+
+def has_decoding(method: PlanningMethod, name: str) -> bool:
+    """Whether a method has a decoding and the settings that are overridden in it. Raises what a bad value raises."""
+    base, *settings = name.split("+")
+    known = method.decodings.get(base)
+    return known is not None and all(has_setting(known, _setting(each)[0]) for each in settings)
+
+
+def decoding_name(settings: Settings, base: str = DEFAULT) -> str:
+    """The name of a decoding with fields overridden."""
+    return "+".join([base, *(f"{path}={text}" for path, text in sorted(settings.items()))])
+
+
+def apart(settings: Settings) -> tuple[dict[str, str], str]:
+    """Settings of training, and the name of the decoding that the others (`decoding.NAME`) make."""
+    training = {path: text for path, text in settings.items() if not path.startswith(_DECODING)}
+    decoding = {path.removeprefix(_DECODING): text for path, text in settings.items() if path not in training}
+    return training, decoding_name(decoding)
+
+
+def has_setting(config: Any, path: str) -> bool:
+    """Whether a configuration has the field `path`, dots leading into nested configurations."""
+    head, _, rest = path.partition(".")
+    known = is_dataclass(config) and head in {entry.name for entry in fields(config)}
+    return known and (not rest or has_setting(getattr(config, head), rest))
+
+
+def overridden(config: Config, path: str, text: str) -> Config:
+    """`config` with the field `path` (dots lead into nested configurations) read from text.
+
+    Raises ConfigurationError for an unknown field, or a value that cannot be.
+    """
+    if not _VALUE.fullmatch(text):  # it becomes part of a folder's name
+        raise ConfigurationError(f"setting {path} is '{text}'; expected letters, digits, '.', '-' and '_'")
+    head, _, rest = path.partition(".")
+    known = {entry.name for entry in fields(config)}  # type: ignore[arg-type]  # every configuration is a dataclass
+    if head not in known:
+        raise ConfigurationError(f"unknown setting '{path}'; expected one of {', '.join(sorted(known))}")
+    current = getattr(config, head)
+    if is_dataclass(current) is not bool(rest):
+        inside = ", ".join(entry.name for entry in fields(current)) if is_dataclass(current) else "no further field"
+        raise ConfigurationError(f"setting '{path}' is wrong at '{head}', which has {inside}")
+    value = overridden(current, rest, text) if rest else _parse(path, text, type(current))
+    return replace(config, **{head: value})  # type: ignore[type-var]
+
+
+def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
+    """The configuration that a record holds, nested ones included.
+
+    Raises TypeError for a record with other fields or a value of another type, and what the configuration raises.
+    """
+    hints = get_type_hints(kind)
+    values = {}
+    for name, value in record.items():
+        hint = hints.get(name)
+        if isinstance(hint, type) and is_dataclass(hint):
+            values[name] = from_record(hint, value)
+        elif hint in (int, float, bool, str) and not _is_of(value, hint):
+            raise TypeError(f"{name} is {value!r}; expected {hint.__name__}")
+        else:
+            values[name] = value
+    missing = {entry.name for entry in fields(kind)} - values.keys()  # type: ignore[arg-type]
+    if missing:
+        raise TypeError(f"{min(missing)} is missing")
+    return kind(**values)
+
+
+def _is_of(value: Any, kind: type | None) -> bool:
+    if isinstance(value, bool):
+        return kind is bool
+    return isinstance(value, int | float) if kind is float else isinstance(value, kind or NoneType)
+
+
+def _refuse_decoding_setting(method: Method, path: str, text: str) -> None:
+    """Raises ConfigurationError for a setting that a decoding of the method has."""
+    decodings = method.decodings if isinstance(method, PlanningMethod) else {}
+    if any(has_setting(each, path.removeprefix(_DECODING)) for each in decodings.values()):
+        name = decoding_name({path.removeprefix(_DECODING): text})
+        raise ConfigurationError(
+            f"setting {path} is one of decoding, not of training; leave it out and plan with '--decoding {name}'"
+        )
+
+
+def _setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise ConfigurationError(f"'{text}' in a decoding has no '='; expected NAME=VALUE")
+    return name, value
+
+
+def _parse(path: str, text: str, kind: type) -> Any:
+    if kind is bool:
+        if text.lower() not in ("true", "false"):
+            raise ConfigurationError(f"setting {path} is '{text}'; expected true or false")
+        return text.lower() == "true"
+    try:
+        return kind(text)
+    except (TypeError, ValueError) as error:
+        raise ConfigurationError(f"setting {path} is '{text}'; expected {kind.__name__}") from error

@@ -1,0 +1,164 @@
+"""Contrastive delta: the loss of contrastive jumps in the embeddings of the state-centric paper.
+
+One ingredient of contrastive jumps, alone: a linear map from the WL features of state and goal to a change, fitted so
+that the change to the right successor is nearest to it. The nearest successor is taken.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from sgp.datasets.runs import Run, RunDraft
+from sgp.datasets.training_data import Demonstrations
+from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.errors import ConfigurationError
+from sgp.methods.configuration import configure_decoding, from_record, overridden
+from sgp.methods.contract import Settings, Snapshot
+from sgp.models.device import Device
+from sgp.models.linear import LinearModel
+from sgp.planning.planner import Planner
+from sgp.planning.policy import one_step
+from sgp.planning.task import Task
+from sgp.policies.decoding import DEFAULT, BeamDecoding
+from sgp.policies.nearest_embedding import NearestEmbedding
+from sgp.policies.predictors import RowPredictor
+from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
+from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
+
+_ENCODER, _MODEL = "encoder.json", "model.safetensors"
+
+
+@dataclass(frozen=True)
+class ContrastiveDeltaTraining:
+    """The features, the loss, and what is right."""
+
+    wl: WLConfig = field(default_factory=WLConfig)
+    loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
+    labels: LabelConfig = field(default_factory=lambda: LabelConfig("experts"))
+    decoding: str = DEFAULT  # by which validation selects among planners, and by which labels visit states
+
+    def __post_init__(self) -> None:
+        if self.loss.kind == "squared":
+            raise ConfigurationError("loss.kind is squared; use method state-centric, which predicts by squared error")
+
+
+class ContrastiveDelta:
+    """A linear map from state and goal to a change, fitted contrastively."""
+
+    key = "contrastive-delta"
+    title = "Contrastive delta"
+    paper = ""
+    libraries = ("wlplan", "scipy")
+    learns_from = Demonstrations
+    variants: Mapping[str, ContrastiveDeltaTraining] = {"wl": ContrastiveDeltaTraining()}
+    # The beam of the method that it is compared with (state-centric, Table 7).
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}
+    sweep: Sequence[Settings] = ({"loss.l2": "1.0"}, {"loss.l2": "0.1"}, {"loss.l2": "0.01"})
+
+    def deterministic(self, training: ContrastiveDeltaTraining) -> bool:
+        """The map starts from zero; only states of a state space are drawn."""
+        return training.labels.deterministic
+
+    def invariant(self, training: ContrastiveDeltaTraining) -> bool:
+        """WL colours know no names."""
+        return True
+
+    def train(self, training: ContrastiveDeltaTraining, data: Demonstrations, draft: RunDraft) -> Planner:
+        """Collects the WL vocabulary and fits the map."""
+        started = time.perf_counter()
+        encoder = _encoder(training, data)
+        policy, facts = _fit(training, encoder, _labelled(training, encoder, data, draft.key.seed))
+        _save(policy, facts, data, draft)
+        draft.facts["seconds"] = round(time.perf_counter() - started, 3)
+        return self.decodings[DEFAULT].planner(policy, one_step)
+
+    def snapshots(
+        self,
+        training: ContrastiveDeltaTraining,
+        data: Demonstrations,
+        folder: Path,
+        seed: int,
+        device: Device,
+        after: int = 0,
+    ) -> Iterator[Snapshot]:
+        """One planner for each setting of `sweep`, with the loss that it was fitted by. Nothing is kept."""
+        encoder = _encoder(training, data)
+        decisions, held_out = _labelled(training, encoder, data, seed), list(followed(data.validation, one_step))
+        for settings in self.sweep[after:]:
+            each = training
+            for path, value in settings.items():
+                each = overridden(each, path, value)
+            policy, facts = _fit(each, encoder, decisions)
+            costs = [each.loss.alpha * found**2 for found in candidate_costs(policy, held_out)]
+            name = ", ".join(f"{path} {value}" for path, value in settings.items())
+            yield Snapshot(name, each, contrastive_loss(held_out, costs), partial(_save, policy, facts, data))
+
+    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
+        """The planner of a run, verified to predict what it predicted when it was trained."""
+        run.require_version("wlplan")
+        from_record(ContrastiveDeltaTraining, run.training)
+        policy = _policy(WLEncoder.load(run.folder / _ENCODER, run.domain_text), LinearModel.load(run.folder / _MODEL))
+        run.verify(policy.sample(Task(run.check_problem)))
+        return decoding.planner(policy, one_step)
+
+
+def _encoder(training: ContrastiveDeltaTraining, data: Demonstrations) -> WLEncoder:
+    return WLEncoder.fit(training.wl, ((each.task, each.states) for each in data.train))
+
+
+def _policy(encoder: WLEncoder, model: LinearModel) -> NearestEmbedding:
+    return NearestEmbedding(encoder, RowPredictor(model, "delta"), "euclidean")
+
+
+def _labelled(
+    training: ContrastiveDeltaTraining, encoder: WLEncoder, data: Demonstrations, seed: int
+) -> list[Labelled]:
+    """What the map is fitted to."""
+    decoding: BeamDecoding = configure_decoding(METHOD, training.decoding)[1]
+
+    def fit(decisions: Sequence[Labelled]) -> Planner:
+        return decoding.planner(_fit(training, encoder, decisions)[0], one_step)
+
+    return label(training.labels, data.train, one_step, fit, np.random.default_rng(seed))
+
+
+def _fit(
+    training: ContrastiveDeltaTraining, encoder: WLEncoder, decisions: Sequence[Labelled]
+) -> tuple[NearestEmbedding, dict[str, float]]:
+    """A map from state and goal to a change, to which the change to the right candidate is nearest."""
+    here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])
+    goals = np.stack([encoder.embed_goal(each.task) for each in decisions])
+    there = [encoder.embed(each.task, [other.state for other in each.choice]) for each in decisions]
+    changes = np.vstack([after - before for after, before in zip(there, here, strict=True)]).astype(np.float64)
+    first = np.concatenate([[0], np.cumsum([len(each.choice) for each in decisions])])
+    weights, found = fit_contrastive(
+        training.loss,
+        bilinear_rows(np.hstack([here, goals]).astype(np.float64), changes, first),
+        (changes**2).sum(axis=1),
+        first,
+        np.concatenate([each.positive for each in decisions]),
+        np.array([each.weight for each in decisions]),
+    )
+    model = LinearModel(weights.reshape(changes.shape[1], -1) / (2 * training.loss.alpha))
+    return _policy(encoder, model), {"parameters": model.matrix.size, **found}
+
+
+def _save(policy: NearestEmbedding, facts: Mapping[str, float], data: Demonstrations, draft: RunDraft) -> None:
+    """Writes what `load` reads."""
+    encoder, predictor = policy.encoder, policy.predictor
+    assert isinstance(encoder, WLEncoder)
+    assert isinstance(predictor, RowPredictor)
+    encoder.save(draft.folder / _ENCODER)
+    predictor.model.save(draft.folder / _MODEL)
+    draft.facts.update(facts, dimension=encoder.dimension)
+    task = data.train[0].task
+    draft.keep_check(task.problem, policy.sample(task))
+
+
+METHOD = ContrastiveDelta()

@@ -1,0 +1,77 @@
+"""Runs become planners and models again."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from pathlib import Path
+from typing import Any
+
+from sgp.datasets.runs import Run, open_run
+from sgp.errors import InputError, StoreError
+from sgp.methods import get_method, planning_method
+from sgp.methods.configuration import configure_decoding
+from sgp.methods.contract import PredictingMethod
+from sgp.planning.planner import Planner
+from sgp.planning.transition_model import TransitionModel
+from sgp.policies.decoding import DEFAULT
+
+
+def load_planner(folder: Path | str, decoding: str = DEFAULT) -> Planner:
+    """The planner of a run's folder, verified; `decoding` is one of its method's, with settings as in `default+beam=1`.
+
+    Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method and for one
+    whose models do not plan, ConfigurationError for an unknown decoding or one that the training does not allow.
+    """
+    return planner_of(open_run(folder), decoding)
+
+
+def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
+    """The planner of an opened run, as `load_planner` gives it."""
+    planning_method(run.key.method)
+    planner: Planner = loaded(run, decoding)
+    return planner
+
+
+def load_model(folder: Path | str) -> TransitionModel:
+    """The model of transitions in a run's folder, verified.
+
+    Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method and for one
+    that makes planners.
+    """
+    run = open_run(folder)
+    if not isinstance(get_method(run.key.method), PredictingMethod):
+        raise InputError(
+            f"{run.folder} holds a planner of method {run.key.method}, not a model of transitions; load it with "
+            "'load_planner'"
+        )
+    model: TransitionModel = loaded(run)
+    return model
+
+
+_KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # what was loaded, by folder, run and decoding
+_MOST_KEPT = 32
+
+
+def loaded(run: Run, decoding: str = DEFAULT) -> Any:
+    """What a run holds, a planner or a model of transitions; kept while its folder holds the run of this hash.
+
+    Raises what `load_planner` and `load_model` raise.
+    """
+    method, place = get_method(run.key.method), (str(run.folder), run.sha256, decoding)
+    if place in _KEPT:
+        _KEPT.move_to_end(place)
+        return _KEPT[place]
+    try:
+        if isinstance(method, PredictingMethod):
+            found: Any = method.load_model(run)
+        else:
+            planning = planning_method(run.key.method)
+            found = planning.load(run, configure_decoding(planning, decoding)[1])
+    except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another version's fields
+        raise StoreError(
+            f"{run.folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"
+        ) from error
+    _KEPT[place] = found
+    while len(_KEPT) > _MOST_KEPT:
+        _KEPT.popitem(last=False)
+    return found

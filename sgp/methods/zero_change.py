@@ -1,0 +1,74 @@
+"""Predict that nothing changes: a trivial predictor that every report shows beside the learned ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from numpy.typing import NDArray
+
+from sgp.datasets.runs import Run, RunDraft
+from sgp.datasets.training_data import Demonstrations
+from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.methods.configuration import from_record
+from sgp.planning.planner import Planner
+from sgp.planning.policy import one_step
+from sgp.planning.task import Task
+from sgp.policies.decoding import DEFAULT, BeamDecoding
+from sgp.policies.nearest_embedding import Embeddings, NearestEmbedding
+
+_ENCODER = "encoder.json"
+
+
+@dataclass(frozen=True)
+class ZeroChangeTraining:
+    """The features in which nothing is predicted to change."""
+
+    wl: WLConfig = field(default_factory=WLConfig)
+
+
+def _unchanged(states: Embeddings, goals: Embeddings, carried: Sequence[Any]) -> tuple[NDArray[Any], Sequence[Any]]:
+    return states, carried
+
+
+class ZeroChange:
+    """Predicts that the state's embedding does not change, and takes the nearest successor."""
+
+    key = "zero-change"
+    title = "Zero change"
+    paper = ""
+    libraries = ("wlplan",)
+    learns_from = Demonstrations
+    variants: Mapping[str, ZeroChangeTraining] = {"wl": ZeroChangeTraining()}
+    # The beam of the method that it is compared with (state-centric, Table 7).
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}
+
+    def deterministic(self, training: ZeroChangeTraining) -> bool:
+        """Nothing is drawn."""
+        return True
+
+    def invariant(self, training: ZeroChangeTraining) -> bool:
+        """WL colours know no names."""
+        return True
+
+    def train(self, training: ZeroChangeTraining, data: Demonstrations, draft: RunDraft) -> Planner:
+        """Collects the WL vocabulary; there is nothing else to learn."""
+        encoder = WLEncoder.fit(training.wl, ((each.task, each.states) for each in data.train))
+        encoder.save(draft.folder / _ENCODER)
+        policy = NearestEmbedding(encoder, _unchanged, "euclidean")
+        draft.facts.update(dimension=encoder.dimension)
+        draft.keep_check(data.train[0].task.problem, policy.sample(data.train[0].task))
+        return self.decodings[DEFAULT].planner(policy, one_step)
+
+    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
+        """The planner of a run."""
+        run.require_version("wlplan")
+        from_record(ZeroChangeTraining, run.training)
+        encoder = WLEncoder.load(run.folder / _ENCODER, run.domain_text)
+        policy = NearestEmbedding(encoder, _unchanged, "euclidean")
+        run.verify(policy.sample(Task(run.check_problem)))
+        return decoding.planner(policy, one_step)
+
+
+METHOD = ZeroChange()

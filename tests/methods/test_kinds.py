@@ -1,0 +1,289 @@
+"""Methods of every kind: what each learns from, what it makes, and that standing in the folder is all it takes."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp import methods
+from sgp.datasets.runs import open_run
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, MissingLibrary, StoreError, SuiteError
+from sgp.experiments.joint import train_jointly
+from sgp.methods.loading import load_model, load_planner
+from sgp.planning.task import Task
+
+HEAD = """
+from dataclasses import dataclass
+import numpy as np
+from sgp.datasets.training_data import Demonstrations, Problems, Transitions
+from sgp.planning.policy import REPLACE, Ranking, one_step
+from sgp.policies.decoding import BeamDecoding
+
+@dataclass(frozen=True)
+class Training:
+    times: int = 1
+"""
+
+# Learns from demonstrations: how often experts take an action of each schema. The rarer, the dearer.
+FROM_DEMONSTRATIONS = (
+    HEAD
+    + """
+import json
+from collections import Counter
+
+@dataclass(frozen=True)
+class Frequent:
+    counts: dict
+    rules = REPLACE
+    def refuses(self, task): return None
+    def rank(self, nodes, choices):
+        return [Ranking(np.array([-float(self.counts.get(e.actions[-1].name, 0)) for e in c])) for c in choices]
+
+class Method:
+    key, title, paper, libraries, learns_from = "frequent-schema", "Frequent", "", (), Demonstrations
+    variants, decodings = {"counts": Training()}, {"default": BeamDecoding(), "wide": BeamDecoding(beam=2)}
+    def deterministic(self, training): return True
+    def invariant(self, training): return True
+    def train(self, training, data, draft):
+        counts = Counter(action.name for each in data.train for action in each.actions)
+        (draft.folder / "counts.json").write_text(json.dumps(counts))
+        return self.decodings["default"].planner(Frequent(dict(counts)), one_step)
+    def load(self, run, decoding):
+        return decoding.planner(Frequent(json.loads((run.folder / "counts.json").read_text())), one_step)
+
+METHOD = Method()
+"""
+)
+
+# Learns from problems alone: walks as its seed says, in as many problems as there are.
+FROM_PROBLEMS = (
+    HEAD
+    + """
+from sgp.policies.random_successor import RandomSuccessor
+
+class Method:
+    key, title, paper, libraries, learns_from = "blind-walk", "Blind", "", (), Problems
+    variants, decodings = {"seeded": Training()}, {"default": BeamDecoding()}
+    def deterministic(self, training): return True
+    def invariant(self, training): return False
+    def train(self, training, data, draft):
+        draft.facts.update(problems=len(data.train))
+        return self.decodings["default"].planner(RandomSuccessor(len(data.train)), one_step)
+    def load(self, run, decoding):
+        return decoding.planner(RandomSuccessor(run.record["facts"]["problems"]), one_step)
+
+METHOD = Method()
+"""
+)
+
+# Learns from transitions of several domains: the mean change of atom counts by action schema. It does not plan.
+FROM_TRANSITIONS = (
+    HEAD
+    + """
+import json
+from collections import defaultdict
+
+@dataclass(frozen=True)
+class Displacements:
+    means: dict
+    def refuses(self, task): return None
+    def embed(self, task, states):
+        names = sorted(task.domain_text.predicates)
+        rows = [[a.predicate for a in task.atoms(state)] for state in states]
+        return np.array([[row.count(name) for name in names] for row in rows], np.float64)
+    def predict(self, task, states, actions):
+        return self.embed(task, states) + np.array([self.means[each.name] for each in actions])
+
+class Method:
+    key, title, paper, libraries, learns_from = "mean-change", "Mean change", "", ("scipy",), Transitions
+    variants = {"counts": Training()}
+    def deterministic(self, training): return True
+    def invariant(self, training): return True
+    def train(self, training, data, draft):
+        changes, model = defaultdict(list), Displacements({})
+        for each in data.train:
+            before, after = model.embed(each.task, [each.before, each.after])
+            changes[each.action.name].append(after - before)
+        means = {name: np.mean(found, axis=0).tolist() for name, found in changes.items()}
+        (draft.folder / "means.json").write_text(json.dumps(means))
+        return Displacements(means)
+    def load_model(self, run):
+        return Displacements(json.loads((run.folder / "means.json").read_text()))
+
+METHOD = Method()
+"""
+)
+KINDS = {
+    "frequent_schema": FROM_DEMONSTRATIONS,
+    "blind_walk": FROM_PROBLEMS,
+    "mean_change": FROM_TRANSITIONS,
+    "thirsty": "import a_library_that_nobody_has\n",
+}
+SUITE = sgp.load_suite("state-centric")
+
+
+@pytest.fixture
+def kinds(tmp_path, monkeypatch, home):
+    """The methods of the house and four more, found in a folder of the package's path."""
+    for name, text in KINDS.items():
+        (tmp_path / f"{name}.py").write_text(text)
+
+    def forget():
+        methods.method_keys.cache_clear()
+        methods.get_method.cache_clear()
+        for name in KINDS:
+            sys.modules.pop(f"sgp.methods.{name}", None)
+
+    monkeypatch.setattr(methods, "__path__", [*methods.__path__, str(tmp_path)])
+    forget()
+    yield home
+    forget()
+
+
+def test_a_method_of_each_kind_is_trained_saved_and_loaded(kinds):
+    tasks = [Task(problem) for problem in SUITE.problems("gripper", "interpolation")]
+    for key in ("frequent-schema", "blind-walk"):
+        run = sgp.train(key, "gripper", "state-centric")
+        found = load_planner(run.folder).solve_many(tasks)
+        assert found == load_planner(run.folder).solve_many(tasks)
+        assert any(rollout.steps for rollout in found)
+        assert {score.metric for score in sgp.evaluate([run.folder], "state-centric").scores} >= {"coverage"}
+    assert open_run(run.folder).record["data"].keys() == {"sha256", "train", "validation"}, "no plan was asked for"
+
+
+def test_what_learns_across_domains_names_them_all_and_predicts(kinds):
+    run = sgp.train("mean-change", ["gripper", "blocksworld"], "state-centric")
+    assert run.key.domain == "gripper+blocksworld"
+    assert list(run.record["domains"]) == ["gripper", "blocksworld"]
+    assert "scipy" in run.record["versions"]
+    model = load_model(run.folder)
+    for domain in ("gripper", "blocksworld"):
+        for each in sgp.trajectories(SUITE, domain, "interpolation"):
+            # Every schema of these domains changes the same numbers of atoms wherever it is applied.
+            predicted = model.predict(each.task, each.states[:-1], each.actions)
+            assert np.allclose(predicted, model.embed(each.task, each.states[1:]))
+    again = sgp.train("mean-change", ["gripper", "blocksworld"], "state-centric")
+    assert again.record["trained"] == run.record["trained"]
+    assert sgp.train("mean-change", "gripper", "state-centric").folder != run.folder
+
+
+def test_what_a_model_of_transitions_is_not(kinds, tmp_path):
+    run = sgp.train("mean-change", ["gripper", "blocksworld"], "state-centric")
+    words = "method mean-change predicts states and makes no planner; give a run of a method that plans"
+    problem = SUITE.problems("gripper", "validation")[0]
+    for attempt in (
+        lambda: load_planner(run.folder),
+        lambda: sgp.evaluate([run.folder], "state-centric"),
+        lambda: sgp.grid_cells("state-centric", ["gripper"], {"mean-change": []}),
+    ):
+        with pytest.raises(InputError, match=words):
+            attempt()
+    with pytest.raises(DomainMismatch, match=r"was trained on gripper, blocksworld, where a run of one domain"):
+        sgp.solve(problem, run.folder)
+    planner = sgp.train("blind-walk", "gripper", "state-centric")
+    with pytest.raises(InputError, match="holds a planner of method blind-walk, not a model of transitions"):
+        load_model(planner.folder)
+    with pytest.raises(InputError, match="method mean-change makes one planner, so that there is none to select"):
+        train_jointly("mean-change", "gripper", "state-centric")
+
+
+def test_several_domains_are_refused_where_one_is_expected(kinds):
+    for key, kind in (("frequent-schema", "demonstrations"), ("blind-walk", "problems")):
+        with pytest.raises(
+            SuiteError, match=f"domains are gripper, visitall; expected one, because the method learns from the {kind}"
+        ):
+            sgp.train(key, ["gripper", "visitall"], "state-centric")
+
+
+def test_a_missing_library_breaks_the_method_that_needs_it_alone(kinds):
+    from sgp.experiments.listing import methods as listing
+
+    assert "thirsty" in methods.method_keys()
+    assert methods.get_method("zero-change").key == "zero-change"
+    words = "method thirsty needs the library a_library_that_nobody_has, which is not installed; install it with"
+    with pytest.raises(MissingLibrary, match=words):
+        sgp.train("thirsty", "gripper", "state-centric")
+    rows = list(zip(*(column._cells for column in listing().columns), strict=True))
+    (row,) = [row for row in rows if row[0] == "thirsty"]
+    assert row[1].startswith(words)
+    assert {row[0] for row in rows} == set(methods.method_keys())
+    assert "thirsty" not in {key for key, _ in methods.planning_variants()}
+    with pytest.raises(InputError, match=r"describes no ablations; choose one of contrastive-jumps$"):
+        methods.ablations(methods.get_method("zero-change"))
+
+
+def test_a_library_of_an_extra_is_named_with_it():
+    assert methods._requirement("ray") == "sgp[cluster]"
+    assert methods._requirement("no_such_thing") == "no-such-thing"
+
+
+def test_listing_and_checking_a_key_imports_no_method():
+    import subprocess
+
+    code = (
+        "import sys\nimport sgp.methods as m\nassert 'gnn-value' in m.method_keys()\n"
+        "try:\n    m.get_method('magic')\nexcept Exception as error:\n    assert 'unknown method' in str(error)\n"
+        "print([name for name in sys.modules if name in ('torch', 'xgboost') or name.startswith('sgp.methods.gnn')])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_run_of_the_layout_before_says_how_to_make_it_again(kinds):
+    run = sgp.train("blind-walk", "gripper", "state-centric")
+    record = json.loads((run.folder / "run.json").read_text())
+    old = {"format": 1, "method": "contrastive_jumps", "variant": "aiw+beam=1", "suite": "s", "domain": "d", "seed": 7}
+    (run.folder / "run.json").write_text(json.dumps(record | old))
+    with pytest.raises(StoreError) as raised:
+        open_run(run.folder)
+    assert str(raised.value).endswith(
+        "is of format 1, in which training and decoding were one; make the run again with "
+        "'sgp train --method contrastive-jumps --variant aiw --domain d --suite s --seed 7'"
+    )
+
+
+def test_decodings_are_named_changed_and_checked(kinds):
+    run = sgp.train("frequent-schema", "gripper", "state-centric")
+    assert load_planner(run.folder).width == 1
+    assert load_planner(run.folder, "wide").width == 2
+    assert load_planner(run.folder, "wide+beam=5+revisits=true").width == 5
+    assert load_planner(run.folder, "wide+beam=5+revisits=true").revisits
+    for name, words in (
+        ("deep", "method frequent-schema has no decoding 'deep'; expected one of default, wide, with settings as in"),
+        ("wide+beam", "'beam' in a decoding has no '='; expected NAME=VALUE"),
+        ("wide+beam=none", "setting beam is 'none'; expected int"),
+        ("wide+depth=1", "unknown setting 'depth'; expected one of beam, candidates, enough, margin, revisits"),
+        ("wide+beam=0", "beam is 0; expected at least 1"),
+        ("wide+candidates=all", "candidates is 'all'; expected one of one-step, iw"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            load_planner(run.folder, name)
+    for setting in ("beam", "decoding.beam"):
+        words = rf"setting {setting} is one of decoding, not of training; .*'--decoding default\+beam=4'"
+        with pytest.raises(ConfigurationError, match=words):
+            sgp.train("frequent-schema", "gripper", "state-centric", overrides={setting: "4"})
+    with pytest.raises(ConfigurationError, match="no method of the grid has the decoding 'deep'"):
+        sgp.grid_cells("state-centric", ["gripper"], {"frequent-schema": []}, decodings=["default", "deep"])
+
+
+def test_one_training_is_tried_by_several_decodings(kinds):
+    run = sgp.train("frequent-schema", "gripper", "state-centric")
+    found = sgp.evaluate([run.folder], "state-centric", ["validation"], decodings=["default", "wide", "default+beam=1"])
+    assert [key[1:] for key in found.attempts] == [
+        ("default", "validation"),
+        ("wide", "validation"),
+        ("default+beam=1", "validation"),
+    ]
+    assert len(list(kinds.rglob("run.json"))) == 1
+    plans = {decoding: [each.plan for each in tried] for (_, decoding, _), tried in found.attempts.items()}
+    assert plans["default"] == plans["default+beam=1"]
+    assert {score.decoding for score in found.scores} == {"", "wide", "default+beam=1"}
+
+
+def test_a_decoding_that_a_training_does_not_allow_is_refused(quick_run):
+    run = quick_run("state-centric", "gripper", "fsf-xgboost-delta")
+    with pytest.raises(ConfigurationError, match="strip_static conflicts with encoder fsf"):
+        load_planner(run.folder, "no-statics")
