@@ -63,6 +63,7 @@ _HOMES = {
         "Prediction",
         "predictions",
     ),
+    "sgp.evaluation.metrics": ("metric_of",),
     "sgp.evaluation.properties": ("Sample",),
     "sgp.evaluation.rates": (
         "Rate",

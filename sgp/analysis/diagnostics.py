@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,14 +19,6 @@ from sgp.planning.trajectory import Trajectory
 from sgp.policies.nearest_embedding import NearestEmbedding
 from sgp.policies.nearest_transition import NearestTransition
 
-METRICS: Mapping[str, str] = {
-    "expert_rank": "mean rank of the expert's successor",
-    "expert_top1": "expert's successor ranked first",
-    "expert_top3": "expert's successor among the first three",
-    "indistinguishable": "successors collapsed into another of equal embedding",
-    "unseen": "features that training never saw",
-    "perfect_coverage": "coverage of greedy decoding with a perfect prediction",
-}
 OVER_SIZE = ("expert_top1", "unseen")
 
 
@@ -201,7 +193,7 @@ def _unseen(planner: Planner, trajectory: Trajectory) -> Sequence[float] | NDArr
 
 
 def diagnose(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory]) -> list[Score]:
-    """The metrics of METRICS for a whole split; `count` is of decisions or of problems. OVER_SIZE for each size too."""
+    """The metrics of DIAGNOSTICS for a whole split, OVER_SIZE for each size; `count` is of decisions or of problems."""
     sizes = {trajectory.task.problem.sha256: trajectory.task.size for trajectory in trajectories}
     made = decisions(planner, trajectories)
     unseen = unseen_features(planner, trajectories)

@@ -31,6 +31,7 @@ from sgp.reports.tables import measured
 from sgp.workers import Jobs, Workers, processes, workers
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
+FACTS = {"dimension": "dimension", "parameters": "parameters", "nodes": "nodes", "training_seconds": "seconds"}
 Tried = Mapping[tuple[str, str], Sequence[Attempt]]  # by decoding and split
 DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "contrastive-delta", "zero-change", "random-successor")
 
@@ -340,8 +341,7 @@ def _is_done(record: Mapping[str, Any] | None, diagnosed: bool) -> bool:
 def _facts(run: Run) -> dict[str, float]:
     """What Table 3 of the paper lists, and how long training took."""
     facts = run.record["facts"]
-    known = {"dimension": "dimension", "parameters": "parameters", "nodes": "nodes", "training_seconds": "seconds"}
-    return {metric: facts[name] for metric, name in known.items() if name in facts}
+    return {metric: facts[name] for metric, name in FACTS.items() if name in facts}
 
 
 def _read(file: Path) -> dict[str, Any] | None:

@@ -7,6 +7,7 @@ from statistics import mean
 
 import numpy as np
 
+from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.properties import plan_length, property_values, seconds
 from sgp.evaluation.scaling import Curve
 from sgp.evaluation.scores import Score
@@ -40,18 +41,18 @@ def curve_sheet(curve: Curve, title: str, kappa: float, theirs: str = "") -> She
         rows.append(
             (
                 str(each.size),
-                f"{each.coverage:.2f} ±{wide:.2f}",
+                f"{METRICS['coverage'].show(each.coverage)} ±{METRICS['coverage'].show(wide)}",
                 "█" * round(20 * each.coverage),
                 str(len(each.attempts)),
-                f"≥{each.fits:.2f}",
-                f"{each.with_plan:.2f}",
+                f"≥{METRICS['fits'].show(each.fits)}",
+                METRICS["with_plan"].show(each.with_plan),
                 str(each.bound),
                 f"{mean(lengths):.1f}" if lengths else "",
-                f"{mean(property_values(curve, each, 'seconds', seconds)):.3f}",
+                f"{mean(property_values(curve, each, 'seconds', seconds)):.3f}",  # small problems take milliseconds
             )
         )
     headings = ("objects", "coverage", "", "problems", "fit", "known", "most actions", "mean actions", "mean s")
-    words = [f"Scale {curve.scale}, SumCov {curve.sumcov:.2f}; {curve.note}."]
+    words = [f"Scale {curve.scale}, SumCov {METRICS['sumcov'].show(curve.sumcov)}; {curve.note}."]
     late = sum(attempt.outcome is Outcome.TIMEOUT for each in curve.sizes for attempt in each.attempts)
     if late:
         words.append(f"{late} attempts ran out of their seconds and count as not solved.")

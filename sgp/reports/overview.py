@@ -14,6 +14,7 @@ from plotly.subplots import make_subplots
 
 from sgp.datasets.store import data_folder, home
 from sgp.evaluation.attempts import AttemptRow
+from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName, selected_variant
 from sgp.reports.tables import Coverage, cell, lines_of, select
@@ -49,7 +50,7 @@ def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequen
         known = [each.value for each in cells if each is not None]
         if known:
             lines.append((mean(known), line.planner, cells))
-    lines.sort(key=lambda line: -line[0])
+    lines.sort(key=lambda line: METRICS["coverage"].rank(line[0]))
     several = len({split for _, split in places}) > 1
     headings = ['<th scope="col">planner</th>']
     for at, (domain, split) in enumerate(places):
@@ -71,10 +72,10 @@ def _heat_cell(own: Coverage | None, published: Coverage | None) -> str:
     if own is None:
         return f"<td>{printed}</td>"
     colour, ink = _shade(own.value)
-    low, high = own.interval
+    (low, high), show = own.interval, METRICS["coverage"].show
     return (
-        f'<td style="background: {colour}; color: {ink}"><b>{own.value:.2f}</b> '
-        f"<small>[{low:.2f}, {high:.2f}]</small>{printed}</td>"
+        f'<td style="background: {colour}; color: {ink}"><b>{show(own.value)}</b> '
+        f"<small>[{show(low)}, {show(high)}]</small>{printed}</td>"
     )
 
 

@@ -9,6 +9,7 @@ from statistics import mean
 import plotly.graph_objects as go
 
 from sgp.evaluation.attempts import AttemptRow
+from sgp.evaluation.metrics import DIAGNOSTICS, metric_of
 from sgp.evaluation.scores import Score
 from sgp.reports.panels import (
     add_banded,
@@ -145,8 +146,9 @@ def outcomes(rows: Sequence[AttemptRow]) -> go.Figure:
     return finish(figure, "How attempts ended", 460 * -(-len(domains) // 2))
 
 
-def diagnostic(scores: Sequence[Score], metric: str, title: str) -> go.Figure:
+def diagnostic(scores: Sequence[Score], metric: str) -> go.Figure:
     """One metric of `diagnostics` by split, a panel for each domain; seeds averaged."""
+    title = metric_of(metric).title
     whole = [score for score in scores if score.metric == metric and score.size is None]
     domains = list(dict.fromkeys(score.domain for score in whole))
     figure = domain_panels(domains, "", title)
@@ -168,8 +170,9 @@ def diagnostic(scores: Sequence[Score], metric: str, title: str) -> go.Figure:
     return finish(figure, f"On expert states: {title}", 360 * max(1, -(-len(domains) // 2)))
 
 
-def diagnostic_over_size(scores: Sequence[Score], metric: str, title: str) -> go.Figure:
+def diagnostic_over_size(scores: Sequence[Score], metric: str) -> go.Figure:
     """One metric of `diagnostics` over the number of objects; seeds and splits averaged."""
+    title = metric_of(metric).title
     sized = [score for score in scores if score.metric == metric and score.size is not None]
     domains = list(dict.fromkeys(score.domain for score in sized))
     figure = domain_panels(domains, "objects", title)
@@ -196,12 +199,10 @@ def diagnostic_over_size(scores: Sequence[Score], metric: str, title: str) -> go
 
 def diagnostic_plots(scores: Sequence[Score]) -> list[go.Figure]:
     """A plot for each metric that was scored, over size where it grows with it."""
-    from sgp.analysis.diagnostics import METRICS  # needs the planning library, which the other plots do not
-
     figures = []
-    for metric, title in METRICS.items():
+    for metric in DIAGNOSTICS:
         if any(score.metric == metric for score in scores):
-            figures.append(diagnostic(scores, metric, title))
+            figures.append(diagnostic(scores, metric))
             if any(score.metric == metric and score.size is not None for score in scores):
-                figures.append(diagnostic_over_size(scores, metric, title))
+                figures.append(diagnostic_over_size(scores, metric))
     return figures

@@ -10,9 +10,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sgp.analysis.diagnostics import METRICS
 from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow, write_attempts
+from sgp.evaluation.metrics import DIAGNOSTICS
 from sgp.evaluation.scores import Score, score_record, write_scores
 from sgp.files import whole_file, write_text
 from sgp.planning.rollout import Outcome
@@ -120,7 +120,7 @@ def _sections(
         yield "Size", shown(plots.coverage_over_size(rows))
         yield "Plan length", shown(plots.plan_lengths(rows))
         yield "Time", shown(plots.solved_over_time(rows))
-    if any(score.metric in METRICS for score in scores):
+    if any(score.metric in DIAGNOSTICS for score in scores):
         figures = "".join(map(shown, plots.diagnostic_plots(scores)))
         yield "Diagnostics", _folded(diagnostics_sheet(scores)) + figures
     if curves:

@@ -9,16 +9,11 @@ from statistics import mean
 import plotly.graph_objects as go
 
 from sgp.errors import InputError
+from sgp.evaluation.metrics import Metric, metric_of
 from sgp.evaluation.scores import Score
 from sgp.reports.panels import add_banded, add_line, at_panel, domain_panels, finish, scores_by_planner
 from sgp.reports.scaling_table import VALIDATIONS, scaling_sizes
 
-_AXES = {
-    "coverage": "coverage",
-    "plan_length": "mean actions of plans found",
-    "seconds": "mean seconds a problem",
-}
-RATES = ("coverage", "fits", "with_plan")  # metrics that are shares of problems, and have bands
 _MARK = "#888888"  # legible on light and dark ground
 
 
@@ -32,16 +27,16 @@ def scaling_curves(scores: Sequence[Score], metric: str = "coverage", theirs: Se
     bound beside them. Raises InputError where no size has the metric, with those there are.
     """
     sized = [each for each in scores if each.size is not None]
-    found = [each for each in sized if each.metric == metric]
+    found, shown = [each for each in sized if each.metric == metric], metric_of(metric)
     if sized and not found:
         there = ", ".join(dict.fromkeys(each.metric for each in sized))
         raise InputError(f"no size has a score '{metric}'; choose one of {there}")
     domains = list(dict.fromkeys(each.domain for each in found))
-    figure = domain_panels(domains, "objects", _AXES.get(metric, metric.replace("_", " ")))
+    figure = domain_panels(domains, "objects", shown.title)
     for number, (name, own) in enumerate(scores_by_planner(found).items()):
         for panel, domain in enumerate(domains):
             line = _over_size(each for each in own if each.domain == domain)
-            (add_banded if metric in RATES else add_line)(figure, number, name, panel, *line)
+            (add_banded if shown.of_problems else add_line)(figure, number, name, panel, *line)
     for panel, domain in enumerate(domains):
         if metric == "coverage":
             _add_ceiling(figure, panel, [each for each in sized if each.domain == domain])
@@ -51,20 +46,20 @@ def scaling_curves(scores: Sequence[Score], metric: str = "coverage", theirs: Se
             _mark_scales(figure, panel, [each for each in theirs if (each.metric, each.domain) == ("scale", domain)])
         if theirs and metric == "plan_length":
             _add_bound(figure, panel, domain, [each.size or 0 for each in found if each.domain == domain])
-    if metric in RATES:  # above 1 is room for the marks' words
+    if shown.of_problems:  # above 1 is room for the marks' words
         top = 1.4 if theirs and metric == "coverage" else 1.05
         figure.update_yaxes(range=[-0.03, top], tickvals=[0, 0.2, 0.4, 0.6, 0.8, 1])
     else:
         figure.update_yaxes(rangemode="tozero")
-    figure = finish(figure, _title(metric, bool(theirs)), 420 * max(1, -(-len(domains) // 2)))
+    figure = finish(figure, _title(shown, bool(theirs)), 420 * max(1, -(-len(domains) // 2)))
     return figure.update_layout(margin_t=100)
 
 
-def _title(metric: str, marked: bool) -> str:
-    name = _AXES.get(metric, metric.replace("_", " ")).capitalize()
-    words = escape(f"{name} over size{', with 95 % Wilson bands' if metric in RATES else ''}")
+def _title(metric: Metric, marked: bool) -> str:
+    name = metric.title.capitalize()
+    words = escape(f"{name} over size{', with 95 % Wilson bands' if metric.of_problems else ''}")
     marks = "shaded: sizes of training (blue) and validation (yellow)"
-    if metric == "coverage":
+    if metric.name == "coverage":
         marks += "; dashed: Scale as published, by validation"
     return f"{words}<br><sup>{marks}</sup>" if marked else words
 

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from statistics import mean, pstdev
 from typing import TypedDict
 
 from sgp.datasets.store import data_folder
 from sgp.domains import all_domains
 from sgp.evaluation.endings import CUT_METRICS
+from sgp.evaluation.metrics import METRICS, Metric
 from sgp.evaluation.scores import Score, read_scores
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line
 
 SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and so of no suite's split
 VALIDATIONS = ("loss", "coverage", "dynamic")  # in the order of the paper's table
+_SHOWN = ("scale", "sumcov")
 CAPTION = (
     "Scale: the largest size at which coverage reaches .3; SumCov: the sum of coverages up to it. Loss, Coverage and "
     "Dynamic name the validation that selected the planner among those of one training. ≥: the curve was cut, by a cap "
@@ -65,7 +67,7 @@ def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "
     """
     groups: dict[str, dict[Line, _Cells]] = {}
     for score in [*ours, *theirs]:
-        if score.metric in ("scale", "sumcov", *CUT_METRICS):
+        if score.metric in (*_SHOWN, *CUT_METRICS):
             trained = Line(score.paper, score.planner._replace(selected_by=""))
             cells = groups.setdefault(score.domain, {}).setdefault(trained, {})
             cells.setdefault((score.selected_by, score.metric), []).append(score)
@@ -73,7 +75,8 @@ def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "
     columns = [*VALIDATIONS, *sorted(chosen - {*VALIDATIONS}, reverse=True)]
     names = [name for name in dict.fromkeys(score.domain for score in [*theirs, *ours]) if name in groups]
     rows = [row for name in names for row in _domain_rows(name, groups[name], columns)]
-    headings = [f"{column.capitalize() or 'As trained'} {name}" for column in columns for name in ("Scale", "SumCov")]
+    names_of = [METRICS[metric].heading for metric in _SHOWN]
+    headings = [f"{column.capitalize() or 'As trained'} {name}" for column in columns for name in names_of]
     return Sheet(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTION)
 
 
@@ -83,9 +86,9 @@ def _domain_rows(name: str, lines: Mapping[Line, _Cells], columns: Sequence[str]
     for place, (line, cells) in enumerate(lines.items()):
         words, counts = [], []
         for column in columns:
-            scale, sumcov = (cells.get((column, metric), []) for metric in ("scale", "sumcov"))
             mark = "≥" if any((column, metric) in cells for metric in CUT_METRICS) else ""
-            words += [_words(mark, scale, "{:g}".format), _words(mark, sumcov, "{:.2f}".format)]
+            words += [_words(mark, cells.get((column, metric), []), METRICS[metric]) for metric in _SHOWN]
+            scale = cells.get((column, "scale"))
             counts += [f"{sum(each.count for each in scale):,}" if scale else "-"]
         planner, n = line.planner.title, ""
         if line.paper:
@@ -97,10 +100,10 @@ def _domain_rows(name: str, lines: Mapping[Line, _Cells], columns: Sequence[str]
     return rows
 
 
-def _words(mark: str, scores: Sequence[Score], form: Callable[[float], str]) -> str:
+def _words(mark: str, scores: Sequence[Score], metric: Metric) -> str:
     """The mean over seeds, with its standard deviation where they differ."""
     if not scores:
         return ""
     values = [score.value for score in scores]
     spread = pstdev(values)
-    return f"{mark}{form(round(mean(values), 2))}" + (f" ±{form(round(spread, 2))}" if spread else "")
+    return f"{mark}{metric.show(round(mean(values), 2))}" + (f" ±{metric.show(round(spread, 2))}" if spread else "")

@@ -11,10 +11,12 @@ from sgp.datasets.suite import SPLITS
 from sgp.domains import canonical_name
 from sgp.errors import InputError
 from sgp.evaluation.attempts import AttemptRow, read_attempts
+from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score, read_scores, wilson
 from sgp.planning.subject import PlannerName
 from sgp.reports.sheets import Row, Sheet
 
+_DETAILS = ("plan_length", "plan_length_ratio", "decisions", "seconds")
 OTHER_INSTANCES = (
     "The published numbers were measured on other instances of the same sizes: compare the intervals, not the digits."
 )
@@ -246,16 +248,16 @@ def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
             (
                 *place,
                 f"{coverage.value * coverage.count:.0f} of {coverage.count}",
-                *(_number(found.get(name)) for name in ("plan_length", "plan_length_ratio", "decisions", "seconds")),
-                ", ".join(f"{name} {each.value:.0f}" for name, each in sorted(others.items())),
+                *(_number(found.get(name)) for name in _DETAILS),
+                ", ".join(f"{name} {METRICS[each.metric].show(each.value)}" for name, each in sorted(others.items())),
             )
         )
-    headings = ("planner", "domain", "split", "solved", "length", "x expert's", "decisions", "seconds", "otherwise")
+    headings = ("planner", "domain", "split", "solved", *(METRICS[name].heading for name in _DETAILS), "otherwise")
     return Sheet.of(title, headings, rows)
 
 
 def _number(score: Score | None) -> str:
-    return "" if score is None else f"{score.value:.2f}"
+    return "" if score is None else METRICS[score.metric].show(score.value)
 
 
 def spread_sheet(scores: Sequence[Score], title: str) -> Sheet:
@@ -264,7 +266,7 @@ def spread_sheet(scores: Sequence[Score], title: str) -> Sheet:
     for domain, splits in domains_and_splits(scores).items():
         for split in splits:
             values = {score.variant: score.value for score in _whole(scores, domain, split)}
-            worst = min(values, key=values.__getitem__)
+            worst = max(values, key=lambda variant: METRICS["coverage"].rank(values[variant]))
             lines.append(
                 (
                     domain,

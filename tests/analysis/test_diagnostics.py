@@ -7,7 +7,6 @@ import pytest
 
 import sgp
 from sgp.analysis.diagnostics import (
-    METRICS,
     decisions,
     diagnose,
     perfect_prediction,
@@ -16,6 +15,7 @@ from sgp.analysis.diagnostics import (
 from sgp.datasets.training_data import trajectories
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import InputError
+from sgp.evaluation.metrics import DIAGNOSTICS
 from sgp.evaluation.scores import Measurement
 from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
@@ -137,7 +137,7 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
     expert = trajectories(SUITE, "blocksworld", "train")
     scores = diagnose(planner, SUBJECT, expert)
     whole = {score.metric: score for score in scores if score.size is None}
-    assert set(whole) == set(METRICS)
+    assert set(whole) == set(DIAGNOSTICS)
     assert whole["expert_rank"].count == sum(map(len, expert))
     assert whole["perfect_coverage"].count == 9
     assert {score.size for score in scores if score.metric == "unseen"} == {None, 4, 6, 7}
@@ -147,7 +147,7 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
     with pytest.raises(InputError, match="policy is a RandomSuccessor, which predicts no embedding of a state"):
         perfect_prediction(random, expert)
     assert unseen_features(random, expert) is None
-    assert {score.metric for score in diagnose(random, SUBJECT, expert)} == set(METRICS) - {
+    assert {score.metric for score in diagnose(random, SUBJECT, expert)} == set(DIAGNOSTICS) - {
         "unseen",
         "perfect_coverage",
     }

@@ -8,6 +8,7 @@ from statistics import median
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.suite import Suite, load_suite
 from sgp.domains import canonical_name
+from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.planning.pddl import Problem, read_problem
 from sgp.reports.figures import coverage_figure
@@ -45,8 +46,8 @@ def dimensions_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
     for domain in dict.fromkeys(score.domain for score in ours if score.metric == "dimension"):
         own, printed = [domain], ["  published"]
         for metric, variants, column in _DIMENSIONS.values():
-            own.append(_size(_matching(ours, metric, variants, domain)))
-            printed.append(_size(_matching(theirs, metric, (column,), domain)))
+            own.append(_size(metric, _matching(ours, metric, variants, domain)))
+            printed.append(_size(metric, _matching(theirs, metric, (column,), domain)))
         rows += [Row(tuple(own)), Row(tuple(printed), published=True)]
     caption = (
         "The paper gives one count a domain and does not say of which mode. Early stopping keeps few rounds of the "
@@ -63,12 +64,12 @@ def _matching(scores: Iterable[Score], metric: str, variants: Collection[str], d
     ]
 
 
-def _size(values: Sequence[float]) -> str:
+def _size(metric: str, values: Sequence[float]) -> str:
     """One number, or the range of several (over seeds or domains)."""
     if not values:
         return ""
-    low, high = min(values), max(values)
-    return f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"
+    low, high = METRICS[metric].show(min(values)), METRICS[metric].show(max(values))
+    return low if low == high else f"{low} to {high}"
 
 
 def model_sizes_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
@@ -77,13 +78,13 @@ def model_sizes_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
     for name, (metric, variants) in _MODELS.items():
         values = [score.value for score in ours if score.metric == metric and score.variant in variants]
         if values:
-            rows.append(Row((name, metric, _size(values), "")))
+            rows.append(Row((name, metric, _size(metric, values), "")))
     groups: dict[tuple[str, str, str], list[Score]] = {}
     for score in theirs:
         groups.setdefault((score.method, score.variant, _COUNTED_IN[score.metric]), []).append(score)
     for (method, variant, metric), scores in groups.items():
         name = method if method == variant else f"{method} {variant}"
-        sizes = _size([score.value for score in scores])
+        sizes = _size(metric, [score.value for score in scores])
         rows.append(Row((f"{name}, published", metric, f"about {sizes}", scores[0].note), published=True))
     return Sheet("Table 4: model sizes", ("planner", "counted in", "size", "architecture"), tuple(rows))
 

@@ -1,0 +1,165 @@
+"""The metrics of scores: what each is called, its unit, how it is written, and which way is better."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from sgp.evaluation.endings import Ended
+from sgp.planning.rollout import Outcome
+
+
+class Better(Enum):
+    """Which values of a metric are better."""
+
+    HIGHER = "higher"
+    LOWER = "lower"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric: its name in files, a title, a short heading for columns, its unit, and how a value is written.
+
+    A share has the unit "share" and lies between 0 and 1; one of problems (`of_problems`) has a Wilson interval.
+    """
+
+    name: str
+    title: str
+    heading: str = ""
+    unit: str = ""
+    form: str = ".2f"
+    better: Better = Better.NEITHER
+    of_problems: bool = False
+
+    def show(self, value: float) -> str:
+        """A value as tables write it."""
+        return f"{value:{self.form}}"
+
+    def rank(self, value: float) -> float:
+        """A number that is the smaller, the better the value is; the same for all where neither way is better."""
+        return {Better.HIGHER: -value, Better.LOWER: value, Better.NEITHER: 0.0}[self.better]
+
+
+_COVERAGE = Metric(
+    name="coverage", title="coverage", heading="coverage", unit="share", better=Better.HIGHER, of_problems=True
+)
+_OF_ATTEMPTS = (
+    _COVERAGE,
+    Metric(
+        name="plan_length",
+        title="mean actions of plans found",
+        heading="length",
+        unit="actions",
+        better=Better.LOWER,
+    ),
+    Metric(
+        name="plan_length_ratio",
+        title="mean quotient of plan lengths by the expert's",
+        heading="x expert's",
+        better=Better.LOWER,
+    ),
+    Metric(
+        name="plan_length_per_object",
+        title="plan length per object",
+        heading="length / object",
+        unit="actions",
+        better=Better.LOWER,
+    ),
+    Metric(name="decisions", title="mean decisions a problem", heading="decisions", better=Better.LOWER),
+    Metric(name="seconds", title="mean seconds a problem", heading="seconds", unit="s", better=Better.LOWER),
+    *(
+        Metric(
+            name=f"outcome_{outcome.value}",
+            title=f"problems that ended as {outcome.value}",
+            heading=outcome.value,
+            unit="problems",
+            form=".0f",
+            better=Better.HIGHER if outcome is Outcome.SOLVED else Better.LOWER,
+        )
+        for outcome in Outcome
+    ),
+)
+_OF_CURVES = (
+    Metric(
+        name="scale",
+        title="largest size at which coverage reaches the threshold",
+        heading="Scale",
+        unit="objects",
+        form="g",
+        better=Better.HIGHER,
+    ),
+    Metric(name="sumcov", title="sum of coverages up to Scale", heading="SumCov", better=Better.HIGHER),
+    *(Metric(name=each.metric, title=f"curves that ended so: {each.value}", form=".0f") for each in Ended),
+    Metric(name="fits", title="fits", heading="fit", unit="share", of_problems=True),
+    Metric(name="with_plan", title="with plan", heading="known", unit="share", of_problems=True),
+    Metric(name="unsolvable", title="problems without a plan, left out", unit="problems", form=".0f"),
+)
+_DIAGNOSTICS = (
+    Metric(
+        name="expert_rank",
+        title="mean rank of the expert's successor",
+        heading="mean rank",
+        form=".1f",
+        better=Better.LOWER,
+    ),
+    Metric(
+        name="expert_top1",
+        title="expert's successor ranked first",
+        heading="top-1",
+        unit="share",
+        better=Better.HIGHER,
+    ),
+    Metric(
+        name="expert_top3",
+        title="expert's successor among the first three",
+        heading="top-3",
+        unit="share",
+        better=Better.HIGHER,
+    ),
+    Metric(
+        name="indistinguishable",
+        title="successors collapsed into another of equal embedding",
+        heading="indistinct",
+        unit="share",
+        better=Better.LOWER,
+    ),
+    Metric(
+        name="unseen",
+        title="features that training never saw",
+        heading="unseen",
+        unit="share",
+        form=".3f",
+        better=Better.LOWER,
+    ),
+    Metric(
+        name="perfect_coverage",
+        title="coverage of greedy decoding with a perfect prediction",
+        heading="perfect",
+        unit="share",
+        better=Better.HIGHER,
+        of_problems=True,
+    ),
+)
+_OF_MODELS = (
+    Metric(name="dimension", title="dimension of the encoding", heading="dimension", form=",.0f"),
+    Metric(name="parameters", title="parameters of the model", heading="parameters", form=",.0f", better=Better.LOWER),
+    Metric(name="nodes", title="nodes of the model's trees", heading="nodes", form=",.0f", better=Better.LOWER),
+    Metric(
+        name="training_seconds",
+        title="seconds of training",
+        heading="training",
+        unit="s",
+        form=".0f",
+        better=Better.LOWER,
+    ),
+)
+
+METRICS: Mapping[str, Metric] = {each.name: each for each in (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_MODELS)}
+DIAGNOSTICS = tuple(each.name for each in _DIAGNOSTICS)  # on expert states
+
+
+def metric_of(name: str) -> Metric:
+    """The metric of this name; one that is not of the house, such as a user's property, is called as it is named."""
+    return METRICS.get(name) or Metric(name=name, title=name.replace("_", " "), heading=name.replace("_", " "))

@@ -1,0 +1,52 @@
+"""The table of metrics: complete, and what tables, plots and pages read."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import sgp
+from sgp.evaluation.curves import OWN_METRICS
+from sgp.evaluation.metrics import DIAGNOSTICS, METRICS, Better, metric_of
+from sgp.evaluation.properties import PROPERTIES
+from sgp.experiments.grid import FACTS
+
+ROOT = Path(sgp.__file__).parent
+
+
+def emitted():
+    """The metrics that are written out in the code, as an argument `metric` or the first of what makes a score."""
+    for path in ROOT.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call):
+                continue
+            named = [word.value for word in node.keywords if word.arg == "metric"]
+            makes = isinstance(node.func, ast.Name) and node.func.id in ("score", "add")
+            for value in [*named, *(node.args[:1] if makes else [])]:
+                if isinstance(value, ast.Constant):
+                    yield value.value
+
+
+def test_every_metric_that_is_emitted_is_in_the_table():
+    found = set(emitted())
+    assert {"coverage", "expert_rank", "indistinguishable", "unsolvable"} <= found
+    found |= {*OWN_METRICS, *PROPERTIES, *FACTS, *DIAGNOSTICS}
+    found |= {score.metric for score in [*sgp.measured(), *sgp.measured_scaling(), *sgp.beside_ours()]}
+    assert found <= METRICS.keys()
+
+
+def test_a_metric_says_how_it_is_written_and_which_way_is_better():
+    assert METRICS["coverage"].show(0.5) == "0.50"
+    assert METRICS["parameters"].show(1552942) == "1,552,942"
+    assert METRICS["scale"].show(46.0) == "46"
+    assert METRICS["coverage"].rank(1.0) < METRICS["coverage"].rank(0.5)
+    assert METRICS["expert_rank"].rank(1.0) < METRICS["expert_rank"].rank(2.0)
+    assert METRICS["fits"].rank(1.0) == METRICS["fits"].rank(0.5)
+    assert METRICS["outcome_solved"].better is Better.HIGHER
+    assert METRICS["outcome_stuck"].better is Better.LOWER
+    assert all(each.unit == "share" for each in METRICS.values() if each.of_problems)
+
+
+def test_a_users_property_is_called_as_it_is_named():
+    assert (metric_of("cars_carried").title, metric_of("cars_carried").show(1.5)) == ("cars carried", "1.50")
+    assert metric_of("coverage") is METRICS["coverage"]
