@@ -14,7 +14,7 @@ from sgp.planning.planner import Planner
 from sgp.planning.transition_model import TransitionModel
 
 Settings = Mapping[str, str]  # fields of a configuration by path, as text; "decoding." leads into the decoding
-Source = type[Demonstrations] | type[Problems] | type[Transitions]
+DataKind = type[Demonstrations] | type[Problems] | type[Transitions]
 
 
 class Method(Protocol):
@@ -36,7 +36,7 @@ class Method(Protocol):
         ...
 
     @property
-    def learns_from(self) -> Source:
+    def learns_from(self) -> DataKind:
         """The kind of data."""
         ...
 

@@ -73,6 +73,10 @@ def place(**changed):
         (lambda m: m.pop("model.ubj"), "holds no run that can be used .*model.ubj is missing"),
         (lambda m: m.update({"model.ubj": b"x"}), r"holds no run that can be used .*model.ubj was cut or changed"),
         (lambda m: m.update({"run.json": b"[]"}), "is not of format 2"),
+        (
+            place(format=1),
+            "is of format 1, in which training and decoding were one; make the run again with 'sgp train",
+        ),
         (lambda m: m.update({"run.json": b"{"}), "holds no run that can be used"),
         (place(method="../../x"), "names the place '../../x/.*' for its run, which is none in the store"),
         (place(domain=".."), "for its run, which is none in the store"),

@@ -10,6 +10,7 @@ import pytest
 
 import sgp
 from sgp import methods
+from sgp.datasets import runs
 from sgp.datasets.runs import open_run
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, MissingLibrary, StoreError, SuiteError
 from sgp.experiments.joint import train_jointly
@@ -287,3 +288,23 @@ def test_a_decoding_that_a_training_does_not_allow_is_refused(quick_run):
     run = quick_run("state-centric", "gripper", "fsf-xgboost-delta")
     with pytest.raises(ConfigurationError, match="strip_static conflicts with encoder fsf"):
         load_planner(run.folder, "no-statics")
+
+
+def test_solving_hashes_each_file_of_a_run_once(quick_run, monkeypatch):
+    run = quick_run("state-centric", "gripper", "wl-xgboost-state")
+    hashed, sha256_of = [], runs._sha256
+    monkeypatch.setattr(runs, "_sha256", lambda path: hashed.append(path.name) or sha256_of(path))
+    rollout = sgp.solve(SUITE.problems("gripper", "validation")[0], run.folder)
+    assert sorted(hashed) == sorted(run.record["files"])
+    hashed.clear()
+    sgp.as_recorded(rollout, run.folder)
+    assert sorted(hashed) == sorted(run.record["files"])
+
+
+def test_a_recorded_rollout_names_its_decoding(quick_run):
+    run = quick_run("state-centric", "gripper", "wl-xgboost-state")
+    rollout = sgp.solve(SUITE.problems("gripper", "validation")[0], run.folder, decoding="greedy+beam=2")
+    recorded = sgp.as_recorded(rollout, run.folder, "greedy+beam=2")
+    assert recorded.about.decoding == "greedy+beam=2"
+    assert "· greedy+beam=2" in recorded.about.model
+    assert sgp.as_recorded(rollout, run.folder).about.decoding == ""
