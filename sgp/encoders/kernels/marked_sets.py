@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, longer, mix
+from sgp.compilation import compiled, inlined, mix
 from sgp.encoders.kernels.marked_graph import Hashes, Ints
 
 # The upper six bits of 2^i times a de Bruijn sequence differ for all i: which bit is set, without looking at each.
@@ -49,7 +49,7 @@ def make_vocabulary(hashes: Hashes) -> Vocabulary:
     return Vocabulary(hashes, slots)
 
 
-@compiled
+@inlined
 def find(vocabulary: Vocabulary, value: np.uint64) -> int:
     """A feature's place in the vocabulary, or -1."""
     mask = len(vocabulary.slots) - 1
@@ -61,7 +61,7 @@ def find(vocabulary: Vocabulary, value: np.uint64) -> int:
     return -1
 
 
-@compiled
+@inlined
 def take_columns(present: Hashes, out: Hashes, total: int) -> int:
     """Adds the places of the set bits to `out`, ascending, and clears them; how many stand there then."""
     for word in range(len(present)):
@@ -87,26 +87,18 @@ def total_of_set(values: Hashes) -> np.uint64:
 
 
 @compiled
-def no_exchange(objects: int) -> Exchange:
-    """Nothing exchanged, and room for some."""
+def no_exchange(objects: int, edges: int) -> Exchange:
+    """Nothing exchanged, and room for so many edges."""
     return Exchange(
         np.full(objects, -1, np.int32),
-        np.empty(256, np.int32),
-        np.empty(256, np.uint64),
-        np.empty(256, np.bool_),
-        np.empty(256, np.uint64),
+        np.empty(edges, np.int32),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.bool_),
+        np.empty(edges, np.uint64),
     )
 
 
-@compiled
-def wider_exchange(exchange: Exchange) -> Exchange:
-    """A copy with room for twice as many entries."""
-    return Exchange(
-        exchange.last, longer(exchange.before), longer(exchange.was), longer(exchange.has), longer(exchange.now)
-    )
-
-
-@compiled
+@inlined
 def total_after(exchange: Exchange, thing: int, total: np.uint64, values: Hashes) -> np.uint64:
     """The total of an object's set after the exchange; before it was `total`, of `values`, ascending with repetition.
 
@@ -131,7 +123,7 @@ def total_after(exchange: Exchange, thing: int, total: np.uint64, values: Hashes
     return total
 
 
-@compiled
+@inlined
 def _earlier(exchange: Exchange, entry: int, value: np.uint64, now: bool) -> bool:
     """Whether an entry before this one has the value, now or formerly."""
     other = exchange.before[entry]
@@ -142,7 +134,7 @@ def _earlier(exchange: Exchange, entry: int, value: np.uint64, now: bool) -> boo
     return False
 
 
-@compiled
+@inlined
 def _occurrences(values: Hashes, value: np.uint64) -> int:
     """How often a value stands among ascending ones."""
     return int(np.searchsorted(values, value, side="right") - np.searchsorted(values, value, side="left"))
