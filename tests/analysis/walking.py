@@ -74,6 +74,6 @@ def room(task, state):
 
 
 WALKERS = {
-    name: Evaluated(name, name, lambda name: Planner(Walker({"right": 1, "wrong": -1}[name])))
+    name: Evaluated(name, name, lambda name, decoding: Planner(Walker({"right": 1, "wrong": -1}[name])))
     for name in ("right", "wrong")
 }

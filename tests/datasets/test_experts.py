@@ -140,3 +140,18 @@ def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_pa
     told = [[(plan.plan, plan.configuration) for plan in plans.values()] for plans in found]
     given_up = (None, "not tried: 2 problems in a row without a plan")
     assert told[0] == told[1] == [(None, "hopeless 1s")] * 2 + [given_up] * 2
+
+
+def test_a_resumed_run_writes_the_plans_of_before_too(home, tmp_path, monkeypatch):
+    """What was kept in the file stays when the plans that are missing are added, whatever is asked for this time."""
+    suite = make_suite(tmp_path / "in", PROBLEMS)
+    short = [Stage("two-actions", 30, search="astar(lmcut(), bound=3)")]
+    expert_plans(suite, "blocks", "train", short)
+    lines = experts_file(suite, "blocks", "train").read_text().splitlines()
+    experts_file(suite, "blocks", "train").write_text(lines[0] + "\n")
+    monkeypatch.setattr(store, "_cached", lambda sha, stages: tmp_path / f"empty-{sha}.json")
+    expert_plans(suite, "blocks", "train")
+    found = [json.loads(line) for line in experts_file(suite, "blocks", "train").read_text().splitlines()]
+    assert [each["problem"] for each in found] == ["p1", "p2", "p3"]
+    assert json.dumps(found[0]) == json.dumps(json.loads(lines[0])), "the first stands as it was"
+    assert all(each["plan"] for each in found)

@@ -8,11 +8,20 @@ import pytest
 
 from sgp.domains import get_domain
 from sgp.errors import ConfigurationError
+from sgp.evaluation import dynamic_validation
 from sgp.evaluation.dynamic_validation import VALIDATION_SEED, DynamicConfig, dynamic_coverage
 from sgp.evaluation.scaling import Evaluated, Source
 from sgp.methods.loading import load_planner
+from sgp.planning.pddl import Problem
+from tests.analysis.walking import PDDL, WALKERS, corridor, walking
 
 BOUND = 12
+
+
+def walk(rooms, start):
+    return Problem("walk", PDDL, corridor(rooms, start))
+
+
 GRIPPER = Source(get_domain("gripper"), "untyped", VALIDATION_SEED)
 
 
@@ -64,3 +73,17 @@ def test_a_configuration_checks_itself():
         DynamicConfig(problems=0)
     with pytest.raises(ConfigurationError, match=r"threshold is 1\.5"):
         DynamicConfig(threshold=1.5)
+
+
+def test_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
+    """Coverage is of the problems drawn (algorithm 2, m of a size); each distinct one is tried once."""
+    doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # where the walker starts in a corridor of four rooms, by number
+    source = Source(walking(lambda rng, rooms: corridor(rooms, 1)), "untyped", 0)
+    monkeypatch.setattr(Source, "problem", lambda self, size, number: walk(size, min(doors[number], size - 1)))
+    tried, real = [], dynamic_validation.run_all
+    monkeypatch.setattr(
+        dynamic_validation, "run_all", lambda works, *others: tried.extend(works) or real(works, *others)
+    )
+    found = dynamic_coverage(WALKERS["wrong"], source, 3, 10, DynamicConfig(5, 0.3))
+    assert found == {4: 1 / 5}, "walking away from the goal, it gets there from next door alone: once in five"
+    assert [len(work.problems) for work in tried] == [3]

@@ -258,6 +258,35 @@ def test_attempts_that_ran_out_of_their_seconds_are_told():
     assert "seconds" not in curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
+def measured_curve(*coverages):
+    """A curve of four problems a size from size 5 on."""
+    sizes = []
+    for size, coverage in enumerate(coverages, start=5):
+        outcomes = [Outcome.SOLVED] * round(4 * coverage) + [Outcome.HORIZON] * round(4 - 4 * coverage)
+        tried = tuple(Attempt("p", f"{size}-{n}", size, each, (), 1, 0.1) for n, each in enumerate(outcomes))
+        sizes.append(scaling.Measured(size, 9, tried))
+    source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
+    return scaling.Curve(tuple(sizes), 0.3, Ended.FELL, "done", source)
+
+
+def test_sizes_beyond_the_scale_add_nothing_to_sumcov():
+    curve = measured_curve(1, 0.75, 0.25, 0.5, 0.25, 0)
+    assert (curve.scale, curve.sumcov) == (8, 1 + 0.75 + 0.25 + 0.5), "a dip before the scale counts, what follows not"
+    assert (measured_curve(0.25, 0).scale, measured_curve(0.25, 0).sumcov) == (0, 0)
+
+
+def test_only_failures_in_a_row_end_a_curve(monkeypatch):
+    """Coverage of sizes 5, 6, ...: two below the threshold, apart, then two in a row."""
+    wanted = iter([1, 0.25, 1, 0.25, 0.5, 0.25, 0, 1])
+    curves = iter(measured_curve(each).sizes[0] for each in wanted)
+    monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: replace(next(curves), size=size))
+    source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
+    planner = scaling.Evaluated("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
+    curve = scaling.scaling(planner, source, 40, ScalingConfig(fails=2))
+    assert [each.coverage for each in curve.sizes] == [1, 0.25, 1, 0.25, 0.5, 0.25, 0]
+    assert curve.ended is Ended.FELL
+
+
 def test_the_papers_numbers_are_all_there():
     theirs = sgp.published("dynamic-validation")
     assert len([each for each in theirs if each.table == "1"]) == 9 * 3 * 2 + 1, "and one curve that was cut"

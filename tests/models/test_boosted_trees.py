@@ -118,3 +118,17 @@ def test_devices(monkeypatch):
     assert (choose_device("auto"), choose_device("cuda"), choose_device("cpu")) == ("cuda", "cuda", "cpu")
     with pytest.raises(ConfigurationError, match="device is 'tpu'; expected one of auto, cpu, cuda"):
         choose_device("tpu")
+
+
+@pytest.mark.parametrize("depth", [1, 2, 4])
+def test_trees_are_as_deep_as_they_may_be_and_no_deeper(depth, tmp_path):
+    trees, _ = fit_boosted_trees(BoostingConfig(depth=depth, rounds=20), data(200), data(seed=1), seed=0)
+    trees.save(tmp_path / "model.ubj")
+    frame = xgboost.Booster(model_file=tmp_path / "model.ubj").trees_to_dataframe()
+
+    def levels(tree, node):
+        row = tree.loc[node]
+        return 0 if row.Feature == "Leaf" else 1 + max(levels(tree, row.Yes), levels(tree, row.No))
+
+    deepest = max(levels(tree.set_index("ID"), f"{number}-0") for number, tree in frame.groupby("Tree"))
+    assert deepest == depth

@@ -245,3 +245,14 @@ def test_both_ways_to_search_keep_the_same_layers_with_negative_goals(layer):
         grounded, lifted = (paint(goal, mode) for mode in ("grounded", "lifted"))
         ours, theirs = (plans(Lookahead(layer=layer)(task, task.init)) for task in (grounded, lifted))
         assert ours == theirs
+
+
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+def test_enough_novel_states_end_nothing_without_progress(mode):
+    """No state of the first depth has more of the goal, so that the search goes on, however many were novel."""
+    init = "(ontable a) (ontable b) (on c a) (clear b) (clear c)"
+    task = Task(blocks_problem("a b c", init, "(on a b) (on b c)"), mode)
+    first = Lookahead(enough=1)(task, task.init)
+    assert len([each for each in first if len(each.actions) == 1]) == 2, "more than enough, but none is nearer"
+    assert max(len(each.actions) for each in first) == 2, "b on c is progress; the depth after is not searched"
+    assert max(len(each.actions) for each in Lookahead()(task, task.init)) > 2

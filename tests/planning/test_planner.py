@@ -267,6 +267,23 @@ def test_costs_add_up_or_replace(three_blocks):
     assert str(replaced.plan[0]) == "(unstack c a)"
 
 
+def test_a_path_costs_what_its_steps_cost_together(three_blocks):
+    seen = {}
+
+    class Watched(Costs):
+        def rank(self, nodes, choices):
+            seen.update({node.length: node.cost for node in nodes})
+            return super().rank(nodes, choices)
+
+    def cost(task, action, state):
+        return {"(unstack c a)": 1.0, "(put-down c)": 10.0, "(pick-up b)": 100.0}.get(action, 1000.0)
+
+    for additive, costs in ((True, [0, 1, 11, 111]), (False, [0, 1, 10, 100])):
+        seen.clear()
+        Planner(Watched(cost, additive=additive)).solve(three_blocks, Limit(actions=4))
+        assert [seen[length] for length in range(4)] == costs
+
+
 def test_a_policy_with_wrong_costs_is_an_error_not_an_outcome(two_blocks):
     for wrong in (np.nan, -np.inf):
         with pytest.raises(ConfigurationError, match="no number"):

@@ -284,3 +284,14 @@ def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, 
     assert page.locator(".sgp header span").first.inner_text().startswith("gripper")
     assert all(url.startswith((address, "data:", "blob:")) for url in page.asked), page.asked
     page.close()
+
+
+@pytest.mark.parametrize("modifier", ["Control", "Meta", "Alt"])
+def test_keys_of_the_browser_are_left_to_it(open_page, blocks, modifier):
+    page = open_page(blocks)
+    press(page, "k", "k")
+    expect_step(page, 2)
+    for key in ("k", "j", "ArrowDown", "1"):
+        press(page, f"{modifier}+{key}")
+    expect_step(page, 2)
+    assert page.locator("tr.picked").count() == 0
