@@ -82,7 +82,7 @@ _HOMES = {
     "sgp.reports.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts"),
     "sgp.experiments.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.experiments.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),
-    "sgp.methods": ("all_methods", "get_method", "method_keys"),
+    "sgp.methods": ("all_methods", "get_method", "method_keys", "planning_method"),
     "sgp.methods.loading": ("load_model", "load_planner"),
     "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
     "sgp.planning.planner": ("Limit", "Planner"),

@@ -31,7 +31,7 @@ from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
 from sgp.methods import get_method, planning_method
-from sgp.methods.configuration import configure, configure_decoding
+from sgp.methods.configuration import configure, configure_decoding, decoded_identity, require_decodings
 from sgp.methods.contract import Selectable
 from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
@@ -172,6 +172,7 @@ def evaluate(
     of a `Cluster`.
     """
     source = load_suite(suite)
+    require_decodings(decodings)
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]
     works, subjects = [], []
     for run in opened:
@@ -181,7 +182,8 @@ def evaluate(
                 subject = subject_of(run, source.name, domain.name, split, name)
                 keeping = None if rollouts is None else Keeping(Path(rollouts), subject)
                 problems = source.problems(domain.name, split)
-                works.append(Work(str(run.folder), run.sha256, problems, limit, keeping, name))
+                identity = decoded_identity(method, run.sha256, name)
+                works.append(Work(str(run.folder), identity, problems, limit, keeping, name))
                 subjects.append(Measurement(**vars(subject), note=_note(run, source, jobs, limit)))
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")
     named: dict[tuple[str, str, str], Sequence[Attempt]] = {}
@@ -226,6 +228,7 @@ def diagnose(
     and Fast Downward fails.
     """
     source = load_suite(suite)
+    require_decodings(decodings)
     works: list[tuple[Folder, Measurement, list[Demonstration]]] = []
     for run in map(open_run, dict.fromkeys(map(Path, runs))):
         method, domain = planning_method(run.key.method), _domain_for(run, source)
@@ -269,10 +272,16 @@ def map_run(run: Path | str, rollouts: Sequence[Path | str] = (), neighbours: bo
     Fast Downward fails.
     """
     opened = open_run(run)
-    planner = planner_of(opened)
-    policy = planner.policy
     files = {Path(file): _made_by(opened, Path(file)) for file in rollouts}
     found = [(file, recorded, rollout) for file, pairs in files.items() for recorded, rollout in pairs]
+    decodings = {recorded.about.decoding or DEFAULT for _, recorded, _ in found} or {DEFAULT}
+    if len(decodings) > 1:
+        raise InputError(
+            f"the rollouts of {opened.folder} were decoded in several ways ({', '.join(sorted(decodings))}), which can "
+            "embed differently; map those of one decoding at a time"
+        )
+    planner = planner_of(opened, *decodings)
+    policy = planner.policy
     ground: dict[str, Any] = {"format": maps.FORMAT, "run": asdict(opened.key)}
     drawn: list[dict[str, Any]] = [{} for _ in found]
     if isinstance(policy, Embedding):
@@ -301,7 +310,7 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
     pairs = [
         (recorded, rollout)
         for recorded, rollout in zip(read_recorded(file), read_rollouts(file), strict=True)
-        if (about := recorded.about) and (about.planner, about.domain, about.seed) == names
+        if (about := recorded.about) and (about.planner._replace(decoding=""), about.domain, about.seed) == names
     ]
     if not pairs:
         raise InputError(f"{file} has no rollout of {run.folder}; give a file that this run's 'sgp solve' wrote")

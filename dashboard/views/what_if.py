@@ -3,6 +3,7 @@
 import contextlib
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import player
@@ -37,8 +38,9 @@ def trained(stamp: tuple[tuple[str, int], ...]) -> list[dict[str, Any]]:
     for folder, _ in stamp:
         try:
             run = sgp.open_run(folder)
+            sgp.planning_method(run.key.method)
         except sgp.SgpError:
-            continue  # a damaged run plans nothing; 'sgp list runs' names it
+            continue  # what is damaged or predicts alone plans nothing; 'sgp list runs' names it
         found.append({"about": sgp.subject_of(run), "folder": folder, "trained": run.record["trained"][:10]})
     return found
 
@@ -78,11 +80,13 @@ def choose() -> dict[str, Any]:
     model = pick(middle, "model", list(models))
     names = {each.head["name"]: each for each in records if (each.about.domain, each.about.model) == (domain, model)}
     problem = pick(right, "problem", [*names, *(name for name in problems(domain) if name not in names)])
-    run = next((each for each in runs if (each["about"].domain, each["about"].model) == (domain, model)), None)
+    about = models[model]
+    trained_as = replace(about, decoding="").model  # one training is decoded in several ways
+    run = next((each for each in runs if (each["about"].domain, each["about"].model) == (domain, trained_as)), None)
     return {
         "domain": domain,
         "model": model,
-        "about": models[model],
+        "about": about,
         "problem": problem,
         "recorded": names.get(problem),
         "run": run,
@@ -170,7 +174,7 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
         data = sources.player_data(record)
         branches[sgp.Branch()] = {"records": [record.head, *record.steps], "data": data}
         if run is not None:
-            warm(run["folder"], record.head)
+            warm(run["folder"], record)
     if run is None or branch in branches:
         return
     missing = next(part for length in range(len(branch) + 1) if (part := sgp.Branch(branch[:length])) not in branches)
@@ -178,6 +182,7 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
         _, problem = problems(start["domain"])[start["problem"]]
         texts = {"name": problem.name, "domain": problem.domain_pddl, "problem": problem.problem_pddl}
         asked = {"run": run["folder"], "problem": texts, "seconds": SECONDS}
+        asked |= {"decoding": start["about"].decoding or "default"}
         work.begin(PAGE, PLANNING, SECONDS + GRACE, "solve", asked, branch=missing)
     else:
         step, rank = missing[-1]
@@ -186,11 +191,13 @@ def next_work(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
         work.begin(PAGE, PLANNING, SECONDS + GRACE, "branch", asked, branch=missing)
 
 
-def warm(folder: str, head: Mapping[str, Any]) -> None:
+def warm(folder: str, record: sgp.Recorded) -> None:
     """Has model and problem loaded while the user looks at the rollout."""
+    head = record.head
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
     with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or says so
-        work.worker().ask("load", SECONDS, run=folder, problem=texts)
+        decoding = record.about.decoding or "default"
+        work.worker().ask("load", SECONDS, run=folder, problem=texts, decoding=decoding)
 
 
 def show_branch(data: dict[str, Any], branch: sgp.Branch, branching: bool) -> None:

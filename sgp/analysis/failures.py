@@ -51,8 +51,8 @@ _DEFINITIONS = {
     "the expert's, or leaves fewer goals open than the chosen one; the step is the first such",
     FailureKind.OFF_EXPERT: "the actions leave the expert's plan; the step is the first that does. Another order of "
     "the same actions counts as leaving it",
-    FailureKind.HORIZON: "the limit on the number of actions was reached; the step is the end. Primary only where "
-    "nothing else is known: the number of open goals was still falling",
+    FailureKind.HORIZON: "the limit on the number of actions or decisions was reached; the step is the end. Primary "
+    "only where nothing else is known: the number of open goals was still falling",
 }
 
 _KINDS = {

@@ -54,7 +54,10 @@ def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **o
         return api.train(method, words(domain), suite, variant or None, **others)
     if by not in VALIDATIONS:
         raise ConfigurationError(f"validation is '{by}'; expected one of {', '.join(VALIDATIONS)}, none")
-    found = train_jointly(method, domain, suite, variant or None, **others)
+    domains = words(domain)
+    if len(domains) != 1:
+        raise ConfigurationError(f"--domain is '{domain}'; expected one domain, in which --by {by} selects")
+    found = train_jointly(method, domains[0], suite, variant or None, **others)
     title = f"{method} on {domain}, trained on {suite}: its planners and how they were validated"
     console().print(joint_sheet(found, title).terminal())
     return found.runs[by]

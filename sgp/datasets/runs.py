@@ -40,6 +40,10 @@ _RECORD_KINDS: Mapping[str, type] = {
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
 _ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
 _BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
+_RENAMED = {  # variants of format 1 that are others' now; the second one decoded by 'jumps'
+    "wl-contrastive-delta": ("contrastive-delta", "wl"),
+    "wl-xgboost-delta-jumps": ("state-centric", "wl-xgboost-delta"),
+}
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
 
@@ -106,7 +110,8 @@ class Run:
     @property
     def key(self) -> RunKey:
         """Which run this is. Raises ConfigurationError where the record's seed is out of range."""
-        return RunKey(**{name: self.record[name] for name in ("method", "variant", "suite", "domain", "seed")})
+        names = {name: self.record[name] for name in ("variant", "suite", "domain", "seed")}
+        return RunKey(method=method_key(self.record["method"]), **names)
 
     @property
     def training(self) -> dict[str, Any]:
@@ -284,9 +289,15 @@ def _check_record(record: Any, source: Path) -> None:
 
 def _made_again(record: Mapping[str, Any]) -> str:
     """How to make a run of the layout before again."""
-    told = {name: str(record.get(name, "")) for name in ("method", "variant", "domain", "suite", "seed")}
-    told |= {"method": method_key(told["method"]), "variant": told["variant"].partition("+")[0]}
-    return f"make the run again with 'sgp train {' '.join(f'--{name} {value}' for name, value in told.items())}'"
+    variant, *settings = str(record.get("variant", "")).split("+")
+    method, variant = _RENAMED.get(variant, (method_key(str(record.get("method", ""))), variant))
+    words = ["--method", method, "--variant", variant]
+    for name in ("domain", "suite", "seed"):
+        words += [f"--{name}", str(record.get(name, ""))]
+    for setting in settings:
+        name, _, value = setting.partition("=")
+        words += ["--by", value] if name == "by" else ["--set", setting]
+    return f"make the run again with 'sgp train {' '.join(words)}'"
 
 
 def find_run(key: RunKey) -> Run | None:

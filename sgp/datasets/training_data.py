@@ -221,7 +221,10 @@ def learning_texts(
 
     Raises SuiteError for several domains where the kind is of one, and what `training_texts` raises.
     """
-    names = list(dict.fromkeys(suite.domain(name).name for name in domains))
+    asked = {suite.domain(name).name for name in domains}
+    if not asked:
+        raise SuiteError(f"no domain is named; expected some of suite {suite.name}: {', '.join(suite.domains)}")
+    names = [name for name in suite.domains if name in asked]
     if kind is Transitions:
         return TransitionTexts(suite.name, {name: training_texts(suite, name, stages, jobs) for name in names})
     if len(names) != 1:

@@ -28,7 +28,8 @@ CHUNK = 32  # problems that one process takes at a time and advances in lockstep
 
 @dataclass(frozen=True)
 class Work:
-    """Problems to be tried by one planner. `planner` is its folder; `identity` changes when its contents do.
+    """Problems to be tried by one planner. `planner` is its folder; `identity` changes when its contents or its
+    decoding do.
 
     `keeping` keeps the rollouts; `decoding` says how the planner plans.
     """
@@ -45,7 +46,7 @@ class Work:
         """Where the attempts stand until the whole evaluation is done."""
         kept = str(self.keeping.folder) if self.keeping else ""  # attempts without rollouts do not do
         hashes = [problem.sha256 for problem in self.problems]
-        key = json.dumps([self.identity, self.decoding, asdict(self.limit), hashes, kept])
+        key = json.dumps([self.identity, asdict(self.limit), hashes, kept])
         return cache_folder() / "evaluations" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 

@@ -281,6 +281,5 @@ def _measure(
 
 def _key(planner: Evaluated, source: Source, bound: int, config: ScalingConfig) -> str:
     """Names what is kept: everything that an attempt depends on, and not when to stop."""
-    decoding = "" if planner.decoding == DEFAULT else f" {planner.decoding}"
-    facts = [f"{planner.identity}{decoding}", source.domain.name, source.pddl, source.seed, bound, config.seconds]
+    facts = [planner.identity, source.domain.name, source.pddl, source.seed, bound, config.seconds]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]

@@ -24,7 +24,7 @@ from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.scores import Measurement, Score, read_score, write_scores
 from sgp.files import read_json, write_json
 from sgp.methods import ablations, get_method, planning_method
-from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting
+from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting, require_decodings
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.tables import measured
@@ -109,8 +109,8 @@ def parse_variants(text: str) -> dict[str, list[str]]:
     """`METHOD` or `METHOD:VARIANT`, separated by commas, as `grid_cells` takes them. Raises InputError."""
     found: dict[str, list[str]] = {}
     for word in filter(None, text.split(",")):
-        method, _, variant = word.partition(":")
-        names = planning_method(method).variants
+        name, _, variant = word.partition(":")
+        method, names = planning_method(name).key, planning_method(name).variants
         if variant and variant not in names:
             raise InputError(f"method {method} has no variant '{variant}'; expected one of {', '.join(names)}")
         known = found.setdefault(method, [])
@@ -148,6 +148,7 @@ def grid_cells(
     source = load_suite(suite)
     chosen: Mapping[str, Sequence[str]] = dict.fromkeys(DEFAULT_METHODS, ()) if methods is None else methods
     settings = overrides or {}
+    require_decodings(decodings)
     cells: list[Cell] = []
     tried: set[str] = set()
     for domain in dict.fromkeys(source.domain(name).name for name in domains or source.domains):
@@ -161,7 +162,9 @@ def grid_cells(
                 own = {name: value for name, value in settings.items() if has_setting(config, name)}
                 config = configure(method, variant, own)[1]
                 for seed in (seeds[0], *(() if method.deterministic(config) else seeds[1:])):
-                    cell = Cell(key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on)
+                    cell = Cell(
+                        method.key, variant, domain, seed, source.name, named, tuple(sorted(own.items())), trained_on
+                    )
                     cells.append(replace(cell, decodings=own_decodings))
     if set(decodings) - tried:
         raise ConfigurationError(f"no method of the grid has the decoding '{min(set(decodings) - tried)}'")

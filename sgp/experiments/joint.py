@@ -11,6 +11,7 @@ import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from statistics import mean
 from typing import Any, Literal, get_args
@@ -26,8 +27,8 @@ from sgp.evaluation.parallel import run_all
 from sgp.evaluation.scaling import Evaluated, Source
 from sgp.experiments.scaling_runs import plan_bound, source_for
 from sgp.files import read_json, write_json
-from sgp.methods import get_method, selectable
-from sgp.methods.configuration import configure
+from sgp.methods import get_method, planning_method, selectable
+from sgp.methods.configuration import configure, decoded_identity
 from sgp.methods.contract import Snapshot
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
@@ -100,12 +101,24 @@ def train_jointly(
     """
     learner, passing, rules = get_method(method), selectable(method), config or DynamicConfig()
     name, settings = configure(learner, variant, overrides)
+    identity_of = partial(decoded_identity, planning_method(method), decoding=settings.decoding)
+    identity_of("")  # raises for an unknown decoding before anything is trained
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
     source = source_for(data.domain_pddl, data.domain, VALIDATION_SEED)
-    trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, settings.decoding, jobs)
+    trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, settings.decoding, identity_of, jobs)
     versions = library_versions(learner.libraries)
-    facts = [learner.key, asdict(settings), passing.sweep, seed, data.sha256, trial.bound, asdict(rules), versions]
+    facts = [
+        learner.key,
+        asdict(settings),
+        identity_of(""),
+        passing.sweep,
+        seed,
+        data.sha256,
+        trial.bound,
+        asdict(rules),
+        versions,
+    ]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
     keys = {by: RunKey(learner.key, selected_variant(name, by), data.suite, data.domain, seed) for by in VALIDATIONS}
     folder = home() / "joint" / identity
@@ -139,10 +152,11 @@ class _Trial:
     bound: int
     rules: DynamicConfig
     decoding: str
+    identity_of: Callable[[str], str]
     jobs: Jobs
 
     def validated(self, snapshot: Snapshot, run: Run) -> Validated:
-        planner = Evaluated(str(run.folder), run.planner_sha256, load_planner, self.decoding)
+        planner = Evaluated(str(run.folder), self.identity_of(run.planner_sha256), load_planner, self.decoding)
         fixed = tuple(each.task.problem for each in self.data.validation)
         (attempts,) = run_all(
             [planner.work(fixed, Limit(self.bound))],

@@ -21,7 +21,7 @@ from sgp.evaluation.scaling import scaling as scaling_of
 from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
 from sgp.methods import planning_method
-from sgp.methods.configuration import configure_decoding
+from sgp.methods.configuration import configure_decoding, decoded_identity
 from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import read_domain
@@ -58,8 +58,9 @@ def scaling(
         raise ConfigurationError(f"hours is {hours}; expected 0 or more")
     opened = open_run(run)
     source = source_for(opened.domain_pddl, opened.key.domain, seed)
-    name, _ = configure_decoding(planning_method(opened.key.method), decoding)
-    planner = Evaluated(str(opened.folder), opened.planner_sha256, load_planner, name)
+    method = planning_method(opened.key.method)
+    name, _ = configure_decoding(method, decoding)
+    planner = Evaluated(str(opened.folder), decoded_identity(method, opened.planner_sha256, name), load_planner, name)
     until = time.monotonic() + 3600 * hours
     if bound is None:
         bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
@@ -98,7 +99,7 @@ def scaling_beside(
     config = replace(config, largest=config.largest or published_cap(theirs, key.domain))
     curve = scaling(run, config, seed, jobs, bound, hours, decoding=decoding)
     scores = list(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
-    title = f"{subject_of(opened).planner.title} on {key.domain}, trained on {key.suite}"
+    title = f"{subject_of(opened, decoding=decoding).planner.title} on {key.domain}, trained on {key.suite}"
     sheet = curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain))
     return ScalingBeside(curve, scores, sheet, theirs)
 

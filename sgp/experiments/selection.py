@@ -88,7 +88,7 @@ def select(
                 cells = grid_cells(
                     validation,
                     domains,
-                    {method: [variant]},
+                    {learner.key: [variant]},
                     (seed,),
                     overrides=training,
                     trained_on=suite,

@@ -40,11 +40,21 @@ def get_method(key: str) -> Method:
         library = (error.name or "").partition(".")[0]
         if library in ("", "sgp"):
             raise
-        raise MissingLibrary(
-            f"method {key} needs the library {library}, which is not installed; install it with "
-            f"'pip install \"{_requirement(library)}\"'"
-        ) from error
-    return cast(Method, module.METHOD)
+        raise _missing(key, library) from error
+    method = cast(Method, module.METHOD)
+    for library in method.libraries:  # some are imported when they are first used
+        try:
+            importlib.metadata.version(library)
+        except importlib.metadata.PackageNotFoundError as error:
+            raise _missing(key, library) from error
+    return method
+
+
+def _missing(key: str, library: str) -> MissingLibrary:
+    return MissingLibrary(
+        f"method {key} needs the library {library}, which is not installed; install it with "
+        f"'pip install \"{_requirement(library)}\"'"
+    )
 
 
 def all_methods() -> tuple[Method, ...]:
@@ -118,7 +128,11 @@ def _installed() -> Iterator[Method]:
 def _requirement(module: str) -> str:
     """What to install for a module: the package's extra that brings it, or the library itself."""
     library = module.replace("_", "-").lower()
-    for line in importlib.metadata.requires("sgp") or ():
+    try:
+        lines = importlib.metadata.requires("sgp") or ()
+    except importlib.metadata.PackageNotFoundError:  # a checkout on the path that was not installed
+        return library
+    for line in lines:
         name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"]([\w-]+)['\"]", line)
         if name and extra and name.group().lower().replace("_", "-") == library:
             return f"sgp[{extra.group(1)}]"

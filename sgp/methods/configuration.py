@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Mapping
-from dataclasses import fields, is_dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, fields, is_dataclass, replace
+from hashlib import sha256
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
@@ -56,11 +58,29 @@ def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str
     return decoding_name(changes, base), config
 
 
+def decoded_identity(method: PlanningMethod, planner: str, decoding: str) -> str:
+    """What changes when a planner does: what it was made from, and what its decoding means."""
+    _, config = configure_decoding(method, decoding)
+    return sha256(json.dumps([planner, asdict(config)], sort_keys=True).encode()).hexdigest()
+
+
 def has_decoding(method: PlanningMethod, name: str) -> bool:
-    """Whether a method has a decoding and the settings that are overridden in it. Raises what a bad value raises."""
+    """Whether a method has a decoding and the settings that are overridden in it.
+
+    Raises ConfigurationError for a value that cannot be.
+    """
     base, *settings = name.split("+")
     known = method.decodings.get(base)
-    return known is not None and all(has_setting(known, _setting(each)[0]) for each in settings)
+    if known is None or not all(has_setting(known, _setting(each)[0]) for each in settings):
+        return False
+    configure_decoding(method, name)
+    return True
+
+
+def require_decodings(names: Sequence[str]) -> None:
+    """Raises ConfigurationError where no decoding is named."""
+    if not any(names):
+        raise ConfigurationError(f"no decoding is named; expected some, separated by commas, such as {DEFAULT}")
 
 
 def decoding_name(settings: Settings, base: str = DEFAULT) -> str:
@@ -92,12 +112,14 @@ def overridden(config: Config, path: str, text: str) -> Config:
     head, _, rest = path.partition(".")
     known = {entry.name for entry in fields(config)}  # type: ignore[arg-type]  # every configuration is a dataclass
     if head not in known:
-        raise ConfigurationError(f"unknown setting '{path}'; expected one of {', '.join(sorted(known))}")
-    current = getattr(config, head)
+        there_are = f"expected one of {', '.join(sorted(known))}" if known else "there are none"
+        raise ConfigurationError(f"unknown setting '{path}'; {there_are}")
+    current, hint = getattr(config, head), get_type_hints(type(config))[head]
+    kind = hint if isinstance(hint, type) else type(current)
     if is_dataclass(current) is not bool(rest):
         inside = ", ".join(entry.name for entry in fields(current)) if is_dataclass(current) else "no further field"
         raise ConfigurationError(f"setting '{path}' is wrong at '{head}', which has {inside}")
-    value = overridden(current, rest, text) if rest else _parse(path, text, type(current))
+    value = overridden(current, rest, text) if rest else _parse(path, text, kind)
     return replace(config, **{head: value})  # type: ignore[type-var]
 
 

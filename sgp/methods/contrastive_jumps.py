@@ -38,7 +38,7 @@ from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Successors
 from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
-from sgp.policies.decoding import DEFAULT, BeamDecoding
+from sgp.policies.decoding import DEFAULT, ENOUGH, BeamDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
@@ -53,7 +53,7 @@ class ContrastiveJumpsTraining:
     """Which candidates, which features, which loss."""
 
     candidates: Reach = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
-    enough: int = 16  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
+    enough: int = ENOUGH  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
@@ -87,7 +87,7 @@ class ContrastiveJumps:
         "one-step": ContrastiveJumpsTraining("one-step"),
     }
     # A margin of 2: nodes that are exp(2) times less probable than the best are dropped.
-    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3, margin=2), "greedy": BeamDecoding()}
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3, margin=2.0), "greedy": BeamDecoding()}
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},
         {"candidates": "one-step"},

@@ -13,6 +13,7 @@ from sgp.planning.reach import Reach, check_reach, successors_for
 
 DEFAULT = "default"  # the first decoding of every method
 TRAINED: Literal["trained"] = "trained"
+ENOUGH = 16  # of contrastive jumps
 
 
 @dataclass(frozen=True)
@@ -20,10 +21,12 @@ class BeamDecoding:
     """A beam over candidates. Raises ConfigurationError for values that cannot be."""
 
     beam: int = 1  # nodes kept at each decision, at most
-    margin: float = 0  # nodes that cost so much more than the cheapest are dropped; 0: none is
+    margin: float = 0.0  # nodes that cost so much more than the cheapest are dropped; 0: none is
     revisits: bool = False  # visited states stay candidates
     candidates: Reach | Literal["trained"] = TRAINED  # those that the training saw, or others
-    enough: int = 16  # other candidates' lookahead ends after a depth with so many novel states and progress; 0: never
+    enough: int = (
+        ENOUGH  # other candidates' lookahead ends after a depth with so many novel states and progress; 0: never
+    )
 
     def __post_init__(self) -> None:
         if self.beam < 1:
@@ -32,6 +35,8 @@ class BeamDecoding:
             raise ConfigurationError(f"margin is {self.margin}; expected a number from 0")
         if self.candidates != TRAINED:
             check_reach(self.candidates, self.enough)
+        elif self.enough != ENOUGH:
+            raise ConfigurationError(f"enough {self.enough} conflicts with candidates {TRAINED}; name other candidates")
 
     def planner(self, policy: Policy, trained: Successors) -> Planner:
         """The planner of a policy that was trained on such candidates."""

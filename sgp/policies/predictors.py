@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.models.boosted_trees import BoostedTrees
-from sgp.models.linear import LinearModel
-from sgp.models.recurrent import RecurrentModel
+if TYPE_CHECKING:  # each method imports the model that it uses
+    from sgp.models.boosted_trees import BoostedTrees
+    from sgp.models.linear import LinearModel
+    from sgp.models.recurrent import RecurrentModel
 
 Mode = Literal["state", "delta"]
 

@@ -14,6 +14,7 @@ from plotly.subplots import make_subplots
 
 from sgp.datasets.store import data_folder, home
 from sgp.evaluation.attempts import AttemptRow
+from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName, selected_variant
@@ -204,10 +205,10 @@ def recording_command(row: AttemptRow) -> str:
     problems = data_folder() / "benchmarks" / row.suite / row.domain
     if not problems.is_dir():
         problems = home() / "suites" / row.suite / row.domain
-    out = home() / "recorded" / f"{row.domain}-{row.method}-{variant}-{row.split}-{row.problem}.jsonl"
+    out = Keeping(home() / "recorded", row).path(row.problem)
     train = ["sgp", "train", "--method", row.method, "--variant", row.variant, "--domain", row.domain]
     train += ["--suite", row.suite, "--seed", str(row.seed)]
     train += ["--by", row.selected_by] if row.selected_by else []
     solve = ["sgp", "solve", problems / "domain.pddl", problems / row.split / f"{row.problem}.pddl"]
-    solve += ["--run", run, "--rollout", out]
+    solve += ["--run", run, *(["--decoding", row.decoding] if row.decoding else []), "--rollout", out]
     return f"{shlex.join(train)}\n{shlex.join(map(str, solve))}"

@@ -78,8 +78,8 @@ def _shown(found: Sequence[Mapping[str, Any]]) -> Answer:
     return {"records": list(found), "data": playback(Recorded("rollout", 1, head, tuple(steps)))}
 
 
-def _about(run: str) -> dict[str, Any]:
-    return subject_of(open_run(run)).record()
+def _about(run: str, decoding: str = DEFAULT) -> dict[str, Any]:
+    return subject_of(open_run(run), decoding=decoding).record()
 
 
 @dataclass
@@ -118,15 +118,15 @@ class _Telling:
         self.due = begun + max(PREVIEW_SECONDS, spent / PREVIEW_SHARE)
 
 
-def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None) -> Answer:
+def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None, decoding: str = DEFAULT) -> Answer:
     """Loads a run's planner and has it rank a problem's first candidates, so that the next job finds all warm."""
-    planner = load_planner(run)
+    planner = load_planner(run, decoding)
     asked = open_run(run).check_problem if problem is None else _problem(problem)
     planner.resume(_task(asked), (), Limit(actions=1))
     return {}
 
 
-def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> Answer:
+def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float, decoding: str = DEFAULT) -> Answer:
     """A run's rollout of a problem, its plan judged by VAL where it claims to reach the goal.
 
     The progress has a `preview`: what the player shows of the rollout so far.
@@ -135,10 +135,10 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float) -> A
     trained, text = open_run(run), read_domain(asked.domain_pddl, "domain")
     task = _task(asked)
     task.require_domain(trained.domain_text)
-    telling = _Telling(tell, task, _about(run))
-    rollout = load_planner(run).resume(task, (), Limit(seconds=seconds), telling)
+    telling = _Telling(tell, task, _about(run, decoding))
+    rollout = load_planner(run, decoding).resume(task, (), Limit(seconds=seconds), telling)
     verdict = validate(asked, rollout.plan).valid if rollout.solved else None
-    return {**_shown(_explained(rollout, run)), "valid": verdict, "domain": text.name}
+    return {**_shown(_explained(rollout, run, decoding)), "valid": verdict, "domain": text.name}
 
 
 def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
@@ -155,7 +155,7 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     task = _task(_problem({"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}))
     decoding = _decoding(head)
     planner = load_planner(run, decoding)
-    telling = _Telling(tell, task, _about(run), kept, due=time.monotonic() + PREVIEW_SECONDS)
+    telling = _Telling(tell, task, _about(run, decoding), kept, due=time.monotonic() + PREVIEW_SECONDS)
     rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), telling)
     return _shown(_joined(rollout, kept, run, decoding))
 

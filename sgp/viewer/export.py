@@ -26,11 +26,11 @@ LAST_MILLISECONDS = 2000  # the last frame stays
 
 
 def run_id(recorded: Recorded) -> str:
-    """Which run made a rollout, as runs are named in the store: method/variant/suite/domain/seed."""
+    """Which run made a rollout, as runs are named in the store: method/variant/suite/domain/seed, then its decoding."""
     about = recorded.about
     seed = "" if about.seed is None else f"seed{about.seed}"
     variant = selected_variant(about.variant, about.selected_by)
-    return "/".join(filter(None, (about.method, variant, about.suite, about.domain, seed)))
+    return "/".join(filter(None, (about.method, variant, about.suite, about.domain, seed, about.decoding)))
 
 
 def file_stem(recorded: Recorded) -> str:

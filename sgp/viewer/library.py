@@ -81,4 +81,4 @@ def recorded_of(run: RunKey) -> list[Path]:
     variant, selected_by = parted_variant(run.variant)
     made = (PlannerName(run.method, variant, selected_by=selected_by), run.domain, run.seed)
     found = [(each.source, each.about) for each in recorded_rollouts().rollouts]
-    return [Path(source) for source, by in found if (by.planner, by.domain, by.seed) == made]
+    return [Path(source) for source, by in found if (by.planner._replace(decoding=""), by.domain, by.seed) == made]

@@ -158,8 +158,8 @@ def test_a_method_of_each_kind_is_trained_saved_and_loaded(kinds):
 
 def test_what_learns_across_domains_names_them_all_and_predicts(kinds):
     run = sgp.train("mean-change", ["gripper", "blocksworld"], "state-centric")
-    assert run.key.domain == "gripper+blocksworld"
-    assert list(run.record["domains"]) == ["gripper", "blocksworld"]
+    assert run.key.domain == "blocksworld+gripper"
+    assert list(run.record["domains"]) == ["blocksworld", "gripper"], "in the order of the suite"
     assert "scipy" in run.record["versions"]
     model = load_model(run.folder)
     for domain in ("gripper", "blocksworld"):
@@ -167,7 +167,7 @@ def test_what_learns_across_domains_names_them_all_and_predicts(kinds):
             # Every schema of these domains changes the same numbers of atoms wherever it is applied.
             predicted = model.predict(each.task, each.states[:-1], each.actions)
             assert np.allclose(predicted, model.embed(each.task, each.states[1:]))
-    again = sgp.train("mean-change", ["gripper", "blocksworld"], "state-centric")
+    again = sgp.train("mean-change", ["blocksworld", "gripper"], "state-centric")
     assert again.record["trained"] == run.record["trained"]
     assert sgp.train("mean-change", "gripper", "state-centric").folder != run.folder
 
@@ -183,13 +183,18 @@ def test_what_a_model_of_transitions_is_not(kinds, tmp_path):
     ):
         with pytest.raises(InputError, match=words):
             attempt()
-    with pytest.raises(DomainMismatch, match=r"was trained on gripper, blocksworld, where a run of one domain"):
+    with pytest.raises(DomainMismatch, match=r"was trained on blocksworld, gripper, where a run of one domain"):
         sgp.solve(problem, run.folder)
     planner = sgp.train("blind-walk", "gripper", "state-centric")
     with pytest.raises(InputError, match="holds a planner of method blind-walk, not a model of transitions"):
         load_model(planner.folder)
     with pytest.raises(InputError, match="method mean-change makes one planner, so that there is none to select"):
         train_jointly("mean-change", "gripper", "state-centric")
+
+
+def test_no_domain_is_refused(kinds):
+    with pytest.raises(SuiteError, match="no domain is named; expected some of suite state-centric: blocksworld, grip"):
+        sgp.train("mean-change", [], "state-centric")
 
 
 def test_several_domains_are_refused_where_one_is_expected(kinds):
@@ -236,13 +241,20 @@ def test_listing_and_checking_a_key_imports_no_method():
 def test_a_run_of_the_layout_before_says_how_to_make_it_again(kinds):
     run = sgp.train("blind-walk", "gripper", "state-centric")
     record = json.loads((run.folder / "run.json").read_text())
-    old = {"format": 1, "method": "contrastive_jumps", "variant": "aiw+beam=1", "suite": "s", "domain": "d", "seed": 7}
+    old = {
+        "format": 1,
+        "method": "contrastive_jumps",
+        "variant": "aiw+by=loss+loss.l2=1",
+        "suite": "s",
+        "domain": "d",
+        "seed": 7,
+    }
     (run.folder / "run.json").write_text(json.dumps(record | old))
     with pytest.raises(StoreError) as raised:
         open_run(run.folder)
     assert str(raised.value).endswith(
         "is of format 1, in which training and decoding were one; make the run again with "
-        "'sgp train --method contrastive-jumps --variant aiw --domain d --suite s --seed 7'"
+        "'sgp train --method contrastive-jumps --variant aiw --domain d --suite s --seed 7 --by loss --set loss.l2=1'"
     )
 
 
@@ -259,9 +271,16 @@ def test_decodings_are_named_changed_and_checked(kinds):
         ("wide+depth=1", "unknown setting 'depth'; expected one of beam, candidates, enough, margin, revisits"),
         ("wide+beam=0", "beam is 0; expected at least 1"),
         ("wide+candidates=all", "candidates is 'all'; expected one of one-step, iw"),
+        ("wide+enough=4", "enough 4 conflicts with candidates trained; name other candidates"),
+        ("wide+margin=wide", "setting margin is 'wide'; expected float"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             load_planner(run.folder, name)
+    assert load_planner(run.folder, "wide+margin=0.5").margin == 0.5
+    assert load_planner(run.folder, "wide+candidates=iw+enough=4").successors.enough == 4
+    for call in (sgp.evaluate, sgp.diagnose):
+        with pytest.raises(ConfigurationError, match="no decoding is named; expected some, separated by commas"):
+            call([run.folder], "state-centric", decodings=[])
     for setting in ("beam", "decoding.beam"):
         words = rf"setting {setting} is one of decoding, not of training; .*'--decoding default\+beam=4'"
         with pytest.raises(ConfigurationError, match=words):

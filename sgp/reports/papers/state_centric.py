@@ -29,7 +29,7 @@ _DIMENSIONS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
 _MODELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "state-centric wl-lstm": ("parameters", ("wl-lstm-state", "wl-lstm-delta")),
     "state-centric fsf-lstm": ("parameters", ("fsf-lstm-state", "fsf-lstm-delta")),
-    "state-centric wl-xgboost": ("nodes", ("wl-xgboost-state", "wl-xgboost-delta", "wl-xgboost-delta-jumps")),
+    "state-centric wl-xgboost": ("nodes", ("wl-xgboost-state", "wl-xgboost-delta")),
     "state-centric fsf-xgboost": ("nodes", ("fsf-xgboost-state", "fsf-xgboost-delta")),
 }
 _COUNTED_IN = {  # the published range of sizes: its ends are metrics
