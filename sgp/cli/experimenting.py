@@ -32,8 +32,8 @@ def grid(
     variants: Annotated[
         str,
         typer.Option(
-            help="Methods, or METHOD:VARIANT, separated by commas; every variant of the state-centric method and the "
-            "trivial ones where left out."
+            help="Methods, or METHOD:VARIANT, separated by commas; where left out every variant of contrastive-jumps, "
+            "state-centric, contrastive-delta and the trivial ones."
         ),
     ] = "",
     seeds: Annotated[str, typer.Option(help="Seeds, separated by commas; deterministic variants take the first.")] = "",

@@ -1,1 +1,1 @@
-"""Measuring planners: coverage, scores, tables."""
+"""Measuring: attempts, scores, coverage, scaling, dynamic validation, baselines."""

@@ -1,4 +1,4 @@
-"""Scaling curves as scores and as tables."""
+"""Scaling curves as scores."""
 
 from __future__ import annotations
 

@@ -10,9 +10,15 @@ from sgp.datasets.runs import CARD, Run
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Score, read_scores, wilson, write_scores
 from sgp.files import write_text
+from sgp.methods import get_method
+from sgp.methods.contract import PlanningMethod
 from sgp.policies.decoding import DEFAULT
 from sgp.reports.sheets import Sheet
 
+_PREDICTS = (
+    "Predicts states in the domains that it was trained on, and does not plan.",
+    "What it is worth on other problems is only what was measured.",
+)
 _LIMITS = (
     "Plans in this domain alone: predicates and actions must be those it was trained on.",
     "Trained on few small problems; coverage on larger or differently shaped ones is only what was measured above.",
@@ -66,12 +72,13 @@ def card(run: Run) -> str:
     sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in record["facts"].items()]
     sizes += [(name, f"{(run.folder / name).stat().st_size:,} bytes") for name in record["files"]]
     covered = [score for score in kept_scores(run) if score.metric == "coverage" and score.size is None]
+    limits = _LIMITS if isinstance(get_method(key.method), PlanningMethod) else _PREDICTS
     parts = [
         f"# {key.method} {key.variant} for {key.domain}",
         "\n".join(f"- **{name}**: {value}" for name, value in facts.items()),
         "## Sizes\n\n" + Sheet.of("", ("what", "value"), sizes).markdown().rstrip(),
         "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if covered else "Not evaluated yet."),
-        "## Limits\n\n" + "\n".join(f"- {line}" for line in _LIMITS),
+        "## Limits\n\n" + "\n".join(f"- {line}" for line in limits),
         "## Configuration\n\n```json\n" + json.dumps(run.training, indent=1) + "\n```",
     ]
     return "\n\n".join(parts) + "\n"

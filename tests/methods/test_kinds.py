@@ -161,6 +161,9 @@ def test_what_learns_across_domains_names_them_all_and_predicts(kinds):
     assert run.key.domain == "blocksworld+gripper"
     assert list(run.record["domains"]) == ["blocksworld", "gripper"], "in the order of the suite"
     assert "scipy" in run.record["versions"]
+    card = (run.folder / "card.md").read_text()
+    assert "does not plan" in card
+    assert "VAL" not in card
     model = load_model(run.folder)
     for domain in ("gripper", "blocksworld"):
         for each in sgp.trajectories(SUITE, domain, "interpolation"):
