@@ -174,7 +174,7 @@ def test_it_gives_the_shapes_of_its_arrays(thing, home, doc):
 
 def test_errors_are_followed_and_caught_ones_are_not():
     known = errors_of()
-    assert known["sgp.methods.get_method"] == {"InputError"}
+    assert known["sgp.methods.get_method"] == {"InputError", "MissingLibrary"}
     assert "InputError" in known["sgp.api.train"], "by way of get_method"
     assert known["sgp.planning.domain.Sizes.check"] == {"ConfigurationError"}
     assert "StoreError" in known["sgp.datasets.runs.find_run"]

@@ -40,18 +40,18 @@ def get_method(key: str) -> Method:
         library = (error.name or "").partition(".")[0]
         if library in ("", "sgp"):
             raise
-        raise _missing(key, library) from error
+        raise MissingLibrary(_lacking(key, library)) from error
     method = cast(Method, module.METHOD)
     for library in method.libraries:  # some are imported when they are first used
         try:
             importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError as error:
-            raise _missing(key, library) from error
+            raise MissingLibrary(_lacking(key, library)) from error
     return method
 
 
-def _missing(key: str, library: str) -> MissingLibrary:
-    return MissingLibrary(
+def _lacking(key: str, library: str) -> str:
+    return (
         f"method {key} needs the library {library}, which is not installed; install it with "
         f"'pip install \"{_requirement(library)}\"'"
     )

@@ -67,12 +67,15 @@ class Recorded:
 
     @cached_property
     def problem(self) -> ProblemText:
-        """What the problem declares."""
+        """What the problem declares. Raises PddlError where its text cannot be read."""
         return read_problem(self.head["problem_pddl"], f"{self.place}, problem_pddl")
 
     @cached_property
     def open_goals(self) -> tuple[frozenset[int], ...]:
-        """The goal's literals that are open in every state [steps + 1], by their places in the problem's goal."""
+        """The goal's literals that are open in every state [steps + 1], by their places in the problem's goal.
+
+        Raises PddlError and PlanError for texts that cannot be read.
+        """
         initial = frozenset(map(atom_of, self.head["initial"]))
         goal = enumerate(self.problem.goal)
         found = [frozenset(place for place, each in goal if (each.atom in initial) != each.positive)]
@@ -82,7 +85,10 @@ class Recorded:
 
     @cached_property
     def standings(self) -> tuple[tuple[Standing, ...], ...]:
-        """How the candidates of every step stand, in the order of the record."""
+        """How the candidates of every step stand, in the order of the record.
+
+        Raises PddlError and PlanError for texts that cannot be read.
+        """
         return tuple(
             tuple(
                 Standing(marks_of(tuple(each["marks"])), len(self._open_after(open_now, each)))

@@ -41,7 +41,7 @@ def test_a_mark_of_the_map_opens_its_rollout(page, address):
     rows = [
         row
         for row in sgp.measured_attempts()
-        if (row.domain, row.split, row.method, row.variant) == (about.domain, about.split, about.method, about.variant)
+        if (row.domain, row.split, row.planner) == (about.domain, about.split, about.planner)
     ]
     assert page.locator(".js-plotly-plot .point").count() == len(rows)
     name = recorded("horizon", "blocksworld").head["name"]

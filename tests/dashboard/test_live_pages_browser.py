@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from tests.browsing import expect_step, needs_chromium, press, serving, watched
@@ -13,15 +15,17 @@ SLOW = 90_000  # milliseconds that a worker may take to start and to plan
 
 @pytest.fixture(scope="module")
 def store(quick_run):
-    """A store with one run, by its name; the server below works with it."""
+    """The run of the store that the server below works with, by its name."""
     key = quick_run("contrastive-jumps", "blocksworld", "one-step").key
     return f"contrastive-jumps {key.variant} seed {key.seed}"
 
 
 @pytest.fixture(scope="module")
-def address(store, shared_home):
-    """A dashboard that serves with that store."""
-    with serving(shared_home) as found:
+def address(quick_run, shared_home, tmp_path_factory):
+    """A dashboard that serves with a store that has that run alone."""
+    home, run = tmp_path_factory.mktemp("served"), quick_run("contrastive-jumps", "blocksworld", "one-step")
+    shutil.copytree(run.folder, home / run.folder.relative_to(shared_home))
+    with serving(home) as found:
         yield found
 
 

@@ -64,7 +64,7 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     run = quick_run("state-centric", "visitall")
     found = sgp.evaluate([run.folder], "state-centric", ["interpolation"])
-    tried = found.attempts[str(run.folder), "interpolation"]
+    tried = found.attempts[str(run.folder), "default", "interpolation"]
     problems = SUITE.problems("visitall", "interpolation")
     assert [each.problem for each in tried] == [problem.name for problem in problems]
     for each, problem in zip(tried, problems, strict=True):

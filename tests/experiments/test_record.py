@@ -13,7 +13,7 @@ def test_some_of_what_was_tried_is_recorded_for_the_dashboard(quick_run, shared_
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     found = sgp.evaluate([run.folder], "state-centric", [SPLIT], limit=sgp.Limit(actions=34))
-    tried = found.attempts[str(run.folder), SPLIT]
+    tried = found.attempts[str(run.folder), "default", SPLIT]
     solved = sorted((each.size, each.problem) for each in tried if each.solved)
     assert 0 < len(solved) < len(tried), "the test wants both"
     files = record_attempted(tmp_path, run, "state-centric", tried)

@@ -21,7 +21,7 @@ def test_a_planner_is_told_with_what_sets_it_apart():
     assert PlannerName("m", "v").title == "m v"
     assert PlannerName("m", "m").title == "m"
     assert PlannerName("m", "").title == "m"
-    assert PlannerName("m", "v", "greedy", "loss").title == "m v greedy decoding by loss"
+    assert PlannerName("m", "v", "greedy", "loss").title == "m v · greedy by loss"
     assert Subject(method="m", variant="v", seed=0).model == "m v seed 0"
     assert Subject().model == "a model that the file does not name"
 
