@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import shutil
 import struct
-import tempfile
 import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sgp.datasets.folders import draft_folder, put_in_place
 from sgp.datasets.runs import CARD, RECORD, Run, open_run
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, InputError, StoreError
@@ -55,9 +54,7 @@ def unpacked_run(file: Path) -> Iterator[Run]:
     """
     if not file.is_file():
         raise InputError(f"{file} is no file; give the archive that 'sgp export' wrote")
-    home().mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".import.", dir=home()))
-    try:
+    with draft_folder(home(), "import") as folder:
         _unpack(file, folder)
         try:
             run = open_run(folder)
@@ -67,22 +64,16 @@ def unpacked_run(file: Path) -> Iterator[Run]:
         if not all(_PART.fullmatch(part) for part in parts) or len(parts) != 5:
             raise InputError(f"{file} names the place {'/'.join(parts)!r} for its run, which is none in the store")
         yield run
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def place_run(run: Run, replace: bool) -> Run:
     """Moves an unpacked run to its place in the store. Raises InputError where another run stands there."""
     target = run.key.folder
-    if target.exists():
-        if not replace:
-            if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
-                return open_run(target)
-            raise InputError(f"{target} holds another run; replace it with '--replace'")
-        shutil.rmtree(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    run.folder.rename(target)
-    target.chmod(0o755)
+    if target.exists() and not replace:
+        if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
+            return open_run(target)
+        raise InputError(f"{target} holds another run; replace it with '--replace'")
+    put_in_place(run.folder, target)
     return open_run(target)
 
 

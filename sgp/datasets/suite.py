@@ -161,7 +161,7 @@ def sha256_of(text: str) -> str:
 def suite_names() -> list[str]:
     """The bundled suites, then the imported ones. Raises StoreError where the package's data are missing."""
     folders = [data_folder() / "benchmarks", home() / "suites"]
-    return [path.parent.name for folder in folders for path in sorted(folder.glob(f"*/{MANIFEST}"))]
+    return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
 
 
 def load_suite(name: str) -> Suite:
