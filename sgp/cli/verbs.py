@@ -39,6 +39,8 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
             except OSError as error:
                 if error.errno in (errno.ENOSPC, errno.EDQUOT):
                     typer.echo("sgp: no space left on the disk; free some and run the command again", err=True)
+                elif error.errno == errno.EFBIG:
+                    typer.echo("sgp: a file is larger than this process may write; raise 'ulimit -f'", err=True)
                 elif error.filename is not None:
                     typer.echo(f"sgp: {error.filename}: {error.strerror}; check the path", err=True)
                 else:
