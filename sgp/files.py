@@ -102,10 +102,19 @@ def write_json(path: Path | str, value: Any) -> None:
     write_text(path, json.dumps(value, indent=1, allow_nan=False) + "\n")
 
 
+def parse_json(text: str) -> Any:
+    """The value of a JSON text. Raises ValueError for other text, also for NaN and Infinity, which JSON has not."""
+    return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
 def read_json(path: Path | str) -> Any:
     """The value of a JSON file. Raises StoreError where it is missing or no JSON."""
     try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
+        return parse_json(Path(path).read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise StoreError(f"{path} is missing; make it again or give another path") from error
     except (ValueError, RecursionError) as error:

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import Suite
-from sgp.errors import SgpError, StoreError, UnsolvableProblem
-from sgp.files import read_json, write_json, write_text
+from sgp.errors import PlanError, SgpError, StoreError, UnsolvableProblem
+from sgp.files import parse_json, read_json, write_json, write_text
 from sgp.planning.experts import STAGES, ExpertPlan, Stage, fast_downward_driver, find_plan
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.progress import progress
+
+_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what other JSON raises when it is read
 
 
 def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:
@@ -38,11 +43,15 @@ def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
 
 def read_plans(file: Path) -> list[ExpertPlan]:
     """The plans of a JSONL file. Raises StoreError for a file that was cut or changed."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{file} is no text (byte {error.start}); remove it and run 'sgp experts'") from error
     plans = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         try:
-            plans.append(_from_record(json.loads(line)))
-        except (ValueError, KeyError, TypeError) as error:
+            plans.append(_from_record(parse_json(line)))
+        except (*_NO_RECORD, PlanError) as error:
             raise StoreError(
                 f"{file}, line {number}: no complete expert plan ({error!r}); remove the line and run 'sgp experts'"
             ) from error
@@ -135,10 +144,7 @@ def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | N
     """
     file = _cached(problem.sha256, stages)
     if file.is_file():
-        record = read_json(file)
-        if "unsolvable" in record:
-            raise UnsolvableProblem(record["unsolvable"])
-        return _from_record(record)
+        return _read_cached(file)
     try:
         plan = find_plan(problem, stages, driver=driver)
     except UnsolvableProblem as error:
@@ -155,8 +161,22 @@ def is_cached(problem: str, stages: Sequence[Stage]) -> bool:
 
 def cached_plans(problem: str) -> list[ExpertPlan]:
     """What is cached of the problem of this SHA-256, whatever the stages; without proofs that it has no plan."""
-    files = sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json"))
-    return [_from_record(record) for record in map(read_json, files) if "unsolvable" not in record]
+    plans = []
+    for file in sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json")):
+        with suppress(UnsolvableProblem):
+            plans.append(_read_cached(file))
+    return plans
+
+
+def _read_cached(file: Path) -> ExpertPlan:
+    """A cached plan. Raises UnsolvableProblem where there is none, StoreError for a file that was cut or changed."""
+    record = read_json(file)
+    try:
+        if "unsolvable" in record:
+            raise UnsolvableProblem(str(record["unsolvable"]))
+        return _from_record(record)
+    except (*_NO_RECORD, PlanError) as error:
+        raise StoreError(f"{file}: no expert plan ({error!r}); remove the file") from error
 
 
 def _cached(problem: str, stages: Sequence[Stage]) -> Path:
@@ -175,13 +195,17 @@ def _to_record(plan: ExpertPlan) -> dict[str, object]:
     }
 
 
-def _from_record(record: dict[str, object]) -> ExpertPlan:
-    plan = record["plan"]
+def _from_record(record: dict[str, Any]) -> ExpertPlan:
+    plan, seconds = record["plan"], float(record["seconds"])
+    if plan is not None and not isinstance(plan, list):
+        raise TypeError(f"the plan is {plan!r:.60}, no list")
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"the seconds are {seconds}")
     return ExpertPlan(
         problem=str(record["problem"]),
         sha256=str(record["sha256"]),
-        plan=None if plan is None else parse_plan("\n".join(plan)),  # type: ignore[arg-type]
+        plan=None if plan is None else parse_plan("\n".join(plan)),
         planner=str(record["planner"]),
         configuration=str(record["configuration"]),
-        seconds=float(record["seconds"]),  # type: ignore[arg-type]
+        seconds=seconds,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import signal
 import subprocess
@@ -37,7 +38,7 @@ class Stage:
     megabytes: int = 4096
 
     def __post_init__(self) -> None:
-        if self.seconds <= 0:
+        if not 0 < self.seconds < math.inf:
             raise ConfigurationError(f"expert stage {self.name} has {self.seconds} seconds; expected a positive number")
         if self.megabytes < 1:
             raise ConfigurationError(f"expert stage {self.name} has {self.megabytes} MB; expected a positive number")

@@ -140,3 +140,27 @@ def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_pa
     told = [[(plan.plan, plan.configuration) for plan in plans.values()] for plans in found]
     given_up = (None, "not tried: 2 problems in a row without a plan")
     assert told[0] == told[1] == [(None, "hopeless 1s")] * 2 + [given_up] * 2
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"3", b"[]", b'{"plan": 3}', b"NaN", b"null", b"[" * 100_000]
+    + [
+        b'{"problem": "p", "sha256": "", "planner": "", "configuration": "", "seconds": %s, "plan": %s}' % each
+        for each in [
+            (b"1", b"3"),
+            (b'"x"', b"[]"),
+            (b"-1", b"[]"),
+            (b"1", b"[3]"),
+            (b"1", b'["no action"]'),
+            (b"[]", b"[]"),
+        ]
+    ],
+)
+def test_a_file_of_other_things_than_plans_is_refused_in_a_sentence(home, tmp_path, content):
+    (tmp_path / "train.jsonl").write_bytes(content)
+    with pytest.raises(StoreError, match=r"train\.jsonl.* (is no text|no complete expert plan) .*sgp experts"):
+        store.read_plans(tmp_path / "train.jsonl")
+    (tmp_path / "cached.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"cached\.json.* (is no complete JSON|no expert plan) "):
+        store._read_cached(tmp_path / "cached.json")

@@ -121,6 +121,8 @@ open("plan.12", "w").write("(put-down b12)\\n(put-d")
 def test_stages_check_themselves():
     with pytest.raises(ConfigurationError, match="0 seconds; expected a positive"):
         dataclasses.replace(OPTIMAL, seconds=0)
+    with pytest.raises(ConfigurationError, match="nan seconds; expected a positive"):
+        dataclasses.replace(OPTIMAL, seconds=float("nan"))
     with pytest.raises(ConfigurationError, match="either a search or an alias"):
         Stage("both", 1.0, search="astar(lmcut())", alias="lama")
 
