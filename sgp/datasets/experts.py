@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 from sgp.datasets.store import cache_folder
@@ -89,20 +90,37 @@ def expert_plans(
     if not missing:
         return kept
     title = f"{baseline or 'expert plans'} {domain} {split}"
-    plans, errors = plans_of(missing, stages, jobs, title, patience)
-    kept |= plans
-    write_plans(experts_file(suite, domain, split, baseline), (kept[p.sha256] for p in problems if p.sha256 in kept))
+    file, lock = experts_file(suite, domain, split, baseline), Lock()
+
+    def keep(plans: Mapping[str, ExpertPlan]) -> None:
+        with lock:
+            kept.update(plans)
+            write_plans(file, (kept[problem.sha256] for problem in problems if problem.sha256 in kept))
+
+    def keep_found(plan: ExpertPlan) -> None:
+        """What a retry finds is kept at once: who reads the split otherwise sees that there is none."""
+        if plan.plan is not None and file.is_file():
+            keep({plan.sha256: plan})
+
+    plans, errors = plans_of(missing, stages, jobs, title, patience, keep_found)
+    keep(plans)
     for error in errors.values():
         raise error
     return kept
 
 
 def plans_of(
-    problems: Sequence[Problem], stages: Sequence[Stage], jobs: int, title: str, patience: int = 0
+    problems: Sequence[Problem],
+    stages: Sequence[Stage],
+    jobs: int,
+    title: str,
+    patience: int = 0,
+    watch: Callable[[ExpertPlan], None] = lambda _: None,
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
     """The plans of problems (`plan_of`), `jobs` at a time, and the errors of the others, both by SHA-256.
 
-    After `patience` problems in a row without a plan (0: never) the rest is not tried.
+    After `patience` problems in a row without a plan (0: never) the rest is not tried. `watch` hears of every plan as
+    soon as it is made, from whichever thread.
     """
     plans: dict[str, ExpertPlan] = {}
     errors: dict[str, SgpError] = {}
@@ -111,7 +129,7 @@ def plans_of(
     driver = fast_downward_driver()
     failures = 0  # in a row
     with ThreadPoolExecutor(max_workers=jobs) as pool, progress(title, len(problems)) as bar:
-        futures = [pool.submit(plan_of, problem, stages, driver) for problem in problems]
+        futures = [pool.submit(_made, problem, stages, driver, watch) for problem in problems]
         try:
             for place, (problem, future) in enumerate(zip(problems, futures, strict=True), start=1):
                 try:
@@ -129,6 +147,12 @@ def plans_of(
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     return plans, errors
+
+
+def _made(problem: Problem, stages: Sequence[Stage], driver: Path, watch: Callable[[ExpertPlan], None]) -> ExpertPlan:
+    plan = plan_of(problem, stages, driver)
+    watch(plan)
+    return plan
 
 
 def _given_up(problem: Problem, patience: int) -> ExpertPlan:

@@ -164,3 +164,21 @@ def test_a_file_of_other_things_than_plans_is_refused_in_a_sentence(home, tmp_pa
     (tmp_path / "cached.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"cached\.json.* (is no complete JSON|no expert plan) "):
         store._read_cached(tmp_path / "cached.json")
+
+
+def test_what_an_interrupted_retry_found_is_seen(home, tmp_path, monkeypatch):
+    suite = make_suite(tmp_path / "in", PROBLEMS)
+    hopeless = [Stage("one-action", 30, search="astar(lmcut(), bound=1)")]
+    assert all(plan.plan is None for plan in expert_plans(suite, "blocks", "train", hopeless).values())
+
+    def interrupted(problem, *args, **kwargs):
+        if problem.name == "p3":
+            raise KeyboardInterrupt
+        return find_plan(problem, *args, **kwargs)
+
+    monkeypatch.setattr(store, "find_plan", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        expert_plans(suite, "blocks", "train", retry=True)
+    found = kept_plans(suite, "blocks", "train").values()
+    assert {plan.problem: plan.plan is None for plan in found} == {"p1": False, "p2": False, "p3": True}
+    assert len(load_training_data(suite, "blocks").train) == 1  # the other one validates
