@@ -93,7 +93,8 @@ def write_command_line(file: Path) -> None:
     """Writes one page with the help of every verb."""
     command = get_command(app)
     verbs: Iterable[str] = command.commands  # type: ignore[attr-defined]
-    lead = "Every verb of ``sgp``, as ``sgp VERB --help`` prints it. Exit codes: 0 done, 1 not solved, 2 an error.\n"
+    lead = "Every verb of ``sgp``, as ``sgp VERB --help`` prints it. Exit codes: 0 done, 1 not solved, 2 an error, "
+    lead += "70 an error that nobody foresaw, with a file that says where.\n"
     blocks = [_heading("Command line", "="), lead]
     for verb in verbs:
         result = CliRunner().invoke(app, [verb, "--help"], prog_name="sgp", terminal_width=96, catch_exceptions=False)

@@ -14,7 +14,7 @@ from sgp.analysis import diagnostics, maps
 from sgp.analysis.explanations import explain
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
-from sgp.datasets.runs import Origin, Run, RunKey, find_run, new_run, open_run, receive_run
+from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
     Demonstration,
@@ -97,8 +97,8 @@ def train(
         receive_run(key, files)
     else:
         _train(key, config, data, device)
-    run = open_run(key.folder)
-    write_card(run)
+    with held_run(key.folder) as run:
+        write_card(run)
     return run
 
 

@@ -1,25 +1,36 @@
-"""Compilation of kernels by numba; they take batches, because a call alone costs microseconds."""
+"""Compilation of kernels by numba; they take batches, because a call alone costs microseconds.
+
+Machine code is kept on disk by the sources of all kernels: one that calls another's holds that one's code, too.
+"""
 
 from __future__ import annotations
 
+import glob
+import importlib.util
+import os
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 import numba
 import numpy as np
+from numba.core import caching
 from numpy.typing import NDArray
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+_HOUSE = __name__.partition(".")[0]
+_SPEAKS_OF_KERNELS = (b"compilation import", b"numba")  # what a file has in it that defines kernels
+
 
 def compiled(function: Function) -> Function:
     """Compiles on the first call and keeps the machine code on disk, or in memory where no folder can be written."""
-    try:
-        return cast(Function, numba.njit(cache=True, nogil=True)(function))
-    except RuntimeError:
-        _warn(function.__name__)
-        return cast(Function, numba.njit(nogil=True)(function))
+    dispatcher = numba.njit(nogil=True)(function)
+    _keep(dispatcher)
+    return cast(Function, dispatcher)
 
 
 def inlined(function: Function) -> Function:
@@ -34,18 +45,98 @@ def inlined(function: Function) -> Function:
 def keep_compiled(*functions: Any) -> None:
     """Has another library's functions of numba, which it compiles in every process, keep their machine code on disk."""
     for function in functions:
-        try:
-            function.enable_caching()
-        except RuntimeError:
-            _warn(function.__name__)
+        _keep(function)
 
 
-def _warn(name: str) -> None:
-    warnings.warn(
-        f"no folder for numba's cache can be written, so {name} is compiled again in every process; "
-        "set NUMBA_CACHE_DIR to a writable folder",
-        stacklevel=3,
-    )
+def _keep(dispatcher: Any) -> None:
+    """What numba's `enable_caching` does, with the cache of the house."""
+    try:
+        dispatcher._cache = _Cache(dispatcher.py_func)
+    except RuntimeError:
+        warnings.warn(
+            f"no folder for numba's cache can be written, so {dispatcher.__name__} is compiled again in every process; "
+            "set NUMBA_CACHE_DIR to a writable folder",
+            stacklevel=4,
+        )
+
+
+@lru_cache
+def sources_sha256(package: str) -> str:
+    """Hash of all files of a package that define kernels. Empty for one that is no package."""
+    found = importlib.util.find_spec(package) if package != "__main__" else None
+    digest = sha256()
+    for folder in (found and found.submodule_search_locations) or ():
+        for file in sorted(Path(folder).rglob("*.py")):
+            source = file.read_bytes()
+            if any(words in source for words in _SPEAKS_OF_KERNELS):
+                digest.update(f"{file.relative_to(folder)} {sha256(source).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+class _BySources(caching._SourceFileBackedLocatorMixin):
+    """Names a function's files by the kernels of its package and of the house; numba looks at its own file alone."""
+
+    def __init__(self, function: Any, file: str):
+        super().__init__(function, file)  # type: ignore[call-arg]  # of numba's locator beside which this class stands
+        packages = (_HOUSE, function.__module__.partition(".")[0])
+        self._sources = sha256("".join(map(sources_sha256, packages)).encode()).hexdigest()[:16]
+
+    def get_disambiguator(self) -> str:
+        """The function's line and the sources."""
+        return f"{super().get_disambiguator()}-{self._sources}"
+
+
+class _Provided(_BySources, caching.UserProvidedCacheLocator):
+    """In the folder that NUMBA_CACHE_DIR names."""
+
+
+class _InTree(_BySources, caching.InTreeCacheLocator):
+    """Beside the source."""
+
+
+class _UserWide(_BySources, caching.UserWideCacheLocator):
+    """In the user's folder of caches."""
+
+
+class _Implementation(caching.CompileResultCacheImpl):
+    _locator_classes = [_Provided, _InTree, _UserWide]  # noqa: RUF012  numba declares it so
+
+
+class _Files(caching.IndexDataCacheFile):
+    """An index and a file of machine code for each signature, which two processes may write at once.
+
+    numba numbers the files, so that two processes that compile two signatures give both the same number.
+    """
+
+    def __init__(self, folder: str, name: str, stamp: Hashable, stale: str):
+        super().__init__(folder, name, stamp)
+        self._base, self._stale = name, stale
+
+    def save(self, key: Hashable, data: Any) -> None:
+        """Keeps the machine code, then names it in the index; what older sources gave is removed."""
+        if not os.path.exists(self._index_path):
+            self._remove_stale()
+        name = f"{self._base}.{sha256(repr(key).encode()).hexdigest()[:16]}.nbc"
+        self._save_data(name, data)
+        self._save_index({**self._load_index(), key: name})
+
+    def _remove_stale(self) -> None:
+        """A process of older sources that still runs compiles again: numba takes a missing file for none."""
+        for path in map(Path, glob.glob(os.path.join(glob.escape(self._cache_path), f"{glob.escape(self._stale)}*"))):
+            if path.suffix in (".nbi", ".nbc") and not path.name.startswith(self._base):
+                path.unlink(missing_ok=True)
+
+
+class _Cache(caching.FunctionCache):
+    """Machine code of one function. Raises RuntimeError where no folder can be written."""
+
+    _impl_class = _Implementation
+
+    def __init__(self, function: Any):
+        super().__init__(function)
+        name, locator = self._impl.filename_base, self._impl.locator
+        stale = name.partition(f"-{locator.get_disambiguator()}")[0] + "-"
+        self._cache_file = _Files(self._cache_path, name, locator.get_source_stamp(), stale)
 
 
 Number = TypeVar("Number", bound=np.generic)

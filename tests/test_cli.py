@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -13,7 +15,8 @@ import pytest
 from typer.testing import CliRunner
 
 import sgp
-from sgp.cli import app
+from sgp.cli import app, unforeseen
+from sgp.experiments import listing as listings
 from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
@@ -431,3 +434,56 @@ def test_a_taken_port_is_not_chosen():
         taken.listen()
         number = taken.getsockname()[1]
         assert free_port(number) > number
+
+
+@pytest.mark.parametrize("what", ["x" * 1000, "two\nlines"])
+def test_an_error_that_nobody_foresaw_is_a_sentence_and_a_file(what, home, tmp_path, monkeypatch):
+    def listing():
+        raise ZeroDivisionError(what)
+
+    monkeypatch.setitem(listings.LISTINGS, "methods", listing)
+    code, _, err = call("list", "methods")
+    assert code == 70
+    assert err.count("\n") == 1
+    assert len(err) < 500
+    assert re.match(r"sgp: an error that nobody foresaw \(ZeroDivisionError: .*\); the whole traceback is in ", err)
+    (file,) = (home / "errors").iterdir()
+    assert str(file) in err
+    assert what in file.read_text()
+    assert "Traceback (most recent call last)" in file.read_text()
+
+
+def test_an_unforeseen_error_is_written_where_there_is_room(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("SGP_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(unforeseen.tempfile, "gettempdir", lambda: str(tmp_path / "temporary"))
+    assert str(tmp_path / "temporary" / "sgp-errors") in unforeseen.written(ValueError("x"))
+    monkeypatch.setattr(unforeseen.tempfile, "gettempdir", lambda: str(tmp_path / "file"))
+    assert unforeseen.written(ValueError("x")).endswith("the whole traceback stands above: please report it")
+
+
+def test_what_the_system_says_of_disks_is_no_unforeseen_error(home, monkeypatch):
+    for error, words in (
+        (OSError(errno.ENOSPC, "No space"), "no space left on the disk"),
+        (OSError(errno.EFBIG, "File too large"), "a file is larger than this process may write"),
+        (PermissionError(errno.EACCES, "Permission denied", "/x"), "/x: Permission denied; check the path"),
+    ):
+        monkeypatch.setitem(listings.LISTINGS, "methods", lambda error=error: (_ for _ in ()).throw(error))
+        code, _, err = call("list", "methods")
+        assert code == 2
+        assert words in err
+    assert not home.exists()
+
+
+def test_a_size_beyond_all_is_refused_at_once(tmp_path):
+    code, _, err = call("generate", "--domain", "gripper", "--size", 99_999_999, "--out", tmp_path / "out")
+    assert code == 2
+    assert err.startswith("sgp: size is 99,999,999 objects; expected at most 100,000")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("limit", ["--seconds", "--memory"])
+def test_a_limit_that_is_no_number_is_refused(limit, files, blocks_run):
+    code, _, err = call("solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, limit, "nan")
+    assert code == 2
+    assert err.endswith("is nan; expected a positive number or none\n")

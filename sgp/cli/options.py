@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -79,7 +80,9 @@ def limit_of(
     """When planning gives up, memory in GB."""
     from sgp.planning.planner import Limit
 
-    bytes_ = None if memory is None else int(memory * 1e9)
+    bytes_: Any = None if memory is None else memory * 1e9
+    if memory is not None and math.isfinite(memory):  # what is not finite the limit refuses
+        bytes_ = int(bytes_)
     return Limit(actions=horizon, seconds=seconds, memory=bytes_, decisions=decisions)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import ParamSpec
 
 import typer
+from click import ClickException
 
 from sgp.errors import SgpError
 
@@ -22,7 +23,7 @@ app = typer.Typer(
 )
 Parameters = ParamSpec("Parameters")
 
-SOLVED, NOT_SOLVED, FAILED, INTERRUPTED = 0, 1, 2, 130
+SOLVED, NOT_SOLVED, FAILED, UNFORESEEN, INTERRUPTED = 0, 1, 2, 70, 130  # 70: EX_SOFTWARE of sysexits.h
 
 
 def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Callable[Parameters, None]]:
@@ -36,14 +37,19 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
             except SgpError as error:
                 typer.echo(f"sgp: {error}", err=True)
                 raise typer.Exit(FAILED) from error
-            except OSError as error:
-                if error.errno in (errno.ENOSPC, errno.EDQUOT):
-                    typer.echo("sgp: no space left on the disk; free some and run the command again", err=True)
-                elif error.filename is not None:
-                    typer.echo(f"sgp: {error.filename}: {error.strerror}; check the path", err=True)
-                else:
+            except (typer.Exit, typer.Abort, ClickException):
+                raise
+            except Exception as error:
+                if isinstance(error, BrokenPipeError):  # the reader of the output has enough: typer ends quietly
                     raise
-                raise typer.Exit(FAILED) from error
+                told = _told(error)
+                if told is not None:
+                    typer.echo(f"sgp: {told}", err=True)
+                    raise typer.Exit(FAILED) from error
+                from sgp.cli.unforeseen import written
+
+                typer.echo(f"sgp: {written(error)}", err=True)
+                raise typer.Exit(UNFORESEEN) from error
             except KeyboardInterrupt as error:
                 typer.echo("sgp: interrupted; the same command goes on where it stopped", err=True)
                 raise typer.Exit(INTERRUPTED) from error
@@ -51,3 +57,14 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
         return app.command(name, epilog=f"Example: {example}")(guarded)
 
     return register
+
+
+def _told(error: Exception) -> str | None:
+    """The sentence for what the system says of disks and paths; None for any other error."""
+    if not isinstance(error, OSError):
+        return None
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "no space left on the disk; free some and run the command again"
+    if error.errno == errno.EFBIG:
+        return "a file is larger than this process may write; raise the limit ('ulimit -f') and run the command again"
+    return None if error.filename is None else f"{error.filename}: {error.strerror}; check the path"

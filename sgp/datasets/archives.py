@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import re
 import shutil
 import struct
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from sgp.datasets.folders import draft_folder, put_in_place
 from sgp.datasets.runs import CARD, RECORD, Run, open_run
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, InputError, StoreError
@@ -29,9 +31,11 @@ _DAMAGE = (
     RuntimeError,
     ValueError,
 )
-_LARGEST = 2 * 1024**3  # bytes that an archive may unpack to; the models here have a few million
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")  # of a file: flat, so that nothing lands outside the folder
-_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]*")  # of a run's place in the store
+_LARGEST = 1024**3  # bytes that an archive may unpack to; the models here have a few million
+_LARGEST_TEXT = 32 * 1024**2  # of a record, card or table of scores
+_BESIDE = re.compile(rf"{re.escape(RECORD)}|{re.escape(CARD)}|scores-[^/]*\.csv")  # what a record does not list
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # of a file: flat, so that nothing lands outside the folder
+_PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,199}")  # of a run's place in the store
 
 
 def export_run(run: Run, file: Path) -> None:
@@ -55,9 +59,7 @@ def unpacked_run(file: Path) -> Iterator[Run]:
     """
     if not file.is_file():
         raise InputError(f"{file} is no file; give the archive that 'sgp export' wrote")
-    home().mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=".import.", dir=home()))
-    try:
+    with draft_folder(home(), "import") as folder:
         _unpack(file, folder)
         try:
             run = open_run(folder)
@@ -67,42 +69,62 @@ def unpacked_run(file: Path) -> Iterator[Run]:
         if not all(_PART.fullmatch(part) for part in parts) or len(parts) != 5:
             raise InputError(f"{file} names the place {'/'.join(parts)!r} for its run, which is none in the store")
         yield run
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def place_run(run: Run, replace: bool) -> Run:
     """Moves an unpacked run to its place in the store. Raises InputError where another run stands there."""
     target = run.key.folder
-    if target.exists():
-        if not replace:
-            if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
-                return open_run(target)
-            raise InputError(f"{target} holds another run; replace it with '--replace'")
-        shutil.rmtree(target)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    run.folder.rename(target)
-    target.chmod(0o755)
+    if target.exists() and not replace:
+        if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
+            return open_run(target)
+        raise InputError(f"{target} holds another run; replace it with '--replace'")
+    put_in_place(run.folder, target)
     return open_run(target)
 
 
 def _unpack(file: Path, folder: Path) -> None:
     try:
         with zipfile.ZipFile(file) as archive:
-            members = archive.infolist()
-            strange = [member.filename for member in members if not _NAME.fullmatch(member.filename)]
-            if strange:
-                raise InputError(f"{file} holds {strange[0]!r}, a path that no exported run has; it was not unpacked")
-            if RECORD not in {member.filename for member in members}:
-                raise InputError(f"{file} holds no {RECORD}; expected an archive that 'sgp export' wrote")
-            total = sum(member.file_size for member in members)
-            if total > _LARGEST:
-                raise InputError(f"{file} unpacks to {total:,} bytes; expected at most {_LARGEST:,}")
-            if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
-                raise InputError(f"{file} is compressed in another way than 'sgp export' does; export the run again")
-            # zipfile stops at the declared size and checks the CRC.
-            contents = {member.filename: archive.read(member) for member in members}
+            for member in _members(file, archive):
+                # zipfile stops at the declared size and checks the CRC.
+                with archive.open(member) as source, (folder / member.filename).open("wb") as sink:
+                    shutil.copyfileobj(source, sink)
     except _DAMAGE as error:
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
+            raise  # nothing is wrong with the archive
         raise InputError(f"{file} is no complete ZIP archive ({error}); export the run again") from error
-    for name, content in contents.items():
-        (folder / name).write_bytes(content)
+
+
+def _members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """What an archive holds. Raises InputError for anything that no export writes, before it is unpacked."""
+    members = archive.infolist()
+    strange = [member.filename for member in members if not _NAME.fullmatch(member.filename)]
+    if strange:
+        raise InputError(f"{file} holds {strange[0]!r:.80}, a path that no exported run has; it was not unpacked")
+    if RECORD not in {member.filename for member in members}:
+        raise InputError(f"{file} holds no {RECORD}; expected an archive that 'sgp export' wrote")
+    total = sum(member.file_size for member in members)
+    if total > _LARGEST:
+        raise InputError(f"{file} unpacks to {total:,} bytes; expected at most {_LARGEST:,}")
+    if any(member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for member in members):
+        raise InputError(f"{file} is compressed in another way than 'sgp export' does; export the run again")
+    large = [member for member in members if _BESIDE.fullmatch(member.filename) and member.file_size > _LARGEST_TEXT]
+    if large:
+        raise InputError(
+            f"{file} holds {large[0].filename} of {large[0].file_size:,} bytes; expected at most {_LARGEST_TEXT:,}"
+        )
+    known = _listed_files(archive)
+    for member in members:
+        if not _BESIDE.fullmatch(member.filename) and member.filename not in known:
+            raise InputError(f"{file} holds {member.filename}, which its {RECORD} does not list; export the run again")
+    return members
+
+
+def _listed_files(archive: zipfile.ZipFile) -> Container[str]:
+    """The files that an archive's record lists; all where it is no record, which is told once it is unpacked."""
+    try:
+        record = json.loads(archive.read(RECORD))
+    except (ValueError, RecursionError):
+        record = None
+    files = record.get("files") if isinstance(record, dict) else None
+    return files if isinstance(files, dict) else {member.filename for member in archive.infolist()}

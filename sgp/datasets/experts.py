@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
+from threading import Lock
+from typing import Any
 
 from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import Suite
-from sgp.errors import SgpError, StoreError, UnsolvableProblem
-from sgp.files import read_json, write_json, write_text
+from sgp.errors import PlanError, SgpError, StoreError, UnsolvableProblem
+from sgp.files import parse_json, read_json, write_json, write_text
 from sgp.planning.experts import STAGES, ExpertPlan, Stage, fast_downward_driver, find_plan
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.progress import progress
+
+_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what other JSON raises when it is read
 
 
 def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:
@@ -38,11 +44,15 @@ def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
 
 def read_plans(file: Path) -> list[ExpertPlan]:
     """The plans of a JSONL file. Raises StoreError for a file that was cut or changed."""
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except UnicodeDecodeError as error:
+        raise StoreError(f"{file} is no text (byte {error.start}); remove it and run 'sgp experts'") from error
     plans = []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+    for number, line in enumerate(lines, start=1):
         try:
-            plans.append(_from_record(json.loads(line)))
-        except (ValueError, KeyError, TypeError) as error:
+            plans.append(_from_record(parse_json(line)))
+        except (*_NO_RECORD, PlanError) as error:
             raise StoreError(
                 f"{file}, line {number}: no complete expert plan ({error!r}); remove the line and run 'sgp experts'"
             ) from error
@@ -80,20 +90,37 @@ def expert_plans(
     if not missing:
         return kept
     title = f"{baseline or 'expert plans'} {domain} {split}"
-    plans, errors = plans_of(missing, stages, jobs, title, patience)
-    kept |= plans
-    write_plans(experts_file(suite, domain, split, baseline), (kept[p.sha256] for p in problems if p.sha256 in kept))
+    file, lock = experts_file(suite, domain, split, baseline), Lock()
+
+    def keep(plans: Mapping[str, ExpertPlan]) -> None:
+        with lock:
+            kept.update(plans)
+            write_plans(file, (kept[problem.sha256] for problem in problems if problem.sha256 in kept))
+
+    def keep_found(plan: ExpertPlan) -> None:
+        """What a retry finds is kept at once: who reads the split otherwise sees that there is none."""
+        if plan.plan is not None and file.is_file():
+            keep({plan.sha256: plan})
+
+    plans, errors = plans_of(missing, stages, jobs, title, patience, keep_found)
+    keep(plans)
     for error in errors.values():
         raise error
     return kept
 
 
 def plans_of(
-    problems: Sequence[Problem], stages: Sequence[Stage], jobs: int, title: str, patience: int = 0
+    problems: Sequence[Problem],
+    stages: Sequence[Stage],
+    jobs: int,
+    title: str,
+    patience: int = 0,
+    watch: Callable[[ExpertPlan], None] = lambda _: None,
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
     """The plans of problems (`plan_of`), `jobs` at a time, and the errors of the others, both by SHA-256.
 
-    After `patience` problems in a row without a plan (0: never) the rest is not tried.
+    After `patience` problems in a row without a plan (0: never) the rest is not tried. `watch` hears of every plan as
+    soon as it is made, from whichever thread.
     """
     plans: dict[str, ExpertPlan] = {}
     errors: dict[str, SgpError] = {}
@@ -102,7 +129,7 @@ def plans_of(
     driver = fast_downward_driver()
     failures = 0  # in a row
     with ThreadPoolExecutor(max_workers=jobs) as pool, progress(title, len(problems)) as bar:
-        futures = [pool.submit(plan_of, problem, stages, driver) for problem in problems]
+        futures = [pool.submit(_made, problem, stages, driver, watch) for problem in problems]
         try:
             for place, (problem, future) in enumerate(zip(problems, futures, strict=True), start=1):
                 try:
@@ -122,6 +149,12 @@ def plans_of(
     return plans, errors
 
 
+def _made(problem: Problem, stages: Sequence[Stage], driver: Path, watch: Callable[[ExpertPlan], None]) -> ExpertPlan:
+    plan = plan_of(problem, stages, driver)
+    watch(plan)
+    return plan
+
+
 def _given_up(problem: Problem, patience: int) -> ExpertPlan:
     why = f"not tried: {patience} problems in a row without a plan"
     return ExpertPlan(problem.name, problem.sha256, None, "fast-downward", why, 0.0)
@@ -135,10 +168,7 @@ def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | N
     """
     file = _cached(problem.sha256, stages)
     if file.is_file():
-        record = read_json(file)
-        if "unsolvable" in record:
-            raise UnsolvableProblem(record["unsolvable"])
-        return _from_record(record)
+        return _read_cached(file)
     try:
         plan = find_plan(problem, stages, driver=driver)
     except UnsolvableProblem as error:
@@ -155,8 +185,22 @@ def is_cached(problem: str, stages: Sequence[Stage]) -> bool:
 
 def cached_plans(problem: str) -> list[ExpertPlan]:
     """What is cached of the problem of this SHA-256, whatever the stages; without proofs that it has no plan."""
-    files = sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json"))
-    return [_from_record(record) for record in map(read_json, files) if "unsolvable" not in record]
+    plans = []
+    for file in sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json")):
+        with suppress(UnsolvableProblem):
+            plans.append(_read_cached(file))
+    return plans
+
+
+def _read_cached(file: Path) -> ExpertPlan:
+    """A cached plan. Raises UnsolvableProblem where there is none, StoreError for a file that was cut or changed."""
+    record = read_json(file)
+    try:
+        if "unsolvable" in record:
+            raise UnsolvableProblem(str(record["unsolvable"]))
+        return _from_record(record)
+    except (*_NO_RECORD, PlanError) as error:
+        raise StoreError(f"{file}: no expert plan ({error!r}); remove the file") from error
 
 
 def _cached(problem: str, stages: Sequence[Stage]) -> Path:
@@ -175,13 +219,17 @@ def _to_record(plan: ExpertPlan) -> dict[str, object]:
     }
 
 
-def _from_record(record: dict[str, object]) -> ExpertPlan:
-    plan = record["plan"]
+def _from_record(record: dict[str, Any]) -> ExpertPlan:
+    plan, seconds = record["plan"], float(record["seconds"])
+    if plan is not None and not isinstance(plan, list):
+        raise TypeError(f"the plan is {plan!r:.60}, no list")
+    if not 0 <= seconds < math.inf:
+        raise ValueError(f"the seconds are {seconds}")
     return ExpertPlan(
         problem=str(record["problem"]),
         sha256=str(record["sha256"]),
-        plan=None if plan is None else parse_plan("\n".join(plan)),  # type: ignore[arg-type]
+        plan=None if plan is None else parse_plan("\n".join(plan)),
         planner=str(record["planner"]),
         configuration=str(record["configuration"]),
-        seconds=float(record["seconds"]),  # type: ignore[arg-type]
+        seconds=seconds,
     )

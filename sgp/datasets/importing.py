@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 import shutil
-import tempfile
 import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sgp.datasets.experts import write_plans
+from sgp.datasets.folders import draft_folder, put_in_place
 from sgp.datasets.store import home
 from sgp.datasets.suite import SPLITS, Entry, Suite, SuiteDomain, load_suite, sha256_of, suite_names, write_manifest
 from sgp.domains import serving
@@ -61,23 +61,17 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
         raise SuiteError(f"{folder} is no folder; give the folder that holds the PDDL files")
     if name in suite_names() and not (overwrite and target.exists()):
         raise SuiteError(f"a suite '{name}' exists; choose another name, or --replace one that was imported")
-    target.parent.mkdir(parents=True, exist_ok=True)
-    draft = Path(tempfile.mkdtemp(prefix=f".{name}.", dir=target.parent))
-    try:
+    with draft_folder(target.parent, name) as draft:
         suite = Suite(name, draft, draft / "experts", draft / "baselines", f"imported from {folder}", {})
         domains = {path.parent.name: path for path in _domain_files(folder)}
         copied = {domain: _copy_domain(folder, path, suite) for domain, path in domains.items()}
         write_manifest(replace(suite, domains=copied))
         experts = home() / "experts" / name
-        shutil.rmtree(target, ignore_errors=True)
-        shutil.rmtree(experts, ignore_errors=True)
         if suite.experts.is_dir():
-            experts.parent.mkdir(parents=True, exist_ok=True)
-            suite.experts.rename(experts)
-        draft.rename(target)
-        target.chmod(0o755)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+            put_in_place(suite.experts, experts)
+        else:
+            shutil.rmtree(experts, ignore_errors=True)
+        put_in_place(draft, target)
     return load_suite(name)
 
 

@@ -7,8 +7,6 @@ import importlib.metadata
 import json
 import os
 import platform
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.datasets.folders import locked, whole_folder
 from sgp.datasets.store import home
 from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.files import read_json, write_json
@@ -203,7 +202,7 @@ def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator
 
     That place is `folder`, or the key's in the store.
     """
-    with _new_folder(folder or key.folder) as drafted:
+    with whole_folder(folder or key.folder) as drafted:
         draft = RunDraft(key, drafted, origin.device)
         yield draft
         record = {
@@ -229,25 +228,10 @@ def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator
 
 def receive_run(key: RunKey, files: Mapping[str, bytes]) -> None:
     """Puts a run that was trained elsewhere into its place in the store. Raises StoreError where it is damaged."""
-    with _new_folder(key.folder) as folder:
+    with whole_folder(key.folder) as folder:
         for name, content in files.items():
             (folder / name).write_bytes(content)
         open_run(folder)
-
-
-@contextmanager
-def _new_folder(target: Path) -> Iterator[Path]:
-    """A folder that takes the place of `target` when the block ends without an error; else nothing is changed."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
-    try:
-        yield folder
-        if target.exists():
-            shutil.rmtree(target)
-        folder.rename(target)
-        target.chmod(0o755)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _sha256(path: Path) -> str:
@@ -257,15 +241,34 @@ def _sha256(path: Path) -> str:
 def open_run(folder: Path | str) -> Run:
     """The run in a folder, every file of it compared with its hash. Raises StoreError where something is amiss."""
     folder = Path(folder)
+    try:
+        return _read_run(folder)
+    except StoreError:
+        if not folder.parent.is_dir():
+            raise
+    with locked(folder.parent):  # another process may have put a new run there meanwhile
+        return _read_run(folder)
+
+
+@contextmanager
+def held_run(folder: Path) -> Iterator[Run]:
+    """The run in a folder, which no one replaces within this block: for who writes beside it. Raises as `open_run`."""
+    with locked(folder.parent):
+        yield _read_run(folder)
+
+
+def _read_run(folder: Path) -> Run:
     if not (folder / RECORD).is_file():
         raise StoreError(f"{folder} holds no {RECORD}; give the folder that 'sgp train' printed, or train it again")
     record = read_json(folder / RECORD)
     _check_record(record, folder / RECORD)
     for name, digest in record["files"].items():
         path = folder / name
-        if not path.is_file():
-            raise StoreError(f"{folder} is incomplete: {name} is missing; train the run again")
-        if _sha256(path) != digest:
+        try:
+            found = _sha256(path)
+        except (FileNotFoundError, IsADirectoryError) as error:
+            raise StoreError(f"{folder} is incomplete: {name} is missing; train the run again") from error
+        if found != digest:
             raise StoreError(f"{path} was cut or changed since it was saved; train the run again")
     return Run(folder, record)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 from sgp.datasets.store import data_folder, home
 from sgp.domains import get_domain
@@ -19,6 +20,7 @@ from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
 
 SPLITS = ("train", "validation", "interpolation", "extrapolation")
 MANIFEST = "suite.toml"
+Value = TypeVar("Value", str, int)
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,7 @@ def sha256_of(text: str) -> str:
 def suite_names() -> list[str]:
     """The bundled suites, then the imported ones. Raises StoreError where the package's data are missing."""
     folders = [data_folder() / "benchmarks", home() / "suites"]
-    return [path.parent.name for folder in folders for path in sorted(folder.glob(f"*/{MANIFEST}"))]
+    return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
 
 
 def load_suite(name: str) -> Suite:
@@ -189,19 +191,31 @@ def read_suite(folder: Path, plans: Path) -> Suite:
         domains = {
             known: SuiteDomain(
                 known,
-                domain["house"],
-                domain["sha256"],
+                _of_kind(str, domain["house"]),
+                _of_kind(str, domain["sha256"]),
                 {
-                    split: tuple(Entry(problem, entry["size"], entry["sha256"]) for problem, entry in entries.items())
+                    split: tuple(
+                        Entry(problem, _of_kind(int, entry["size"]), _of_kind(str, entry["sha256"]))
+                        for problem, entry in entries.items()
+                    )
                     for split, entries in domain["splits"].items()
                 },
             )
             for known, domain in manifest["domains"].items()
         }
+        origin, seed = _of_kind(str, manifest["origin"]), manifest.get("seed")
+        seed = seed if seed is None else _of_kind(int, seed)
         experts, baselines = (plans / kind / name for kind in ("experts", "baselines"))
-        return Suite(name, folder, experts, baselines, manifest["origin"], domains, manifest.get("seed"))
-    except (OSError, tomllib.TOMLDecodeError, KeyError, TypeError, AttributeError) as error:
+        return Suite(name, folder, experts, baselines, origin, domains, seed)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SuiteError(f"{folder / MANIFEST} cannot be read ({error!r}); import the suite again") from error
+
+
+def _of_kind(kind: type[Value], value: Any) -> Value:
+    """A value of a manifest. Raises TypeError for one of another kind."""
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"{value!r:.60} is not of kind {kind.__name__}")
+    return value
 
 
 def write_manifest(suite: Suite) -> None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from rich.markup import escape
 from rich.table import Table
 
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
 from sgp.domains import all_domains
-from sgp.errors import MissingLibrary, StoreError
+from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
 from sgp.methods import get_method, method_keys
 from sgp.methods.contract import PlanningMethod
 from sgp.reports.papers import listed
@@ -19,7 +20,11 @@ def suites() -> Table:
     """Suites with the number of problems of each split."""
     table = Table("suite", "domain", "served by", "problems", title="suites")
     for name in suite_names():
-        suite = load_suite(name)
+        try:
+            suite = load_suite(name)
+        except SuiteError as error:
+            table.add_row(name, "damaged", "", escape(str(error)))
+            continue
         for domain in suite.domains.values():
             counts = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
             table.add_row(name, domain.name, domain.house, counts)
@@ -64,10 +69,10 @@ def runs() -> Table:
     for folder in run_folders():
         try:
             run = open_run(folder)
-        except StoreError as error:
-            table.add_row("damaged", "", "", "", "", str(error), str(folder))
+            key = run.key
+        except (StoreError, ConfigurationError) as error:
+            table.add_row("damaged", "", "", "", "", escape(str(error)), str(folder))
             continue
-        key = run.key
         table.add_row(key.method, key.variant, key.suite, key.domain, str(key.seed), run.record["trained"], str(folder))
     return table
 

@@ -48,7 +48,7 @@ class BoostedTrees:
     def save(self, path: Path) -> None:
         """Writes the trees in XGBoost's UBJSON."""
         with whole_file(path) as temporary:
-            self._booster.save_model(temporary)
+            temporary.write_bytes(self._booster.save_raw("ubj"))  # its own writing does not tell why it fails
 
     @classmethod
     def load(cls, path: Path, rounds: int) -> BoostedTrees:

@@ -125,6 +125,9 @@ class Sizes:
             yield found
 
 
+MOST_OBJECTS = 100_000  # of a generated problem
+
+
 @dataclass(frozen=True)
 class Scaling:
     """How a planner for the domain is trained, selected and measured over sizes (dynamic validation, Tables 2 and 3).
@@ -310,6 +313,11 @@ class Domain:
 
     def check_size(self, size: int) -> None:
         """Raises ConfigurationError, with the nearest sizes, where no problem has exactly `size` objects."""
+        if size > MOST_OBJECTS:
+            raise ConfigurationError(
+                f"size is {size:,} objects; expected at most {MOST_OBJECTS:,}, because larger problems of {self.name} "
+                "would take hours to write and to read"
+            )
         if self.sizes.has(size):
             return
         nearest = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import signal
 import subprocess
@@ -24,11 +25,13 @@ _UNSOLVABLE = {10, 11}
 _OUT_OF_TIME_IN_TRANSLATION = 256 - signal.SIGXCPU  # the driver hands on how the translator died
 _GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME_IN_TRANSLATION}
 _GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
+_OVERHEAD_SECONDS = 10  # of the driver and the translator, on top of the search's own limit
+_SUPERVISED = Path(__file__).with_name("supervised.py")
 
 
 @dataclass(frozen=True)
 class Stage:
-    """One attempt: the driver's arguments after the input files (or an alias), and its limits."""
+    """One attempt: the driver's arguments after the input files (or an alias), and the limits of its search."""
 
     name: str
     seconds: float
@@ -37,7 +40,7 @@ class Stage:
     megabytes: int = 4096
 
     def __post_init__(self) -> None:
-        if self.seconds <= 0:
+        if not 0 < self.seconds < math.inf:
             raise ConfigurationError(f"expert stage {self.name} has {self.seconds} seconds; expected a positive number")
         if self.megabytes < 1:
             raise ConfigurationError(f"expert stage {self.name} has {self.megabytes} MB; expected a positive number")
@@ -109,7 +112,7 @@ def find_plan(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path |
 
 
 def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.CompletedProcess[str]:
-    """Runs the driver in a folder; no process that it started outlives this call, however it ends."""
+    """Runs the driver in a folder; nothing that it started outlives this call or this process, however they end."""
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -132,15 +135,25 @@ def _attempt(problem: Problem, stage: Stage, driver: Path) -> tuple[Action, ...]
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
         Path(folder, "domain.pddl").write_text(normalise(problem.domain_pddl), encoding="utf-8")
         Path(folder, "problem.pddl").write_text(normalise(problem.problem_pddl), encoding="utf-8")
-        command = [sys.executable, str(driver), "--plan-file", "plan", "--sas-file", "output.sas"]
-        command += ["--overall-time-limit", f"{max(1, round(stage.seconds))}s"]
+        command = [
+            sys.executable,
+            str(_SUPERVISED),
+            str(os.getpid()),
+            str(driver),
+            "--plan-file",
+            "plan",
+            "--sas-file",
+            "output.sas",
+        ]
+        seconds = max(1, round(stage.seconds))
+        command += ["--search-time-limit", f"{seconds}s", "--overall-time-limit", f"{seconds + _OVERHEAD_SECONDS}s"]
         command += ["--overall-memory-limit", f"{stage.megabytes}M"]
         command += ["--alias", stage.alias] if stage.alias else []
         command += ["domain.pddl", "problem.pddl"]
         command += ["--search", stage.search] if stage.search else []
         run: subprocess.CompletedProcess[str] | None = None
         try:
-            run = _run(command, folder, stage.seconds + _GRACE_SECONDS)
+            run = _run(command, folder, stage.seconds + _OVERHEAD_SECONDS + _GRACE_SECONDS)
         except subprocess.TimeoutExpired:
             pass  # an anytime configuration may have found plans
         except OSError as error:

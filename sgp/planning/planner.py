@@ -44,7 +44,7 @@ class Limit:
     def __post_init__(self) -> None:
         for name in ("actions", "seconds", "memory", "decisions"):
             value = getattr(self, name)
-            if value is not None and value <= 0:
+            if value is not None and not 0 < value < math.inf:
                 raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
 
 

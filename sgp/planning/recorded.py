@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from sgp.errors import StoreError
+from sgp.files import parse_json
 from sgp.planning.pddl import Atom, ProblemText, parse_plan, read_problem
 from sgp.planning.rollout import Mark, marks_of
 from sgp.planning.subject import Subject, read_subject
@@ -168,7 +169,7 @@ def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
         ) from error
     for number, line in enumerate(text.splitlines(), start=1):
         try:
-            record = json.loads(line)
-        except ValueError as error:
+            record = parse_json(line)
+        except (ValueError, RecursionError) as error:
             raise StoreError(f"{path}, line {number}: cut or changed ({error}); record the rollout again") from error
         yield number, record if isinstance(record, dict) else {}

@@ -116,7 +116,7 @@ def replayed(recorded: Recorded) -> Rollout:
             steps.append(step)
             state = step.successor.state
         return Rollout(task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"])
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise StoreError(
             f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
         ) from error
@@ -138,12 +138,18 @@ def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> St
     return Step(
         state=state,
         candidates=candidates,
-        costs=np.array([math.inf if entry["cost"] is None else entry["cost"] for entry in record["candidates"]]),
+        costs=np.array([_cost(entry["cost"]) for entry in record["candidates"]]),
         keys=None if all(key is None for key in keys) else keys,
         marks=np.array([marks_of(tuple(entry["marks"])) for entry in record["candidates"]], np.uint8),
         chosen=record["chosen"],
         note=record["note"],
     )
+
+
+def _cost(value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | None):
+        raise TypeError(f"a cost is {value!r}, no number")
+    return math.inf if value is None else float(value)
 
 
 def _reach(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from sgp.datasets.runs import CARD, Run
+from sgp.datasets.runs import CARD, Run, held_run
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Score, read_scores, wilson, write_scores
 from sgp.files import write_text
@@ -32,7 +33,21 @@ def kept_scores(run: Run) -> list[Score]:
 
 
 def keep_scores(run: Run, scores: Sequence[Score]) -> None:
-    """Keeps a run's scores beside it, in place of older ones of the same splits and decodings; writes its card anew."""
+    """Keeps a run's scores beside it, in place of older ones of the same splits and decodings; writes its card anew.
+
+    Scores of a run that was replaced meanwhile are not kept beside the new one.
+    """
+    with held_run(run.folder) as found:
+        if found.sha256 == run.sha256:
+            _keep_scores(run, scores)
+            return
+    warnings.warn(
+        f"{run.folder} was trained again while it was evaluated, so its scores are not kept; evaluate it again",
+        stacklevel=2,
+    )
+
+
+def _keep_scores(run: Run, scores: Sequence[Score]) -> None:
     for suite in dict.fromkeys(score.suite for score in scores):
         path = run.folder / f"scores-{suite}.csv"
         new = [score for score in scores if score.suite == suite]

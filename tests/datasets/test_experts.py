@@ -155,3 +155,45 @@ def test_a_resumed_run_writes_the_plans_of_before_too(home, tmp_path, monkeypatc
     assert [each["problem"] for each in found] == ["p1", "p2", "p3"]
     assert json.dumps(found[0]) == json.dumps(json.loads(lines[0])), "the first stands as it was"
     assert all(each["plan"] for each in found)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"\xff", b"3", b"[]", b'{"plan": 3}', b"NaN", b"null", b"[" * 100_000]
+    + [
+        b'{"problem": "p", "sha256": "", "planner": "", "configuration": "", "seconds": %s, "plan": %s}' % each
+        for each in [
+            (b"1", b"3"),
+            (b'"x"', b"[]"),
+            (b"-1", b"[]"),
+            (b"1", b"[3]"),
+            (b"1", b'["no action"]'),
+            (b"[]", b"[]"),
+        ]
+    ],
+)
+def test_a_file_of_other_things_than_plans_is_refused_in_a_sentence(home, tmp_path, content):
+    (tmp_path / "train.jsonl").write_bytes(content)
+    with pytest.raises(StoreError, match=r"train\.jsonl.* (is no text|no complete expert plan) .*sgp experts"):
+        store.read_plans(tmp_path / "train.jsonl")
+    (tmp_path / "cached.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"cached\.json.* (is no complete JSON|no expert plan) "):
+        store._read_cached(tmp_path / "cached.json")
+
+
+def test_what_an_interrupted_retry_found_is_seen(home, tmp_path, monkeypatch):
+    suite = make_suite(tmp_path / "in", PROBLEMS)
+    hopeless = [Stage("one-action", 30, search="astar(lmcut(), bound=1)")]
+    assert all(plan.plan is None for plan in expert_plans(suite, "blocks", "train", hopeless).values())
+
+    def interrupted(problem, *args, **kwargs):
+        if problem.name == "p3":
+            raise KeyboardInterrupt
+        return find_plan(problem, *args, **kwargs)
+
+    monkeypatch.setattr(store, "find_plan", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        expert_plans(suite, "blocks", "train", retry=True)
+    found = kept_plans(suite, "blocks", "train").values()
+    assert {plan.problem: plan.plan is None for plan in found} == {"p1": False, "p2": False, "p3": True}
+    assert len(load_training_data(suite, "blocks").train) == 1  # the other one validates

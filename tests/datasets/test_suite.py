@@ -11,10 +11,11 @@ import sgp
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
 from sgp.datasets.renaming import canonical_form
-from sgp.datasets.suite import read_suite
+from sgp.datasets.suite import load_suite, read_suite
 from sgp.datasets.training_data import training_texts
 from sgp.domains import all_domains, get_domain
 from sgp.errors import ConfigurationError, SuiteError
+from sgp.experiments import listing
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.planning.validation import validate
@@ -214,3 +215,25 @@ def test_a_file_that_changes_later_is_refused_by_a_suite_that_has_not_read_it(tm
     assert early.problems("gripper", "train") == listed, "what was checked stays what the manifest lists"
     with pytest.raises(SuiteError, match="is not the file"):
         late.problems("gripper", "train")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        (b"origin", b"\xff\xfe"),
+        (b"size = ", b"size = 3.5 #"),
+        (b'house = "blocksworld"', b"house = 3"),
+        (b"sha256 = ", b"sha256 = 3 #"),
+        (b"[domains", b"[[domains"),
+        (b"seed = ", b"seed = true #"),
+    ],
+)
+def test_one_damaged_suite_does_not_hide_the_others(good, bad, home):
+    folder = home / "suites" / "mine"
+    folder.mkdir(parents=True)
+    (folder / "suite.toml").write_bytes((SUITE.folder / "suite.toml").read_bytes().replace(good, bad))
+    with pytest.raises(SuiteError, match=r"mine/suite\.toml cannot be read .*; import the suite again"):
+        load_suite("mine")
+    rows = list(zip(*(column.cells for column in listing.suites().columns), strict=True))
+    assert [row[1] for row in rows if row[0] == "mine"] == ["damaged"]
+    assert len({row[0] for row in rows}) > 1

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import dataclasses
+import subprocess
+import sys
 import textwrap
 import time
 from pathlib import Path
@@ -82,6 +84,7 @@ def test_out_of_time_or_memory_is_no_error(three_blocks, tmp_path, monkeypatch):
         gave_up = driver(tmp_path, f"import sys; sys.exit({code})")
         assert find_plan(three_blocks.problem, driver=gave_up).plan is None
     monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.2)
+    monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
     endless = driver(tmp_path, "import time; time.sleep(60)")
     assert find_plan(three_blocks.problem, [Stage("quick", 0.2, search="x")], driver=endless).plan is None
 
@@ -89,6 +92,7 @@ def test_out_of_time_or_memory_is_no_error(three_blocks, tmp_path, monkeypatch):
 def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, monkeypatch):
     """The driver starts the search as a process of its own, which must end with it."""
     monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
     parent = driver(
         tmp_path,
         "import pathlib, subprocess, sys\n"
@@ -108,6 +112,7 @@ def test_no_process_outlives_the_time_limit(three_blocks, tmp_path, monkeypatch)
 @pytest.mark.parametrize("end", ["", "sys.exit(2)", "sys.exit(23)", "time.sleep(60)"])
 def test_the_last_complete_plan_of_an_anytime_planner_counts(three_blocks, tmp_path, monkeypatch, end):
     monkeypatch.setattr(experts, "_GRACE_SECONDS", 0.0)
+    monkeypatch.setattr(experts, "_OVERHEAD_SECONDS", 0)
     write = """
 for number in range(1, 12):
     open(f"plan.{number}", "w").write(f"(put-down b{number})\\n; cost = 1 (unit cost)\\n")
@@ -121,6 +126,8 @@ open("plan.12", "w").write("(put-down b12)\\n(put-d")
 def test_stages_check_themselves():
     with pytest.raises(ConfigurationError, match="0 seconds; expected a positive"):
         dataclasses.replace(OPTIMAL, seconds=0)
+    with pytest.raises(ConfigurationError, match="nan seconds; expected a positive"):
+        dataclasses.replace(OPTIMAL, seconds=float("nan"))
     with pytest.raises(ConfigurationError, match="either a search or an alias"):
         Stage("both", 1.0, search="astar(lmcut())", alias="lama")
 
@@ -128,3 +135,38 @@ def test_stages_check_themselves():
 def test_expert_plans_are_valid_for_the_task(two_blocks):
     assert [str(action) for action in find_plan(two_blocks.problem).plan] == ["(pick-up a)", "(stack a b)"]
     assert Task(two_blocks.problem).size == 2
+
+
+def test_a_second_is_the_search_s_own(three_blocks):
+    """Starting the driver and translating take about as long."""
+    assert len(find_plan(three_blocks.problem, [dataclasses.replace(OPTIMAL, seconds=1)]).plan) == 6
+
+
+def test_no_search_outlives_a_parent_that_is_killed(three_blocks, tmp_path):
+    search = driver(
+        tmp_path,
+        "import pathlib, subprocess, sys\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        f"pathlib.Path({str(tmp_path / 'draft')!r}).write_text(str(child.pid))\n"
+        f"pathlib.Path({str(tmp_path / 'draft')!r}).rename({str(tmp_path / 'child')!r})\n"
+        "child.wait()",
+    )
+    parent = subprocess.Popen(
+        [sys.executable, "-c", "from pathlib import Path; from sgp.planning.experts import STAGES, find_plan\n"
+         "from tests.conftest import blocks_problem\n"
+         f"find_plan(blocks_problem('a', '(ontable a) (clear a)', '(holding a)'), STAGES, Path({str(search)!r}))"],
+        cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    for _ in range(600):
+        if (tmp_path / "child").exists():
+            break
+        time.sleep(0.1)
+    child = Path("/proc", (tmp_path / "child").read_text(), "stat")
+    assert child.exists()
+    parent.kill()
+    parent.wait()
+    for _ in range(100):
+        if not child.exists() or child.read_text().split()[2] == "Z":
+            return
+        time.sleep(0.1)
+    raise AssertionError("the search goes on")

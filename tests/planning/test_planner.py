@@ -337,3 +337,10 @@ def test_lockstep_calls_the_policy_on_all_problems_and_changes_no_rollout():
     assert batched == alone
     assert max(nodes for nodes, _ in together.calls) > 3, "several problems stood in one call"
     assert [rollout.task.name for rollout in batched] == [problem.name for problem in problems]
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 0, -1])
+@pytest.mark.parametrize("name", ["actions", "seconds", "memory", "decisions"])
+def test_a_limit_is_a_positive_number(name, value):
+    with pytest.raises(ConfigurationError, match=f"limit on {name} is .*; expected a positive number or none"):
+        Limit(**{name: value})

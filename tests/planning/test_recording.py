@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -95,6 +96,9 @@ def lines_of(file):
         (lambda lines: [lines[0], lines[1].replace("(pick-up a)", "(pick-up z)"), lines[2]], "not applicable"),
         (lambda lines: [lines[0].replace('"(clear a)", ', "", 1), *lines[1:]], "initial atoms"),
         (lambda lines: [lines[0], '{"record": "step"}\n', lines[2]], "not a record of a rollout"),
+        (lambda lines: [lines[0], re.sub('"cost": [0-9.]+', '"cost": NaN', lines[1]), lines[2]], "NaN is no number"),
+        (lambda lines: [lines[0], re.sub('"cost": [0-9.]+', '"cost": "x"', lines[1]), lines[2]], "a cost is 'x'"),
+        (lambda lines: [lines[0], re.sub('"marks": .*?]', '"marks": [3]', lines[1]), lines[2]], "not a record of a"),
     ],
 )
 def test_damaged_records_are_refused_in_one_sentence(rollouts, tmp_path, damage, words):
