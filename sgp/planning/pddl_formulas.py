@@ -17,6 +17,8 @@ _CONNECTIVES = {
     "or": "disjunctions (or)",
     "imply": "implications (imply)",
     "preference": "preferences (preference)",
+    "oneof": "nondeterministic effects (oneof)",
+    "probabilistic": "nondeterministic effects (probabilistic)",
     **{head: f"numeric conditions ({head})" for head in ("<", "<=", ">", ">=")},
     **{head: f"numeric effects ({head})" for head in ("decrease", "assign", "scale-up", "scale-down")},
 }
@@ -30,8 +32,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]*")  # as pymimir reads them
 class Scope:
     """What a formula may speak of: predicates with their arguments, and objects or variables with their types.
 
-    `kinds` has all types of each object, where atoms are ground, and is empty elsewhere. `uses` takes down which
-    requirement a text needs, and where it first does.
+    `kinds` has all types of each object, none of variables: their objects can be of a type below theirs. `uses` takes
+    down which requirement a text needs, and where it first does.
     """
 
     predicates: Mapping[str, tuple[Parameter, ...]] | None
@@ -174,7 +176,7 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
             raise source.refusal(
                 f"{what} with name '{shown(argument)}' is undefined; declare it or correct it", argument
             )
-        if scope.kinds and kinds != (OBJECT,) and scope.kinds[argument].isdisjoint(kinds):
+        if kinds != (OBJECT,) and argument in scope.kinds and scope.kinds[argument].isdisjoint(kinds):
             raise source.refusal(
                 f"'{shown(argument)}' is no {' or '.join(map(shown, kinds))}, which '{shown(head)}' speaks of; "
                 "correct the object or its type",

@@ -48,7 +48,8 @@ def read_domain(text: str, source: str = "domain") -> DomainText:
         uses[":action-costs"] = by_head[":functions"]
     if not actions:
         raise origin.refusal("the domain has no '(:action ...)'; expected at least one")
-    scope = Scope(predicates, {constant.name: constant for constant in constants}, uses=uses)
+    known = {constant.name: constant for constant in constants}
+    scope = Scope(predicates, known, _kinds(DomainText(name, (), types, constants, {}, {}), known), uses)
     schemas: dict[str, Schema] = {}
     for section in actions:
         schema = _schema(section, types, scope, origin)
@@ -161,6 +162,9 @@ def _types(section: Block | None, source: Source, uses: _Uses) -> dict[str, tupl
     above: dict[str, None] = {}
     for word, kinds in typed_list(section, 1, source, "a type", uses):
         assert isinstance(word, Word)
+        for kind in kinds:
+            if isinstance(kind, Word) and kind != OBJECT:
+                above[free_name(kind, source, "a type")] = None
         if word == OBJECT:
             if set(kinds) != {OBJECT}:
                 raise source.refusal("'object' is above all types; remove what is declared above it", word)
@@ -173,9 +177,8 @@ def _types(section: Block | None, source: Source, uses: _Uses) -> dict[str, tupl
             source.remark("a type is declared twice; it has the supertypes of both", word)
         own = [str(kind) for kind in kinds if kind != name]
         found[name] = tuple(dict.fromkeys([*found.get(name, ()), *own]))
-        above.update(dict.fromkeys(map(str, kinds)))
     for name in above:
-        if name != OBJECT and name not in found:
+        if name not in found:
             found[name] = (OBJECT,)
     found = {name: (*(kind for kind in kinds if kind != OBJECT),) or (OBJECT,) for name, kinds in found.items()}
     _without_cycles(found, section, source)
@@ -268,7 +271,7 @@ def _schema(section: Block, types: Mapping[str, tuple[str, ...]], scope: Scope, 
                 UnsupportedPddl,
             )
         parameters[str(each.name)] = _plain(each, types, source)
-    inner = Scope(scope.predicates, {**scope.names, **parameters}, uses=scope.uses)
+    inner = Scope(scope.predicates, {**scope.names, **parameters}, scope.kinds, scope.uses)
     return Schema(
         name=name,
         parameters=tuple(parameters.values()),

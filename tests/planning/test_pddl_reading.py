@@ -151,8 +151,10 @@ REFUSED = [
     ("(wired ?x ?y) (", "(>= (fuel ?x) 1) (", 7, "numeric conditions (>=)"),
     ("(wired ?x ?y) (", "(= (fuel ?x) 1) (", 7, "numeric conditions (=)"),
     ("lamp - object", "lamp - bulb bulb - lamp", 3, "stand above each other"),
+    ("lamp - object", "lamp - number", 3, "'number' is not supported as the name of a type"),
     ("lamp - object", "object - lamp", 3, "'object' is above all types"),
     ("- lamp)\n", "- lump)\n", 6, "type 'lump' is undefined"),
+    (":effect (lit ?x)", ":effect (oneof (lit ?x) (lit ?y))", 8, "nondeterministic effects (oneof)"),
     ("(:types", "(:types bulb) (:types", 3, "a second section :types"),
     ("(:predicates", "(:derived (lit ?x) (lit ?x)) (:predicates", 4, "section :derived is not supported"),
     ("(lit ?x - lamp)", "(2lit ?x - lamp)", 4, "'2lit' is not supported as the name of a predicate"),
@@ -164,6 +166,12 @@ def test_what_planners_understand_differently_is_refused_by_name(old, new, line,
     with pytest.raises(PddlError, match=re.escape(words)) as caught:
         Task(Problem("p", changed(DOMAIN, old, new), PROBLEM, "my.pddl"))
     assert str(caught.value).startswith(f"my.pddl, line {line}: ")
+
+
+def test_a_constant_of_another_type_than_a_predicate_speaks_of_is_refused():
+    domain = changed(COURIER, "(not (= ?b depot))", "(not (at depot depot))")
+    with pytest.raises(PddlError, match="line 8: 'depot' is no thing, which 'at' speaks of"):
+        check(Problem("p", domain, COURIER_PROBLEM))
 
 
 @pytest.mark.parametrize(

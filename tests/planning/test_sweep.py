@@ -6,6 +6,7 @@ Where unified-planning reads a file, its simulator is the oracle of the first st
 from __future__ import annotations
 
 import os
+import random
 import re
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ import sgp
 from sgp.errors import PddlError, UnsupportedPddl
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Mode, Task
+from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.planning.test_pddl_reading import DOMAIN, PROBLEM, READ, REFUSED, changed
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -212,3 +214,49 @@ def test_foreign_domains_are_read_alike_or_refused_by_a_named_feature(domain, pr
 def test_the_sweep_is_of_many_domains():
     assert len(HOUSE) * len(ODD) + len(READ) + len(REFUSED) + len(FOREIGN) >= 200
     assert len(HOUSE) + len(READ) + len(REFUSED) + len({domain for _, _, domain, _ in FOREIGN}) >= 100
+
+
+ODD_WORDS = [
+    "and",
+    "not",
+    "or",
+    "when",
+    "object",
+    "number",
+    "-",
+    "?",
+    "??",
+    "-x",
+    "1",
+    "1.5",
+    "é",
+    "(",
+    ")",
+    "(((",
+    ":x",
+    "=",
+    "oneof",
+    "increase",
+    "define",
+]
+
+
+def _mutated(text: str, rng: random.Random) -> str:
+    """A text with a word or list bracket removed, doubled, replaced or cut short."""
+    words = re.findall(r"\s+|[()]|[^\s()]+", text)
+    place = rng.randrange(len(words))
+    word = words[place]
+    changes = ("", word * 2, rng.choice(words), rng.choice(ODD_WORDS), f" {rng.choice(ODD_WORDS)} {word}", word[1:])
+    words[place] = rng.choice(changes)
+    return "".join(words)
+
+
+@pytest.mark.parametrize(("domain", "problem"), [(DOMAIN, PROBLEM), (COURIER, COURIER_PROBLEM)])
+def test_mutated_texts_are_read_alike_in_either_mode_or_refused(domain, problem):
+    rng, read = random.Random(13), 0
+    for number in range(300):
+        texts = (_mutated(domain, rng), problem) if number % 2 else (domain, _mutated(problem, rng))
+        found, error = _read(Problem("p", *texts))
+        read += found is not None
+        assert error is None or "planning library" not in str(error)
+    assert 30 < read < 200
