@@ -14,13 +14,17 @@ from pymimir.advanced import formalism
 from sgp.errors import UnsupportedPddl
 from sgp.planning.declarations import OBJECT, DomainText, Parameter, ProblemText, Schema
 from sgp.planning.pddl import Problem
+from sgp.planning.pddl_syntax import Source, placed, shown
 from sgp.planning.pddl_writing import type_names, write_domain, write_problem
 
+_NAME = re.compile(r"\??[a-z][a-z0-9_-]*")
 _OWN = frozenset({OBJECT, "number", "="})  # predicates that pymimir has besides those of types
 
 
 def parsed(problem: Problem, domain: DomainText, text: ProblemText) -> formalism.Problem:
     """pymimir's problem. Raises UnsupportedPddl where pymimir does not understand what our readers did."""
+    _require_names(Source(problem.domain_source, problem.domain_pddl), _names_of(domain))
+    _require_names(Source(problem.problem_source, problem.problem_pddl), (each.name for each in text.objects))
     source = problem.domain_source
     try:
         parser = formalism.Parser(write_domain(domain), "", formalism.ParserOptions())
@@ -37,6 +41,26 @@ def parsed(problem: Problem, domain: DomainText, text: ProblemText) -> formalism
                 problem.domain_source if what.startswith(("predicates", "action")) else problem.problem_source,
             )
     return native
+
+
+def _names_of(domain: DomainText) -> Iterable[str]:
+    """All names that a domain declares."""
+    yield from domain.types
+    yield from (each.name for each in domain.constants)
+    yield from domain.predicates
+    for schema in domain.schemas.values():
+        yield from (schema.name, *(each.name for each in schema.parameters))
+
+
+def _require_names(source: Source, names: Iterable[str]) -> None:
+    """Raises UnsupportedPddl for a name that pymimir does not read."""
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise source.refusal(
+                f"'{shown(name)}' is not supported as a name; expected a letter, then letters, digits, '-' and '_'",
+                placed(source, name),
+                UnsupportedPddl,
+            )
 
 
 def _understood(

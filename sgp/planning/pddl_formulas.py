@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,7 +24,6 @@ _CONNECTIVES = {
 _NUMBER = "number"  # the type of numeric functions
 _COST = "increase"
 _MEANT = frozenset(_CONNECTIVES) | {"and", "not", "either", _COST, OBJECT, _NUMBER}
-_NAME = re.compile(r"[a-z][a-z0-9_-]*")  # as pymimir reads them
 
 
 @dataclass
@@ -43,21 +41,16 @@ class Scope:
 
 
 def name_of(item: Word | Block, source: Source, what: str) -> str:
-    """The name that stands in a place. Raises PddlError for a list, UnsupportedPddl for a name that is not usable."""
+    """The name that stands in a place. Raises PddlError for what is none.
+
+    Names may be any text here, as records of rollouts are shown whatever they hold.
+    """
     if isinstance(item, Block):
         raise source.refusal(f"expected the name of {what}, found a list '({shown(item.head)} ...'", item)
-    plain = item.removeprefix("?") if what == "a variable" else item
-    if what == "a variable" and plain == item:
+    if what == "a variable" and not item.startswith("?"):
         raise source.refusal(f"expected a variable '?x', found '{shown(item)}'; write '?{shown(item)}'", item)
     if item.startswith("-"):
         raise source.refusal(f"'{shown(item)}' is no name; write '- {shown(item[1:])}' where a type is meant", item)
-    if not _NAME.fullmatch(plain):
-        raise source.refusal(
-            f"'{shown(item)}' is not supported as the name of {what}; expected a letter, then letters, digits, "
-            "'-' and '_'",
-            item,
-            UnsupportedPddl,
-        )
     return str(item)
 
 

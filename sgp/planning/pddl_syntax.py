@@ -84,6 +84,18 @@ def _printable(text: str) -> str:
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 
+def placed(source: Source, name: str) -> Word | None:
+    """A name as the word that it first stands as."""
+    waiting: list[Word | Block] = [_read(source)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Block):
+            waiting += reversed(item)
+        elif item == name:
+            return item
+    return None
+
+
 def normalise(text: str) -> str:
     """The text in lower case without comments; every line keeps its number."""
     return re.sub(r";[^\n]*", "", text).lower()
