@@ -49,6 +49,8 @@ def name_of(item: Word | Block, source: Source, what: str) -> str:
         raise source.refusal(f"expected the name of {what}, found a list '({shown(item.head)} ...'", item)
     if what == "a variable" and not item.startswith("?"):
         raise source.refusal(f"expected a variable '?x', found '{shown(item)}'; write '?{shown(item)}'", item)
+    if item.startswith("?") and what != "a variable":
+        raise source.refusal(f"expected the name of {what}, found the variable '{shown(item)}'; remove the '?'", item)
     if item.startswith("-"):
         raise source.refusal(f"'{shown(item)}' is no name; write '- {shown(item[1:])}' where a type is meant", item)
     return str(item)

@@ -181,6 +181,7 @@ def test_a_constant_of_another_type_than_a_predicate_speaks_of_is_refused():
         ("(wired a b)", "(= a b)", "remove other equations"),
         ("(wired a b)", "(at 3 (lit a))", "timed initial literals"),
         ("a b - lamp", "a b -lamp", "'-lamp' is no name"),
+        ("a b - lamp", "a b ?c - lamp", "found the variable '?c'; remove the '?'"),
         ("a b - lamp", "a b - lamp c", "'c' is no lamp, which 'lit' speaks of"),
         ("(and (lit a) (lit b))", "(not (and (lit a) (lit b)))", "negated conjunctions"),
         ("(:init", "(:constraints) (:init", "section :constraints is not supported"),
