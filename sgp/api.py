@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -47,6 +48,8 @@ from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.card import keep_scores, write_card
 from sgp.workers import Folder, Jobs, cores, processes, workers
+
+logger = logging.getLogger(__name__)
 
 DEFAULT_SEED = 13  # the first of the seeds of the published grid
 
@@ -136,6 +139,8 @@ def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: 
     damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
     """
     task, trained = Task(problem), open_run(run)
+    for remark in task.domain_text.remarks + task.text.remarks:
+        logger.warning("%s", remark)
     if task.domain_text.signature != trained.domain_text.signature:
         raise DomainMismatch(
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "

@@ -32,14 +32,14 @@ class InputError(SgpError):
 
 
 class PddlError(InputError):
-    """A PDDL text cannot be used; `source` and `line` (from 1, or None) say where."""
+    """A PDDL text cannot be used; `source` and `line` (from 1, or None) say where, `shown` shows it below."""
 
-    def __init__(self, message: str, source: str = "PDDL text", line: int | None = None):
-        self.source, self.line, self._parts = source, line, (message, source, line)
+    def __init__(self, message: str, source: str = "PDDL text", line: int | None = None, shown: str = ""):
+        self.source, self.line, self._parts = source, line, (message, source, line, shown)
         place = source if line is None else f"{source}, line {line}"
-        super().__init__(f"{place}: {message}")
+        super().__init__(f"{place}: {message}" + (f"\n{shown}" if shown else ""))
 
-    def __reduce__(self) -> tuple[type[PddlError], tuple[str, str, int | None]]:
+    def __reduce__(self) -> tuple[type[PddlError], tuple[str, str, int | None, str]]:
         return type(self), self._parts  # on its way from another process; the sentence alone would get a place again
 
 

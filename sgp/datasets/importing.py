@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import shutil
 import warnings
@@ -18,9 +19,11 @@ from sgp.errors import PlanError, SuiteError
 from sgp.files import write_text
 from sgp.planning.experts import ExpertPlan
 from sgp.planning.pddl import Problem, parse_plan, read_domain, read_text
-from sgp.planning.task import Task, check
+from sgp.planning.task import Task, checked
 from sgp.planning.trajectory import Trajectory
 from sgp.progress import track
+
+logger = logging.getLogger(__name__)
 
 PLAIN_SPLIT = "problems"  # problem files that stand beside their domain file
 _SPLIT_NAMES = {
@@ -106,6 +109,7 @@ def _copy_domain(root: Path, domain_file: Path, suite: Suite) -> SuiteDomain:
     pddl = read_text(domain_file)
     text = read_domain(pddl, str(domain_file))
     write_text(suite.folder / name / "domain.pddl", pddl)
+    remarks = _Remarks(text.remarks)
     splits: dict[str, tuple[Entry, ...]] = {}
     found = _problem_files(domain_file)
     if not found:
@@ -117,15 +121,39 @@ def _copy_domain(root: Path, domain_file: Path, suite: Suite) -> SuiteDomain:
         plans: list[ExpertPlan] = []
         for file in track(files, f"import {name} {split}"):
             problem = Problem(file.name, pddl, read_text(file.path), str(domain_file), str(file.path))
-            size = check(problem)
+            _, declared = checked(problem)
+            remarks.add(declared.remarks)
+            size = len(text.constants) + len(declared.objects)
             entries.append(Entry(file.name, size, sha256_of(problem.problem_pddl)))
             write_text(suite.folder / name / split / f"{file.name}.pddl", problem.problem_pddl)
             plans += _plan_beside(root, name, file, problem)
         splits[split] = tuple(entries)
         if plans:
             write_plans(suite.experts / name / f"{split}.jsonl", plans)
+    remarks.log()
     house = serving(text)
     return SuiteDomain(name, house.name if house else "", sha256_of(pddl), splits)
+
+
+class _Remarks:
+    """What the readers noticed in a domain file and its problem files; of each kind the first problem file's."""
+
+    def __init__(self, of_domain: Iterable[str]):
+        self._of_domain = tuple(of_domain)
+        self._of_problems: dict[str, list[str]] = {}
+
+    def add(self, remarks: Iterable[str]) -> None:
+        """Takes in those of one problem file."""
+        for remark in remarks:
+            kind = re.sub(r" \(and \d+ more\)$", "", remark.partition(": ")[2])
+            self._of_problems.setdefault(kind, []).append(remark)
+
+    def log(self) -> None:
+        """Logs them as warnings."""
+        for remark in self._of_domain:
+            logger.warning("%s", remark)
+        for remarks in self._of_problems.values():
+            logger.warning("%s%s", remarks[0], f"; so in {len(remarks)} problem files" if len(remarks) > 1 else "")
 
 
 def _problem_files(domain_file: Path) -> Mapping[str, list[_Found]]:

@@ -15,15 +15,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgp.errors import ConfigurationError, ToolError, UnsolvableProblem
+from sgp.errors import ConfigurationError, PddlError, ToolError, UnsolvableProblem
 from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.pddl_syntax import normalise
+from sgp.planning.pddl_writing import rewritten
 
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}
 _UNSOLVABLE = {10, 11}
 _OUT_OF_TIME_IN_TRANSLATION = 256 - signal.SIGXCPU  # the driver hands on how the translator died
 _GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME_IN_TRANSLATION}
+_NOT_READ = {30, 31}  # by the translator
 _GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
 _OVERHEAD_SECONDS = 10  # of the driver and the translator, on top of the search's own limit
 _SUPERVISED = Path(__file__).with_name("supervised.py")
@@ -131,20 +133,16 @@ def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.Comp
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
 
-def _attempt(problem: Problem, stage: Stage, driver: Path) -> tuple[Action, ...] | None:
+def _attempt(
+    problem: Problem, stage: Stage, driver: Path, texts: tuple[str, str] | None = None
+) -> tuple[Action, ...] | None:
+    """One stage's plan for the problem, or for its `texts` written anew where Fast Downward does not read its own."""
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
-        Path(folder, "domain.pddl").write_text(normalise(problem.domain_pddl), encoding="utf-8")
-        Path(folder, "problem.pddl").write_text(normalise(problem.problem_pddl), encoding="utf-8")
-        command = [
-            sys.executable,
-            str(_SUPERVISED),
-            str(os.getpid()),
-            str(driver),
-            "--plan-file",
-            "plan",
-            "--sas-file",
-            "output.sas",
-        ]
+        domain, instance = texts or (normalise(problem.domain_pddl), normalise(problem.problem_pddl))
+        Path(folder, "domain.pddl").write_text(domain, encoding="utf-8")
+        Path(folder, "problem.pddl").write_text(instance, encoding="utf-8")
+        command = [sys.executable, str(_SUPERVISED), str(os.getpid()), str(driver)]
+        command += ["--plan-file", "plan", "--sas-file", "output.sas"]
         seconds = max(1, round(stage.seconds))
         command += ["--search-time-limit", f"{seconds}s", "--overall-time-limit", f"{seconds + _OVERHEAD_SECONDS}s"]
         command += ["--overall-memory-limit", f"{stage.megabytes}M"]
@@ -165,6 +163,9 @@ def _attempt(problem: Problem, stage: Stage, driver: Path) -> tuple[Action, ...]
         return None
     if run.returncode in _UNSOLVABLE:
         raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
+    if run.returncode in _NOT_READ and texts is None:
+        with suppress(PddlError):
+            return _attempt(problem, stage, driver, rewritten(problem))
     said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]
     raise ToolError(
         f"Fast Downward ({stage.name}) failed on {problem.name} with exit code {run.returncode}: "

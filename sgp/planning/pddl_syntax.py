@@ -1,4 +1,4 @@
-"""The syntax of PDDL: text as nested lists of words, each with its line, so that errors name file and line.
+"""The syntax of PDDL: text as nested lists of words, each with its place, so that errors show where.
 
 PDDL ignores case and pymimir, which does the planning, does not: all text is lower-cased, with lines kept in place.
 """
@@ -7,20 +7,28 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 
 from sgp.errors import PddlError
 
+_WIDTH = 76  # of a line that an error shows
+_LONGEST_NAME = 40  # in a sentence
+
 
 class Word(str):
-    """A word of PDDL and the line it stands on."""
+    """A word of PDDL, the line that it stands on and where in it, from 0."""
 
+    __slots__ = ("column", "line")
     line: int
+    column: int
 
 
 class Block(list["Word | Block"]):
-    """A parenthesised list of PDDL and the line it opens on."""
+    """A parenthesised list of PDDL, the line that it opens on and where in it, from 0."""
 
+    __slots__ = ("column", "line")
     line: int
+    column: int
 
     @property
     def head(self) -> str:
@@ -28,72 +36,132 @@ class Block(list["Word | Block"]):
         return self[0] if self and isinstance(self[0], Word) else ""
 
 
+@dataclass
+class Source:
+    """A text that is read, its name, and what was noticed: sentences on what other planners read otherwise."""
+
+    name: str
+    text: str
+    _remarks: dict[str, list[int]] = field(default_factory=dict)
+
+    def refusal(
+        self, message: str, at: Word | Block | None = None, kind: type[PddlError] = PddlError, line: int = 1
+    ) -> PddlError:
+        """The error for what stands `at` a place, which is shown with a mark under it."""
+        if at is None:
+            return kind(message, self.name, line)
+        return kind(message, self.name, at.line, marked(self.text.split("\n")[at.line - 1], at.column))
+
+    def remark(self, message: str, at: Word | Block) -> None:
+        """Keeps that something was read though the letter of PDDL forbids it; each kind once, with its first line."""
+        self._remarks.setdefault(message, []).append(at.line)
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What was noticed, one sentence each, beginning with file and line."""
+        return tuple(
+            f"{self.name}, line {lines[0]}: {message}" + (f" (and {len(lines) - 1} more)" if len(lines) > 1 else "")
+            for message, lines in self._remarks.items()
+        )
+
+
+def shown(name: str) -> str:
+    """A name of the user's in a sentence: cut, and what is not printable as its number."""
+    cut = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    return _printable(cut)
+
+
+def marked(line: str, column: int) -> str:
+    """A line of the user's, cut around a place, with a mark under it."""
+    begin = 0 if len(line) <= _WIDTH else max(0, min(column - _WIDTH // 3, len(line) - _WIDTH))
+    before, after = ("…" if begin else ""), ("…" if begin + _WIDTH < len(line) else "")
+    left = before + _printable(line[begin:column].replace("\t", " "))
+    right = _printable(line[column : begin + _WIDTH].replace("\t", " ").rstrip()) + after
+    return f"    {left}{right}\n    {' ' * len(left)}^"
+
+
+def _printable(text: str) -> str:
+    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
+
+
+def placed(source: Source, name: str) -> Word | None:
+    """A name as the word that it first stands as."""
+    waiting: list[Word | Block] = [_read(source)]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, Block):
+            waiting += reversed(item)
+        elif item == name:
+            return item
+    return None
+
+
 def normalise(text: str) -> str:
     """The text in lower case without comments; every line keeps its number."""
     return re.sub(r";[^\n]*", "", text).lower()
 
 
-def read_sections(text: str, kind: str, source: str) -> tuple[str, list[Block]]:
+def read_sections(source: Source, kind: str) -> tuple[str, list[Block]]:
     """The name in `(define (kind name) ...)`, of a domain or a problem, and the sections `(:keyword ...)` after it.
 
     Raises PddlError for parentheses that do not match, for text outside them, and for anything else in these places.
     """
-    top = _read(normalise(text), source)
+    top = _read(source)
     naming = top[1] if len(top) > 1 else None
-    if not isinstance(naming, Block) or naming.head != kind or len(naming) != 2:
-        found = f"'({naming.head} ...)'" if isinstance(naming, Block) else "nothing"
-        raise PddlError(f"expected '({kind} NAME)' after 'define', found {found}", source, top.line)
+    if not isinstance(naming, Block) or naming.head != kind or len(naming) != 2 or not isinstance(naming[1], Word):
+        found = f"'({shown(naming.head)} ...)'" if isinstance(naming, Block) else "nothing"
+        raise source.refusal(f"expected '({kind} NAME)' after 'define', found {found}", top)
     sections = []
     for section in top[2:]:
         if not isinstance(section, Block) or not section.head.startswith(":"):
-            raise PddlError("expected a section '(:keyword ...)'", source, section.line)
+            raise source.refusal("expected a section '(:keyword ...)'", section)
         sections.append(section)
     return str(naming[1]), sections
 
 
-def words_of(block: Block, start: int, source: str) -> Iterator[Word]:
+def words_of(block: Block, start: int, source: Source) -> Iterator[Word]:
     """The items of a list from a place on, which are all words. Raises PddlError for a list among them."""
     for item in block[start:]:
         if isinstance(item, Block):
-            raise PddlError(f"expected a name, found a list '({item.head} ...'", source, item.line)
+            raise source.refusal(f"expected a name, found a list '({shown(item.head)} ...'", item)
         yield item
 
 
-def _read(text: str, source: str) -> Block:
-    """The one `(define ...)` of a text."""
+def _read(source: Source) -> Block:
+    """The one `(define ...)` of a text. As for Fast Downward and VAL, '?' begins a word wherever it stands."""
     stack: list[Block] = []
     top: Block | None = None
-    line = 1
-    for match in re.finditer(r"\n|[()]|[^\s()]+", text):
+    line, begin, end = 1, 0, -1  # of the line, and of the last word
+    for match in re.finditer(r"\n|[()]|\??[^\s()?]+|\?", normalise(source.text)):
         token = match.group()
         if token == "\n":
-            line += 1
-        elif token == "(":
-            block = Block()
-            block.line = line
-            if stack:
-                stack[-1].append(block)
-            elif top is None:
-                top = block
-            else:
-                raise PddlError(
-                    "a second list begins after the end of '(define ...)'; one file holds one", source, line
-                )
-            stack.append(block)
-        elif token == ")":
+            line, begin = line + 1, match.end()
+            continue
+        item: Word | Block = Word(token) if token not in "()" else Block()
+        item.line, item.column = line, match.start() - begin
+        if token == ")":
             if not stack:
-                raise PddlError("')' without a '(' before it; remove it or add the '('", source, line)
+                raise source.refusal("')' without a '(' before it; remove it or add the '('", item)
             stack.pop()
-        else:
+        elif isinstance(item, Word):
             if not stack:
-                raise PddlError(f"'{token[:40]}' stands outside of '(define ...)'; expected '('", source, line)
-            word = Word(token)
-            word.line = line
-            stack[-1].append(word)
+                raise source.refusal(f"'{shown(token)}' stands outside of '(define ...)'; expected '('", item)
+            if match.start() == end:
+                source.remark("a variable begins without a space before it, and is read as if there were one", item)
+            end = match.end()
+            stack[-1].append(item)
+        else:
+            if stack:
+                stack[-1].append(item)
+            elif top is None:
+                top = item
+            else:
+                raise source.refusal("a second list begins after the end of '(define ...)'; one file holds one", item)
+            stack.append(item)
     if stack:
-        raise PddlError(
-            f"the '(' of this line is never closed; {len(stack)} ')' are missing at the end", source, stack[-1].line
+        raise source.refusal(
+            f"the '(' of this line is never closed; {len(stack)} ')' are missing at the end", stack[-1]
         )
     if top is None or top.head != "define":
-        raise PddlError("expected '(define (domain ...) ...)' or '(define (problem ...) ...)'", source, 1)
+        raise source.refusal("expected '(define (domain ...) ...)' or '(define (problem ...) ...)'", top)
     return top

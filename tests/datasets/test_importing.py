@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import re
+
+import numpy as np
 import pytest
 
 import sgp
@@ -77,6 +80,31 @@ def test_the_layout_of_the_ipc_learning_track(home, tmp_path):
         assert len(suite.problems("courier", name)) == 2
 
 
+def test_the_ipc_learning_track_is_taken_in_with_what_it_does_not_declare(home, tmp_path, caplog):
+    """Each domain of the track that the house has, without its requirements; problems that use types all the same."""
+    files = {}
+    for domain in sgp.all_domains():
+        text = domain.models.get("ipc-2023", domain.pddl)
+        begin = text.index("(:requirements")
+        end = text.index(")", begin) + 1
+        files[f"{domain.name}/domain.pddl"] = text[:begin] + "(:requirements :strips)" + text[end:]
+        size = next(size for size in range(4, 20) if domain.sizes.has(size))
+        for number, place in enumerate(("training/easy", "testing/easy", "testing/medium", "testing/hard")):
+            made = domain.generate_size(np.random.default_rng(number), size)
+            if "ipc-2023" in domain.models:
+                made = re.sub(r"(\(:objects[^)]*)", r"\1 - object", domain.translated(made, "ipc-2023"))
+            files[f"{domain.name}/{place}/p1.pddl"] = made
+    suite = import_folder(write(tmp_path / "ipc", files), "ipc")
+    assert {name: len(splits(suite, name)) for name in suite.domains} == {each.name: 4 for each in sgp.all_domains()}
+    assert all(suite.domain(name).house == name for name in suite.domains)
+    assert suite.problems("blocksworld", "train")[0].problem_pddl == files["blocksworld/training/easy/p1.pddl"]
+    noticed = [record.getMessage() for record in caplog.records]
+    of_blocks = [remark for remark in noticed if "/blocksworld/" in remark]
+    assert len(of_blocks) == 1
+    assert re.search(r"p1\.pddl, line 3: :typing is used and not declared; .*; so in 4 problem files", of_blocks[0])
+    assert any(re.search(r"ferry/domain\.pddl, line \d+: :typing is used", remark) for remark in noticed)
+
+
 def test_a_plain_domain_file_with_problems_beside_it(home, tmp_path):
     folder = write(
         tmp_path / "mine",
@@ -128,8 +156,6 @@ def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
     ],
 )
 def test_folders_that_are_no_suite_are_refused(home, tmp_path, files, words):
-    import re
-
     (tmp_path / "mine").mkdir()
     with pytest.raises(SuiteError, match=re.escape(words)):
         import_folder(write(tmp_path / "mine", files), "mine")

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sgp.errors import PddlError
-from sgp.planning.pddl_syntax import Block, normalise, read_sections, words_of
+from sgp.planning.pddl_syntax import Block, Source, normalise, read_sections, words_of
 
 TEXT = """\
 ; a comment (with parentheses
@@ -15,10 +15,14 @@ TEXT = """\
 
 
 def test_a_text_is_read_as_nested_lists_whose_items_know_their_lines():
-    name, (types, action) = read_sections(TEXT, "domain", "my.pddl")
+    name, (types, action) = read_sections(Source("my.pddl", TEXT), "domain")
     assert name == "d"
     assert (types, action) == ([":types", "van", "-", "thing"], [":action"])
-    assert [(word, word.line) for word in words_of(types, 1, "my.pddl")] == [("van", 3), ("-", 4), ("thing", 4)]
+    assert [(word, word.line) for word in words_of(types, 1, Source("my.pddl", TEXT))] == [
+        ("van", 3),
+        ("-", 4),
+        ("thing", 4),
+    ]
     assert (types.head, types.line, action.head, action.line) == (":types", 3, ":action", 5)
     assert (Block().head, Block([Block(["a"])]).head) == ("", "")
 
@@ -28,9 +32,10 @@ def test_case_and_comments_go_and_lines_stay():
 
 
 def test_a_list_among_words_is_refused_with_its_line():
-    _, (section,) = read_sections("(define (problem p)\n (:objects a\n  (b c)))", "problem", "my.pddl")
+    source = Source("my.pddl", "(define (problem p)\n (:objects a\n  (b c)))")
+    _, (section,) = read_sections(source, "problem")
     with pytest.raises(PddlError, match=r"my\.pddl, line 3: expected a name, found a list '\(b \.\.\.'"):
-        list(words_of(section, 1, "my.pddl"))
+        list(words_of(section, 1, source))
 
 
 @pytest.mark.parametrize(
@@ -50,7 +55,7 @@ def test_a_list_among_words_is_refused_with_its_line():
 )
 def test_a_text_of_another_form_is_refused_with_its_line(text, line, words):
     with pytest.raises(PddlError) as caught:
-        read_sections(text, "domain", "my.pddl")
+        read_sections(Source("my.pddl", text), "domain")
     assert caught.value.line == line
     assert words in str(caught.value)
     assert str(caught.value).startswith(f"my.pddl, line {line}: ")

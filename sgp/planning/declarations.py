@@ -1,0 +1,119 @@
+"""What domains and problems declare: types, predicates, action schemas, atoms and actions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple
+
+OBJECT = "object"  # the root of PDDL's type hierarchy, and the type of everything in an untyped domain
+
+
+class Atom(NamedTuple):
+    """A ground atom, `(predicate object ...)`, names in lower case."""
+
+    predicate: str
+    objects: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"({' '.join((self.predicate, *self.objects))})"
+
+
+class Action(NamedTuple):
+    """A ground action, `(name object ...)`, names in lower case."""
+
+    name: str
+    objects: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"({' '.join((self.name, *self.objects))})"
+
+
+class Parameter(NamedTuple):
+    """A name with its type; `types` has several entries for `(either ...)`."""
+
+    name: str
+    types: tuple[str, ...]
+
+
+class Literal(NamedTuple):
+    """An atom or its negation; in schemas the objects may be variables."""
+
+    atom: Atom
+    positive: bool
+
+    def __str__(self) -> str:
+        return str(self.atom) if self.positive else f"(not {self.atom})"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """An action schema: parameters, precondition literals and the literals of its effect."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    precondition: tuple[Literal, ...]
+    effect: tuple[Literal, ...]
+
+
+@dataclass(frozen=True)
+class DomainText:
+    """What a domain file declares: requirements, types (name to parents), constants, predicates, action schemas.
+
+    `predicates` has the arities and `arguments` the types; `remarks` are sentences on what was read though the letter
+    of PDDL forbids it; `costs` says whether actions have costs (which are not used).
+    """
+
+    name: str
+    requirements: tuple[str, ...]
+    types: Mapping[str, tuple[str, ...]]
+    constants: tuple[Parameter, ...]
+    predicates: Mapping[str, int]
+    schemas: Mapping[str, Schema]
+    arguments: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict, compare=False)
+    costs: bool = field(default=False, compare=False)
+    remarks: tuple[str, ...] = field(default=(), compare=False)
+
+    @cached_property
+    def fluent_predicates(self) -> frozenset[str]:
+        """Predicates that some action changes; the others are static."""
+        return frozenset(literal.atom.predicate for schema in self.schemas.values() for literal in schema.effect)
+
+    @cached_property
+    def signature(self) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
+        """Predicates and actions with their arities, sorted: what a model of the domain depends on."""
+        actions = {name: len(schema.parameters) for name, schema in self.schemas.items()}
+        return tuple(sorted(self.predicates.items())), tuple(sorted(actions.items()))
+
+    def difference(self, other: DomainText) -> str:
+        """What `other` lacks and adds in predicates and actions, in words; "" where the signatures agree."""
+        words = []
+        for kind, ours, theirs in zip(("predicate", "action"), self.signature, other.signature, strict=True):
+            for verb, names in (("lacks", set(ours) - set(theirs)), ("adds", set(theirs) - set(ours))):
+                if names:
+                    listed = ", ".join(f"{name}/{arity}" for name, arity in sorted(names))
+                    words.append(f"{verb} the {kind}{'s' if len(names) > 1 else ''} {listed}")
+        return " and ".join(words)
+
+    def supertypes(self, name: str) -> frozenset[str]:
+        """The type and everything above it, the root included."""
+        found, frontier = {OBJECT}, [name]
+        while frontier:
+            current = frontier.pop()
+            if current not in found:
+                found.add(current)
+                frontier.extend(self.types.get(current, ()))
+        return frozenset(found | {name})
+
+
+@dataclass(frozen=True)
+class ProblemText:
+    """What a problem file declares: objects, initial atoms and the goal's literals; `remarks` as in a domain's."""
+
+    name: str
+    domain: str
+    objects: tuple[Parameter, ...]
+    init: tuple[Atom, ...]
+    goal: tuple[Literal, ...]
+    remarks: tuple[str, ...] = field(default=(), compare=False)

@@ -1,0 +1,180 @@
+"""Typed lists and formulas of PDDL: what stands inside of the sections of domains and problems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sgp.errors import UnsupportedPddl
+from sgp.planning.declarations import OBJECT, Atom, Literal, Parameter
+from sgp.planning.pddl_syntax import Block, Source, Word, shown, words_of
+
+_CONNECTIVES = {
+    "forall": "quantifiers (forall)",
+    "exists": "quantifiers (exists)",
+    "when": "conditional effects (when)",
+    "or": "disjunctions (or)",
+    "imply": "implications (imply)",
+    "preference": "preferences (preference)",
+    "oneof": "nondeterministic effects (oneof)",
+    "probabilistic": "nondeterministic effects (probabilistic)",
+    **{head: f"numeric conditions ({head})" for head in ("<", "<=", ">", ">=")},
+    **{head: f"numeric effects ({head})" for head in ("decrease", "assign", "scale-up", "scale-down")},
+}
+_NUMBER = "number"  # the type of numeric functions
+_COST = "increase"
+_MEANT = frozenset(_CONNECTIVES) | {"and", "not", "either", _COST, OBJECT, _NUMBER}
+
+
+@dataclass
+class Scope:
+    """What a formula may speak of: predicates with their arguments, and objects or variables with their types.
+
+    `kinds` has all types of each object, none of variables: their objects can be of a type below theirs. `uses` takes
+    down which requirement a text needs, and where it first does.
+    """
+
+    predicates: Mapping[str, tuple[Parameter, ...]] | None
+    names: Mapping[str, object] = field(default_factory=dict)
+    kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    uses: dict[str, Word | Block] = field(default_factory=dict)
+
+
+def name_of(item: Word | Block, source: Source, what: str) -> str:
+    """The name that stands in a place. Raises PddlError for what is none.
+
+    Names may be any text here, as records of rollouts are shown whatever they hold.
+    """
+    if isinstance(item, Block):
+        raise source.refusal(f"expected the name of {what}, found a list '({shown(item.head)} ...'", item)
+    if what == "a variable" and not item.startswith("?"):
+        raise source.refusal(f"expected a variable '?x', found '{shown(item)}'; write '?{shown(item)}'", item)
+    if item.startswith("?") and what != "a variable":
+        raise source.refusal(f"expected the name of {what}, found the variable '{shown(item)}'; remove the '?'", item)
+    if item.startswith("-"):
+        raise source.refusal(f"'{shown(item)}' is no name; write '- {shown(item[1:])}' where a type is meant", item)
+    return str(item)
+
+
+def free_name(item: Word | Block, source: Source, what: str) -> str:
+    """The name of a predicate or type. Raises UnsupportedPddl for one that means something in formulas."""
+    name = name_of(item, source, what)
+    if name in _MEANT:
+        raise source.refusal(
+            f"'{name}' is not supported as the name of {what}, because it means something in PDDL; rename it",
+            item,
+            UnsupportedPddl,
+        )
+    return name
+
+
+def typed_list(block: Block, start: int, source: Source, what: str, uses: dict[str, Word | Block]) -> list[Parameter]:
+    """`a b - t c` as parameters; names without a type are objects. The list's names keep their places as `Word`s."""
+    found: list[Parameter] = []
+    pending: list[Word] = []
+    items = iter(block[start:])
+    for item in items:
+        if item != "-":
+            name_of(item, source, what)
+            assert isinstance(item, Word)
+            pending.append(item)
+            continue
+        assert isinstance(item, Word)
+        uses.setdefault(":typing", item)
+        kind = next(items, None)
+        if kind is None:
+            raise source.refusal("'-' is followed by no type", item)
+        if isinstance(kind, Block) and (kind.head != "either" or len(kind) < 2):
+            raise source.refusal("expected a type or '(either type ...)' after '-'", kind)
+        kinds = tuple(words_of(kind, 1, source)) if isinstance(kind, Block) else (kind,)
+        for each in kinds:
+            name_of(each, source, "a type")
+        found += [Parameter(name, kinds) for name in pending]
+        pending = []
+    return [*found, *(Parameter(name, (OBJECT,)) for name in pending)]
+
+
+def literals(block: Block, source: Source, scope: Scope, effect: bool = False) -> tuple[Literal, ...]:
+    """The literals of a conjunction; increases are passed over (action costs are not used).
+
+    Raises UnsupportedPddl for what is no conjunction of literals, PddlError for what is no formula or speaks of names
+    that `scope` does not know.
+    """
+    found: list[Literal] = []
+    waiting: list[tuple[Word | Block, bool]] = [(block, True)]  # a text may be nested deeper than Python calls
+    while waiting:
+        part, positive = waiting.pop()
+        if not isinstance(part, Block):
+            raise source.refusal(f"expected a list '(predicate ...)', found '{shown(part)}'", part)
+        head = part.head
+        if not part and positive:
+            continue
+        if head in _CONNECTIVES:
+            raise source.refusal(
+                f"{_CONNECTIVES[head]} are not supported; rewrite this in STRIPS with types, negative preconditions "
+                "and equality",
+                part,
+                UnsupportedPddl,
+            )
+        if head == "and":
+            if not positive and effect:
+                raise source.refusal("expected '(not (predicate ...))' in an effect, found '(not (and ...'", part)
+            if not positive:
+                raise source.refusal(
+                    "negated conjunctions (not (and ...)) are not supported, being disjunctions; rewrite this as a "
+                    "conjunction of literals",
+                    part,
+                    UnsupportedPddl,
+                )
+            waiting += [(each, True) for each in reversed(part[1:])]
+        elif head == "not":
+            if len(part) != 2 or not isinstance(part[1], Block) or (effect and not positive):
+                raise source.refusal("expected '(not (predicate ...))'", part)
+            waiting.append((part[1], not positive))
+        elif head == _COST and effect and positive:
+            scope.uses.setdefault(":action-costs", part)
+        else:
+            if not positive and not effect and head != "=":
+                scope.uses.setdefault(":negative-preconditions", part)
+            found.append(Literal(atom(part, source, scope, equality=not effect), positive))
+    return tuple(found)
+
+
+def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> Atom:
+    """An atom whose predicate and objects are declared, in the right number and, where it is ground, of their types."""
+    if not block.head:
+        raise source.refusal("expected '(predicate name ...)', found an empty or nested list", block)
+    head = str(block.head)
+    if head == "=" and equality and any(isinstance(each, Block) for each in block):
+        raise source.refusal(
+            "numeric conditions (=) are not supported; rewrite this without numbers", block, UnsupportedPddl
+        )
+    arguments = tuple(words_of(block, 1, source))
+    if head == "=" and equality:
+        scope.uses.setdefault(":equality", block)
+        expected: tuple[Parameter, ...] | None = (Parameter("?x", (OBJECT,)), Parameter("?y", (OBJECT,)))
+    elif scope.predicates is None:
+        return Atom(head, tuple(map(str, arguments)))
+    else:
+        expected = scope.predicates.get(head)
+    if expected is None:
+        raise source.refusal(
+            f"predicate with name '{shown(head)}' is undefined; declare it in (:predicates ...) or correct it", block
+        )
+    if len(expected) != len(arguments):
+        raise source.refusal(
+            f"'{shown(head)}' has arity {len(expected)}, found {len(arguments)} objects; give as many as it has", block
+        )
+    for argument, (_, kinds) in zip(arguments, expected, strict=True):
+        if argument not in scope.names:
+            what = "variable" if argument.startswith("?") else "object"
+            raise source.refusal(
+                f"{what} with name '{shown(argument)}' is undefined; declare it or correct it", argument
+            )
+        if kinds != (OBJECT,) and argument in scope.kinds and scope.kinds[argument].isdisjoint(kinds):
+            raise source.refusal(
+                f"'{shown(argument)}' is no {' or '.join(map(shown, kinds))}, which '{shown(head)}' speaks of; "
+                "correct the object or its type",
+                argument,
+            )
+    return Atom(head, tuple(map(str, arguments)))
