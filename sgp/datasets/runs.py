@@ -39,9 +39,9 @@ _RECORD_KINDS: Mapping[str, type] = {
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
 _ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
 _BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
-_RENAMED = {  # variants of format 1 that are others' now; the second one decoded by 'jumps'
+_RENAMED = {  # variants of format 1: the method and variant that they are now, "" for the same method
     "wl-contrastive-delta": ("contrastive-delta", "wl"),
-    "wl-xgboost-delta-jumps": ("state-centric", "wl-xgboost-delta"),
+    "wl-xgboost-delta-jumps": ("", "wl-xgboost-delta"),  # decoded by 'jumps'
 }
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
@@ -293,8 +293,8 @@ def _check_record(record: Any, source: Path) -> None:
 def _made_again(record: Mapping[str, Any]) -> str:
     """How to make a run of the layout before again."""
     variant, *settings = str(record.get("variant", "")).split("+")
-    method, variant = _RENAMED.get(variant, (method_key(str(record.get("method", ""))), variant))
-    words = ["--method", method, "--variant", variant]
+    method, variant = _RENAMED.get(variant, ("", variant))
+    words = ["--method", method or method_key(str(record.get("method", ""))), "--variant", variant]
     for name in ("domain", "suite", "seed"):
         words += [f"--{name}", str(record.get(name, ""))]
     for setting in settings:

@@ -17,7 +17,7 @@ from sgp.datasets.folders import draft_folder, put_in_place, whole_folder
 from sgp.datasets.runs import Origin, RunKey, new_run, open_run
 from sgp.reports.card import keep_scores
 
-KEY = RunKey("method", "variant", "suite", "domain", 13)
+KEY = RunKey("zero-change", "variant", "suite", "domain", 13)
 ORIGIN = Origin({}, {"domain": "(define (domain d))"}, {"sha256": "", "train": 1, "validation": 1}, "cpu", ())
 
 

@@ -137,7 +137,9 @@ def test_errors_are_sentences_with_their_line(worker, problem):
     report = ended(worker.ask("read", 60, problem=broken))
     assert (report.state, report.source) == ("failed", "problem")
     assert report.line is not None
-    assert len(report.error.splitlines()) == 1
+    _, *marked = report.error.splitlines()
+    assert marked, "the line is shown, with a mark under the place"
+    assert all(line.startswith("    ") for line in marked)
     missing = ended(worker.ask("load", 60, run="/nowhere"))
     assert "holds no run.json" in missing.error
 
