@@ -53,9 +53,7 @@ def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str
         )
     config = method.decodings[base]
     changes = dict(_setting(each) for each in settings)
-    for path, text in sorted(changes.items()):
-        config = overridden(config, path, text)
-    return decoding_name(changes, base), config
+    return decoding_name(changes, base), with_settings(config, changes)
 
 
 def decoded_identity(method: PlanningMethod, planner: str, decoding: str) -> str:
@@ -100,6 +98,13 @@ def has_setting(config: Any, path: str) -> bool:
     head, _, rest = path.partition(".")
     known = is_dataclass(config) and head in {entry.name for entry in fields(config)}
     return known and (not rest or has_setting(getattr(config, head), rest))
+
+
+def with_settings(config: Config, settings: Settings) -> Config:
+    """`config` with several fields overridden. Raises ConfigurationError as `overridden` does."""
+    for path, text in sorted(settings.items()):
+        config = overridden(config, path, text)
+    return config
 
 
 def overridden(config: Config, path: str, text: str) -> Config:

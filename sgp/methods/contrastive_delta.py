@@ -18,7 +18,7 @@ from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import ConfigurationError
-from sgp.methods.configuration import configure_decoding, from_record, overridden
+from sgp.methods.configuration import configure_decoding, from_record, with_settings
 from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device
 from sgp.models.linear import LinearModel
@@ -91,9 +91,7 @@ class ContrastiveDelta:
         encoder = _encoder(training, data)
         decisions, held_out = _labelled(training, encoder, data, seed), list(followed(data.validation, one_step))
         for settings in self.sweep[after:]:
-            each = training
-            for path, value in settings.items():
-                each = overridden(each, path, value)
+            each = with_settings(training, settings)
             policy, facts = _fit(each, encoder, decisions)
             costs = [each.loss.alpha * found**2 for found in candidate_costs(policy, held_out)]
             name = ", ".join(f"{path} {value}" for path, value in settings.items())

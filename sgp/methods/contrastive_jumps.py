@@ -31,7 +31,7 @@ from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
-from sgp.methods.configuration import configure_decoding, from_record, overridden
+from sgp.methods.configuration import configure_decoding, from_record, with_settings
 from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
@@ -166,7 +166,7 @@ class ContrastiveJumps:
         after: int = 0,
     ) -> Iterator[Snapshot]:
         """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
-        configs = [(each, _overridden(config, each)) for each in self.sweep[after:]]
+        configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
         for first, group in groupby(configs, key=lambda pair: replace(pair[1], loss=config.loss)):
             embedded = _Embedded.of(first, _labelled(first, data, seed))
             held_out = list(followed(data.validation, first.successors))
@@ -194,12 +194,6 @@ class ContrastiveJumps:
         policy = NearestTransition(encoder, weights, config.loss.alpha)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
         return _planner(config, decoding, policy)
-
-
-def _overridden(config: ContrastiveJumpsTraining, settings: Mapping[str, str]) -> ContrastiveJumpsTraining:
-    for path, value in settings.items():
-        config = overridden(config, path, value)
-    return config
 
 
 def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
