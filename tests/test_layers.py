@@ -12,7 +12,7 @@ ROOT = Path(sgp.__file__).parent
 
 # From the ground up; rooms of one floor do not import each other.
 FLOORS = [
-    {"errors", "drawing", "files", "progress", "compilation", "workers"},
+    {"errors", "drawing", "files", "plugins", "progress", "compilation", "workers"},
     {"planning"},
     {"encoders", "models", "domains"},
     {"datasets"},
@@ -22,11 +22,16 @@ FLOORS = [
     {"analysis", "viewer"},
     {"reports"},
     {"api"},
-    {"experiments", "service"},
-    {"cli"},
+    {"experiments", "service", "estimator"},
+    {"cli", "engine", "contracts"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-SAME_FLOOR = {"files": {"errors"}, "progress": set(), "workers": {"errors"}}  # the ground floor's own order
+SAME_FLOOR = {
+    "files": {"errors"},
+    "plugins": {"errors"},
+    "progress": set(),
+    "workers": {"errors"},
+}  # the ground floor's own order
 NO_TORCH_OR_LEARNING = {"planning", "domains"}
 
 
