@@ -57,6 +57,8 @@ class Line:
 
 def is_read(problem: Problem) -> bool:
     """Whether the package reads what the library writes."""
+    if type(problem) is not Problem:  # hierarchies and schedules are no actions in PDDL
+        return False
     try:
         writer = PDDLWriter(problem)
         sgp.Task(sgp.Problem("example", writer.get_domain(), writer.get_problem()))
@@ -107,7 +109,7 @@ def lines() -> Iterator[Line]:
     note = (
         f"{date.today()}, {os.cpu_count()} cores, unified-planning {version('unified_planning')}, sgp {version('sgp')}"
     )
-    for name, case in track("examples", sorted(get_example_problems().items())):
+    for name, case in track(sorted(get_example_problems().items()), "examples"):
         problem = case.problem
         line = Line(name, SgpEngine.supports(problem.kind), is_read(problem), note=note)
         yield planned(line, problem) if line.promised else line

@@ -32,7 +32,7 @@ from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
-from sgp.methods import get_method, planning_method
+from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, require_decodings
 from sgp.methods.contract import Method, Selectable
 from sgp.methods.loading import load_planner, loaded, planner_of
@@ -145,7 +145,7 @@ def _trained(key: RunKey, config: Any, data: Texts, device: str, crew: Workers, 
 def _train(key: RunKey, config: Any, texts: Texts, device: str, folder: Path | None = None) -> None:
     """Trains a run into its place in the store, or into another folder."""
     data, learner = texts.replayed(), get_method(key.method)
-    origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), learner.libraries)
+    origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
     with new_run(key, origin, folder) as draft:
         learner.train(config, data, draft)
 

@@ -162,6 +162,9 @@ class _Attempt:
 
     def made(self, run: Run | None, decoding: str, start: Plan | None) -> PlanGenerationResult:
         """The result. Raises what the run's files and Fast Downward's absence raise, never for a problem."""
+        if type(self.problem) is not UnifiedProblem:
+            kind = type(self.problem).__name__
+            return self._result(Status.UNSUPPORTED_PROBLEM, f"problem is a {kind}; expected one of actions alone")
         try:
             writer = PDDLWriter(self.problem)
             problem = _written(self.problem, writer)
