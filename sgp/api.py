@@ -34,10 +34,11 @@ from sgp.files import write_text
 from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, require_decodings
 from sgp.methods.contract import Selectable
+from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
@@ -94,7 +95,9 @@ def train(
     key = RunKey(learner.key, name, source.name, data.domain, seed)
     found = None if again else _usable_run(key)
     if found is not None and found.training == asdict(config) and found.record["data"]["sha256"] == data.sha256:
+        logger.info("%s is of this configuration and these data: nothing to train", found.folder)
         return found
+    logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)
     if crew.elsewhere:
         ((_, files),) = crew.each(_trained_files, [(key, config, data, device)])
         receive_run(key, files)
@@ -132,13 +135,24 @@ def _usable_run(key: RunKey) -> Run | None:
     return run
 
 
-def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
-    """A rollout of one problem by a trained run.
+def fitting(problem: Problem) -> Run:
+    """The trained run that plans in a problem's domain: one that comes with the package, or else the user's latest.
+
+    Raises DomainMismatch where there is none, PddlError for text that cannot be used, StoreError where the package's
+    data are missing.
+    """
+    domain = read_domain(problem.domain_pddl, problem.domain_source)
+    return fitting_run(domain, domain.name)
+
+
+def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
+    """A rollout of one problem by a trained run, or by the one that `fitting` finds.
 
     Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
     damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
     """
-    task, trained = Task(problem), open_run(run)
+    task, trained = Task(problem), fitting(problem) if run is None else open_run(run)
+    logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
     if task.domain_text.signature != trained.domain_text.signature:
@@ -198,6 +212,8 @@ def evaluate(
         scored.setdefault(work.planner, []).extend(scores_of(source, subject, tried))
     if limit == NO_LIMIT:
         for run in opened:
+            if is_shipped(run):
+                continue  # it belongs to the package
             keep_scores(run, scored[str(run.folder)])
     return Evaluation(tuple(score for found in scored.values() for score in found), named)
 

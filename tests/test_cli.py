@@ -132,7 +132,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
             ["train", "--domain", "gripper", "--suite", "nope"],
             "unknown suite 'nope'; expected one of harder, scaling, selection, state-centric",
         ),
-        (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; it has blocksworld"),
+        (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; expected one of blocksworld"),
         (["train", "--method", "nope", "--domain", "gripper", "--suite", "state-centric"], "unknown method 'nope'"),
         (["train", "--domain", "gripper", "--suite", "state-centric", "--variant", "x"], "no variant 'x'"),
         (["train", "--domain", "gripper", "--suite", "state-centric", "--set", "beam"], "has no '='"),

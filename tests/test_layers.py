@@ -12,7 +12,7 @@ ROOT = Path(sgp.__file__).parent
 
 # From the ground up; rooms of one floor do not import each other.
 FLOORS = [
-    {"errors", "drawing", "files", "progress", "compilation", "workers"},
+    {"errors", "drawing", "files", "installed", "progress", "compilation", "workers"},
     {"planning"},
     {"encoders", "models", "domains"},
     {"datasets"},
@@ -26,7 +26,12 @@ FLOORS = [
     {"cli"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-SAME_FLOOR = {"files": {"errors"}, "progress": set(), "workers": {"errors"}}  # the ground floor's own order
+SAME_FLOOR = {
+    "files": {"errors"},
+    "installed": {"errors"},
+    "progress": set(),
+    "workers": {"errors"},
+}  # the ground floor's own order
 NO_TORCH_OR_LEARNING = {"planning", "domains"}
 
 

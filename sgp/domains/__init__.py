@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cache
 
 from sgp.domains.drawing.fallback import draw_any
-from sgp.errors import InputError
+from sgp.errors import InputError, expected_one_of
 from sgp.planning.domain import Domain, Scene
 from sgp.planning.pddl import DomainText
 from sgp.planning.words import Words
@@ -28,7 +28,8 @@ def get_domain(name: str) -> Domain:
     for domain in all_domains():
         if name.lower() in (domain.name, *domain.aliases):
             return domain
-    raise InputError(f"unknown domain '{name}'; expected one of {', '.join(domain.name for domain in all_domains())}")
+    known = (domain.name for domain in all_domains())
+    raise InputError(f"unknown domain '{name}'; {expected_one_of(known, name)}")
 
 
 def canonical_name(name: str) -> str:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import importlib
 import importlib.metadata
 import pkgutil
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
-from sgp.errors import InputError, MissingLibrary
+from sgp.errors import InputError, MissingLibrary, expected_one_of
+from sgp.installed import lacking, missing
 from sgp.methods.contract import Ablatable, Method, PlanningMethod, Selectable, Settings, Tunable
 from sgp.planning.subject import method_key
 
-_SHARED = frozenset({"configuration", "contract", "loading"})  # what the methods have in common
+_SHARED = frozenset({"configuration", "contract", "fitting", "loading"})  # what the methods have in common
 
 
 @cache
@@ -33,28 +33,18 @@ def get_method(key: str) -> Method:
     """
     key = method_key(key)
     if key not in method_keys():
-        raise InputError(f"unknown method '{key}'; expected one of {', '.join(method_keys())}")
+        raise InputError(f"unknown method '{key}'; {expected_one_of(method_keys(), key)}")
     try:
         module = importlib.import_module(f"{__name__}.{key.replace('-', '_')}")
     except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library in ("", "sgp"):
-            raise
-        raise MissingLibrary(_lacking(key, library)) from error
+        raise missing(f"method {key}", error) or error from error
     method = cast(Method, module.METHOD)
     for library in method.libraries:  # some are imported when they are first used
         try:
             importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError as error:
-            raise MissingLibrary(_lacking(key, library)) from error
+            raise MissingLibrary(lacking(f"method {key}", library)) from error
     return method
-
-
-def _lacking(key: str, library: str) -> str:
-    return (
-        f"method {key} needs the library {library}, which is not installed; install it with "
-        f"'pip install \"{_requirement(library)}\"'"
-    )
 
 
 def all_methods() -> tuple[Method, ...]:
@@ -123,17 +113,3 @@ def _installed() -> Iterator[Method]:
     for key in method_keys():
         with suppress(MissingLibrary):
             yield get_method(key)
-
-
-def _requirement(module: str) -> str:
-    """What to install for a module: the package's extra that brings it, or the library itself."""
-    library = module.replace("_", "-").lower()
-    try:
-        lines = importlib.metadata.requires("sgp") or ()
-    except importlib.metadata.PackageNotFoundError:  # a checkout on the path that was not installed
-        return library
-    for line in lines:
-        name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"]([\w-]+)['\"]", line)
-        if name and extra and name.group().lower().replace("_", "-") == library:
-            return f"sgp[{extra.group(1)}]"
-    return library
