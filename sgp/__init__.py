@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from sgp.api import map_run as map_run
     from sgp.api import solve as solve
     from sgp.api import train as train
+    from sgp.api import train_given as train_given
+    from sgp.estimator import Estimator as Estimator
     from sgp.experiments.scaling_runs import scaling as scaling
     from sgp.experiments.scaling_runs import scaling_subject as scaling_subject
     from sgp.methods.loading import load_planner as load_planner
@@ -31,6 +33,7 @@ _HOMES = {
         "map_run",
         "solve",
         "train",
+        "train_given",
     ),
     "sgp.datasets.experts": (
         "expert_plans",
@@ -48,6 +51,7 @@ _HOMES = {
     "sgp.encoders.node_colours": ("ColouredGraph", "coloured_graph"),
     "sgp.encoders.wl": ("WLConfig", "WLEncoder"),
     "sgp.errors": ("SgpError",),
+    "sgp.estimator": ("Estimator",),
     "sgp.evaluation.attempts": ("AttemptRow",),
     "sgp.evaluation.curves": ("curve_scores",),
     "sgp.analysis.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),

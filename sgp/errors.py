@@ -10,7 +10,8 @@
     |  |- DomainMismatch         a model or plan of another domain
     |  |- SuiteError             a suite, split or folder of problems
     |  |- ConfigurationError     a setting outside its range, or two that conflict
-    |  `- MissingLibrary         an optional library that is asked for is not installed
+    |  |- MissingLibrary         an optional library that is asked for is not installed
+    |  `- PluginError            a method, domain or encoder of another package that cannot be used
     |- ToolError                 an external program is missing or failed
     |- UnsolvableProblem         an expert planner proved that no plan exists
     |- StoreError                a file of the store is damaged or of another version
@@ -68,6 +69,10 @@ class ConfigurationError(InputError):
 
 class MissingLibrary(InputError):
     """A library that is needed for what was asked is not installed."""
+
+
+class PluginError(InputError):
+    """A method, domain or encoder of another package cannot be used."""
 
 
 class ToolError(SgpError):

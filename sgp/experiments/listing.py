@@ -9,9 +9,9 @@ from rich.table import Table
 
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
-from sgp.domains import all_domains
+from sgp.domains import domain_plugins, house_domains
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
-from sgp.methods import get_method, method_keys
+from sgp.methods import get_method, house_keys, method_plugins
 from sgp.methods.contract import PlanningMethod
 from sgp.methods.fitting import shipped_folders
 from sgp.reports.papers import listed
@@ -33,18 +33,20 @@ def suites() -> Table:
 
 
 def domains() -> Table:
-    """Domains of the house with their generators' arguments."""
+    """Domains of the house with their generators' arguments, and the names of those of other packages."""
     table = Table("domain", "also called", "models", "generator's arguments", title="domains")
-    for domain in all_domains():
+    for domain in house_domains():
         words = (domain.aliases, domain.models, domain.sizes.bounds)
         table.add_row(domain.name, *map(", ".join, words))
+    for plugin in domain_plugins().values():
+        table.add_row(plugin.key, "", "", f"of package {plugin.package}")
     return table
 
 
 def methods() -> Table:
-    """Methods with what they learn from, their variants and decodings, the default first."""
+    """Methods with what they learn from, their variants and decodings, the default first; other packages' by name."""
     table = Table("method", "variants", "decodings", "learns from", "paper", title="methods")
-    for key in method_keys():
+    for key in house_keys():
         try:
             method = get_method(key)
         except MissingLibrary as error:
@@ -53,6 +55,8 @@ def methods() -> Table:
         decodings = ", ".join(method.decodings) if isinstance(method, PlanningMethod) else "none: it does not plan"
         learns_from = method.learns_from.__name__.lower()
         table.add_row(key, ", ".join(method.variants), decodings, learns_from, method.paper)
+    for plugin in method_plugins().values():  # not imported: a listing waits for no one's libraries
+        table.add_row(plugin.key, f"of package {plugin.package}")
     return table
 
 
