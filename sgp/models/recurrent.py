@@ -86,9 +86,7 @@ class RecurrentModel(Network):
         stacked = tuple(
             torch.stack([zero if each is None else each[part] for each in hidden], dim=1) for part in (0, 1)
         )
-        inputs = torch.as_tensor(np.ascontiguousarray(rows), dtype=self.shape.dtype, device=device)[
-            :, None
-        ]  # [B, 1, F]
+        inputs = torch.as_tensor(np.ascontiguousarray(rows), dtype=self.shape.dtype, device=device)  # [B, F]
         outputs, (short, long) = self(inputs[:, None], stacked)
         # Clones: a view would keep the whole batch's hidden states alive along the path.
         after = [(short[:, place].clone(), long[:, place].clone()) for place in range(len(hidden))]
