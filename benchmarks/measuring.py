@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -23,13 +24,14 @@ def add_csv(parser: argparse.ArgumentParser) -> None:
 
 
 def note(*libraries: str) -> str:
-    """Date, cores, load, versions and command.
+    """Date, cores, load, versions and command but for where the figures go.
 
     The load is the mean number of running processes in the last minute: well above 1, seconds on the wall tell little.
     """
     versions = ", ".join(f"{name} {version(name)}" for name in ("sgp", *libraries))
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
-    command = " ".join(["python", f"benchmarks/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    words = re.sub(r" ?--csv[ =]\S+", "", " ".join(sys.argv[1:]))
+    command = f"python benchmarks/{Path(sys.argv[0]).name} {words}".strip()
     return f"{date.today()}, {cores} cores, load {load:.1f}, {versions}; {command}"
 
 
