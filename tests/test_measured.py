@@ -14,6 +14,8 @@ from sgp.errors import InputError
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
+NOTEBOOKS = {path.name: path for path in sorted((ROOT / "notebooks").glob("*.py"))}
+CELL = re.compile(r"^# %% \[markdown\]\n(.*?)(?=^# %%|\Z)", re.DOTALL | re.MULTILINE)
 # Limits, settings, goals and versions, which nobody measured, as their pages have them.
 GIVEN = {
     "README.md": ["Python 3.11 or 3.12", "LAMA has 60 s", "GPL-3.0"],
@@ -30,6 +32,19 @@ GIVEN = {
         "34 x 20 s a size",
     ],
     "settings.md": ["within .005", "by .002 of quality"],
+    "00_start.py": ["the 95 % interval"],
+    "01_the_method.py": ["An entry of 0.4"],
+    "02_data.py": ["A* with LM-cut for 60 s"],
+    "03_table_1.py": ["1 - .9^r"],
+    "08_scaling.py": [
+        "a planner that solves 4 of 4 may fail on half",
+        "5 of 5 is compatible",
+        "with confidence .9",
+        "within epsilon = .05",
+        "coverage is below .3",
+        "asks for epsilon = .1",
+        "the threshold of .3",
+    ],
 }
 
 
@@ -53,6 +68,15 @@ def test_what_looks_measured_has_a_source(docs, page):
     text, given = PAGES[page].read_text(), GIVEN.get(page, [])
     assert [words for words in given if words not in text] == []
     assert docs.unsourced(text, given) == [], "put it between '<!-- measured: NAME -->' and '<!-- end -->'"
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS)
+def test_the_text_of_notebooks_tells_no_number_that_a_cell_does_not_compute(docs, notebook):
+    cells = CELL.findall(NOTEBOOKS[notebook].read_text())
+    text = " ".join(re.sub(r"^# ?", "", "".join(cells), flags=re.MULTILINE).split())
+    given = GIVEN.get(notebook, [])
+    assert [words for words in given if words not in text] == []
+    assert docs.unsourced(text, given) == []
 
 
 def test_every_source_is_shown_and_every_block_ends(docs):
