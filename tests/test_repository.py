@@ -11,9 +11,6 @@ import pytest
 from packaging.requirements import Requirement
 
 import sgp
-from sgp.planning.subject import PlannerName
-from sgp.reports.sheets import Sheet
-from sgp.reports.tables import Line, cell, coverage_sheet, lines_of, measured, select
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -123,71 +120,6 @@ def test_the_map_of_the_rooms_is_true():
     assert tops <= {name.split("/")[0] for name in listed}, "every file and folder at the top is on the map"
     rooms = {f"sgp/{name.split('/')[1]}" for name in tracked if name.startswith("sgp/")} - {"sgp/py.typed"}
     assert rooms == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
-
-
-def coverage_scores():
-    """The coverage of the bundled suite: what was measured and committed, and what the paper printed."""
-    ours = [score for score in measured() if score.suite == "state-centric"]
-    return ours, [score for score in sgp.published("state-centric") if score.table == "1"]
-
-
-def test_the_results_show_the_committed_measurements():
-    sheet = coverage_sheet(*coverage_scores(), "", ["extrapolation"], all_published=True)
-    shown = PAGES["docs/results.md"]
-    assert sheet.markdown().strip() in shown, "print it with 'sgp table 1 --splits extrapolation --markdown'"
-
-
-def test_the_readme_shows_six_lines_of_the_committed_measurements():
-    ours, theirs = coverage_scores()
-    counts = {"blocksworld": 20, "gripper": 16, "logistics": 18, "visitall": 219}
-    planners = [each.planner for each in lines_of(theirs) if each.planner.method == "state-centric"]
-    assert len(planners) == 8
-
-    def line(title, scores, *planners):
-        """Of several planners the one with the highest coverage, chosen in each domain."""
-        cells = [[cell(select(scores, each, domain, "extrapolation")) for each in planners] for domain in counts]
-        best = [max(found, key=lambda each: each.value) for found in cells]
-        assert [each.count for each in best] == list(counts.values())
-        return title, *map(str, best)
-
-    sheet = Sheet.of(
-        "",
-        ("planner", *(f"{domain}, n = {count}" for domain, count in counts.items())),
-        [
-            line("contrastive jumps", ours, Line("", PlannerName("contrastive-jumps", "aiw"))),
-            line("state-centric, best of eight", ours, *(Line("", each) for each in planners)),
-            line("as published", theirs, *(Line("state-centric", each) for each in planners)),
-            line("nothing changes", ours, Line("", PlannerName("zero-change", "wl"))),
-            line("a random unvisited successor", ours, Line("", PlannerName("random-successor", "unvisited"))),
-            line("Fast Downward, LAMA's first plan", ours, Line("", PlannerName("fast-downward", "lama-first"))),
-        ],
-    )
-    assert f"\n\n{sheet.markdown()}\n" in README, sheet.markdown()
-
-
-def test_the_results_tell_what_contrastive_jumps_never_saw():
-    unseen = {
-        each.domain: f"{each.value:.4f}".removeprefix("0").rstrip("0")
-        for each in measured()
-        if (each.method, each.variant, each.split, each.metric, each.size)
-        == ("contrastive-jumps", "aiw", "extrapolation", "unseen", None)
-    }
-    assert unseen == {"blocksworld": ".0009", "gripper": ".", "logistics": ".0145", "visitall": "."}
-    said = f"{unseen['blocksworld']} of them in Blocksworld, none in Gripper and VisitAll, and {unseen['logistics']} in"
-    assert said in PAGES["docs/results.md"]
-
-
-def test_the_results_count_the_rows_of_the_harder_suite():
-    scores = [each for each in measured() if (each.suite, each.metric, each.size) == ("harder", "coverage", None)]
-    rows = [score.value for score in scores]
-    assert f"1.00 on {rows.count(1.0)} of {len(rows)} rows" in PAGES["docs/results.md"]
-
-
-def test_the_scaling_page_shows_what_was_measured():
-    theirs = [score for score in sgp.published("dynamic-validation") if score.table == "1"]
-    (block,) = re.findall(r"<!-- table: scaling -->\n(.*?)<!-- end of table -->", PAGES["docs/scaling.md"], re.DOTALL)
-    expected = sgp.scaling_table(sgp.measured_scaling(), theirs).markdown()
-    assert block == expected, "print it with 'sgp table scaling --markdown'"
 
 
 def anchors(text):
