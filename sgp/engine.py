@@ -75,10 +75,10 @@ def register(environment: Environment | None = None) -> None:
 class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-planning has no types
     """Plans by a trained run, which stays loaded from one problem to the next.
 
-    The run is the one in the folder `run`, or that of the package or the user whose domain fits, or one trained on `problems` of the library (few-shot planning; `plans` has
-    a plan or None for each), with the parameters of `sgp.Estimator` in `learning`. `decoding` is the way to plan,
-    `memory` the most bytes of this process. Raises what `sgp.Estimator.fit` and `sgp.load_planner` raise, and
-    InputError for both `run` and `problems`.
+    The run is the one in the folder `run`, or one trained on `problems` of the library (few-shot planning; `plans` has
+    a plan or None for each) with the parameters of `sgp.Estimator` in `learning`, or else the one that `sgp.fitting`
+    finds for each problem. `decoding` is the way to plan, `memory` the most bytes of this process. Raises what
+    `sgp.Estimator.fit` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
     """
 
     def __init__(
