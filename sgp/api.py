@@ -133,12 +133,13 @@ def _usable_run(key: RunKey) -> Run | None:
 
 
 def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
-    """A rollout of one problem by a trained run.
+    """A rollout of one problem by a trained run; where its goal has alternatives, of the first that is solved.
 
     Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
     damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
     """
-    task, trained = Task(problem), open_run(run)
+    tasks, trained = [Task(each) for each in problem.alternatives()], open_run(run)
+    task = tasks[0]
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
     if task.domain_text.signature != trained.domain_text.signature:
@@ -146,7 +147,8 @@ def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: 
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    return planner_of(trained, decoding).solve(task, limit)
+    rollouts = planner_of(trained, decoding).solve_many(tasks, limit)
+    return next((each for each in rollouts if each.solved), rollouts[0])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Domains and problems written anew, so that every planner reads them alike.
 
-All supported requirements are declared, sections stand in their usual order, every action has a precondition, and
-what no planner needs (costs, comments, names of domain and problem) is gone.
+All supported requirements are declared, sections stand in their usual order, every action has a precondition, what
+was compiled stands as its cases, and what no planner needs (comments, names of domain and problem) is gone.
 """
 
 from __future__ import annotations
@@ -9,37 +9,45 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from sgp.planning.declarations import OBJECT, DomainText, Literal, Parameter, ProblemText, Schema
-from sgp.planning.pddl import Problem, read_domain, read_problem
+from sgp.planning.pddl import Problem
 
 
 def rewritten(problem: Problem) -> tuple[str, str]:
-    """Domain and problem written anew. Raises PddlError for text that cannot be used."""
-    domain = read_domain(problem.domain_pddl, problem.domain_source)
-    text = read_problem(problem.problem_pddl, problem.problem_source, domain)
-    return write_domain(domain), write_problem(domain, text)
+    """Domain and problem written anew, with action costs. Raises PddlError for text that cannot be used."""
+    domain, text = problem.read()
+    costs = bool(domain.functions)
+    return write_domain(domain, costs), write_problem(domain, text, costs)
 
 
-def write_domain(domain: DomainText) -> str:
+def write_domain(domain: DomainText, costs: bool = False) -> str:
     """The domain as text that every planner reads: all supported requirements, sections in their usual order."""
+    functions = "".join(
+        f" {_predicate(name, [Parameter('', (OBJECT,))] * arity, {OBJECT: OBJECT})} - number"
+        for name, arity in domain.functions.items()
+    )
     names = type_names(domain)
     kinds = [Parameter(names[name], tuple(names[each] for each in above)) for name, above in domain.types.items()]
     predicates = "".join(f" {_predicate(*each, names)}" for each in domain.arguments.items())
     parts = [
-        "(:requirements :strips :typing :negative-preconditions :equality)",
+        f"(:requirements :strips :typing :negative-preconditions :equality{' :action-costs' if costs else ''})",
         f"(:types{_typed(kinds, {})})" if kinds else "",
         f"(:constants{_typed(domain.constants, names)})" if domain.constants else "",
         f"(:predicates{predicates})" if predicates else "",
-        *(_action(schema, names) for schema in domain.schemas.values()),
+        f"(:functions{functions})" if costs else "",
+        *(_action(schema, names, costs) for schema in domain.schemas.values()),
     ]
     return "(define (domain d)\n" + "\n".join(filter(None, parts)) + ")\n"
 
 
-def write_problem(domain: DomainText, text: ProblemText) -> str:
+def write_problem(domain: DomainText, text: ProblemText, costs: bool = False) -> str:
     """The problem as text that every planner reads."""
+    total = [] if any(each.startswith("(= (total-cost)") for each in text.values) else ["(= (total-cost) 0)"]
+    init = [*map(str, text.init), *(total + list(text.values) if costs else [])]
+    metric = "(:metric minimize (total-cost))" if costs and text.minimised else ""
     objects = f"(:objects{_typed(text.objects, type_names(domain))})\n" if text.objects else ""
     return (
         f"(define (problem p)\n(:domain d)\n{objects}"
-        f"(:init {' '.join(map(str, text.init))})\n(:goal {_conjunction(text.goal)}))\n"
+        f"(:init {' '.join(init)})\n(:goal {_conjunction(text.goal)}){metric})\n"
     )
 
 
@@ -47,15 +55,16 @@ def _predicate(name: str, arguments: Sequence[Parameter], names: Mapping[str, st
     return f"({name}{_typed([Parameter(f'?x{place}', types) for place, (_, types) in enumerate(arguments)], names)})"
 
 
-def _action(schema: Schema, names: Mapping[str, str]) -> str:
+def _action(schema: Schema, names: Mapping[str, str], costs: bool) -> str:
+    cost = [f"(increase (total-cost) {schema.cost})"] if costs and schema.cost else []
     return (
         f"(:action {schema.name} :parameters ({_typed(schema.parameters, names).strip()})\n"
-        f"  :precondition {_conjunction(schema.precondition)}\n  :effect {_conjunction(schema.effect)})"
+        f"  :precondition {_conjunction(schema.precondition)}\n  :effect {_conjunction([*schema.effect, *cost])})"
     )
 
 
-def _conjunction(literals: Sequence[Literal]) -> str:
-    return f"(and{''.join(f' {literal}' for literal in literals)})"
+def _conjunction(parts: Sequence[Literal | str]) -> str:
+    return f"(and{''.join(f' {part}' for part in parts)})"
 
 
 def _typed(parameters: Iterable[Parameter], names: Mapping[str, str]) -> str:
