@@ -22,7 +22,6 @@ from sgp.planning.declarations import (
     Atom,
     Condition,
     ConditionalEffect,
-    Formula,
     Literal,
     Parameter,
     Schema,
@@ -48,7 +47,7 @@ def schema_of(action: AdlAction) -> Schema | None:
 
 
 def quantifier(action: AdlAction) -> str:
-    """What of an action speaks of all objects, so that it has no cases without them, in words; "" where nothing does."""
+    """What in an action speaks of all objects, so that it has no cases without them, in words; "" for nothing."""
     opened, _ = _opened(action.precondition)
     places = [(opened, "its precondition"), *((each.condition, "a condition of its effect") for each in action.effects)]
     for condition, place in places:

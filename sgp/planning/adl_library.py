@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -197,9 +197,7 @@ class Compilation:
         return expression.substitute(values).simplify()
 
     def _terms(self, terms: Iterable[Any]) -> tuple[str, ...]:
-        return tuple(
-            self._names[(each.object() if each.is_object_exp() else each.parameter()).name] for each in terms
-        )
+        return tuple(self._names[(each.object() if each.is_object_exp() else each.parameter()).name] for each in terms)
 
     def count(self, expression: Any, positive: bool = True) -> int:
         """A bound on the number of conjunctions of which an expression is the disjunction, or its negation."""
@@ -240,8 +238,7 @@ class Compilation:
             return number, []
         split = _library("model.walkers").Dnf(self._environment).get_dnf_expression(wanted)
         found = []
-        for each in split.args if split.is_or() else [split]:
-            each = each.simplify()
+        for each in (part.simplify() for part in (split.args if split.is_or() else [split])):
             if not each.is_false():
                 parts = each.args if each.is_and() else [] if each.is_true() else [each]
                 found.append(tuple(map(self._literal, parts)))

@@ -100,8 +100,9 @@ class DomainText:
     """What a domain file declares: requirements, types (name to parents), constants, predicates, action schemas.
 
     `predicates` has the arities and `arguments` the types; `remarks` are sentences on what was read though the letter
-    of PDDL forbids it; `costs` says whether actions have costs (which are not used), `functions` has the arities of those that they use.
-    Where the schemas are cases of actions for the objects of one problem alone, `alone` has the arities of the actions.
+    of PDDL forbids it, and on what was compiled; `costs` says whether actions have costs (which are not used),
+    `functions` has the arities of those that they use. Where the schemas are cases of actions for the objects of one
+    problem alone, `alone` has the arities of the actions.
     """
 
     name: str

@@ -39,6 +39,7 @@ __all__ = [
     "format_plan",
     "format_problem",
     "parse_plan",
+    "read_both",
     "read_domain",
     "read_problem",
     "read_text",

@@ -83,9 +83,8 @@ def _declared(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAct
     types = _types(by_head.get(":types"), origin, uses)
     constants = _things(by_head.get(":constants"), types, {}, origin, uses)
     predicates = _predicates(by_head.get(":predicates"), types, origin, uses)
-    functions = by_head.get(":functions")
-    if functions is not None:  # action costs are declared here and not used
-        uses[":action-costs"] = functions
+    if ":functions" in by_head:  # action costs are declared here and not used
+        uses[":action-costs"] = by_head[":functions"]
     if not actions:
         raise origin.refusal("the domain has no '(:action ...)'; expected at least one")
     known = {constant.name: constant for constant in constants}
@@ -100,8 +99,8 @@ def _declared(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAct
     _compare(requirements, uses, origin)
     arities = {name: len(arguments) for name, arguments in predicates.items()}
     costs = ":action-costs" in requirements or ":action-costs" in uses
-    declared = {each.head: sum(word.startswith("?") for word in each if isinstance(word, Word)) for each in functions or () if isinstance(each, Block)}
-    text = DomainText(name, tuple(requirements), types, constants, arities, {}, predicates, costs, functions=declared)
+    functions = _functions(by_head.get(":functions", Block()))
+    text = DomainText(name, tuple(requirements), types, constants, arities, {}, predicates, costs, functions=functions)
     return text, found
 
 
@@ -148,11 +147,16 @@ def _read_problem(
     if domain:
         # Action costs are declared by the domain, or are of no consequence.
         _compare(domain.requirements, {each: at for each, at in uses.items() if each != ":action-costs"}, origin)
-    values = tuple(
-        f"(= {flat_text(fact[1])} {fact[2]})" for fact in by_head[":init"] if isinstance(fact, Block) and fact.head == "="
-    )
-    wanted = goals[alternative or 0]
-    return ProblemText(name, of, objects, init, wanted, origin.remarks, len(goals), values, _minimised(by_head.get(":metric")))
+    equations = [fact for fact in by_head[":init"] if isinstance(fact, Block) and fact.head == "="]
+    values = tuple(f"(= {flat_text(fact[1])} {fact[2]})" for fact in equations)
+    low, wanted = _minimised(by_head.get(":metric")), goals[alternative or 0]
+    return ProblemText(name, of, objects, init, wanted, origin.remarks, len(goals), values, low)
+
+
+def _functions(section: Block) -> dict[str, int]:
+    """The numeric functions with their arities."""
+    declared = [each for each in section[1:] if isinstance(each, Block)]
+    return {each.head: sum(isinstance(word, Word) and word.startswith("?") for word in each) for each in declared}
 
 
 def _minimised(metric: Block | None) -> bool:
@@ -160,9 +164,7 @@ def _minimised(metric: Block | None) -> bool:
     return metric is not None and len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
 
 
-def _world(
-    domain: DomainText, objects: Sequence[Parameter], init: Sequence[Atom], fluents: frozenset[str]
-) -> World:
+def _world(domain: DomainText, objects: Sequence[Parameter], init: Sequence[Atom], fluents: frozenset[str]) -> World:
     """What conditions that quantify over objects speak of."""
     things = (*domain.constants, *objects)
     above = {kinds: frozenset[str]().union(*map(domain.supertypes, kinds)) for _, kinds in things}

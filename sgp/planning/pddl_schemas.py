@@ -12,7 +12,7 @@ from sgp.planning.declarations import OBJECT, AdlAction, Condition, DomainText, 
 from sgp.planning.pddl_conditions import conjunction
 from sgp.planning.pddl_syntax import Block, Source, shown
 
-__all__ = ["World", "goal_of", "with_schemas"]
+__all__ = ["World", "goals_of", "with_schemas"]
 
 
 def with_schemas(
@@ -31,25 +31,24 @@ def with_schemas(
         schema = schema_of(action)
         cases[name] = (schema,) if schema else _compiled(action, place, source, world)
     compiled = {name: found for name, found in cases.items() if any(each.original for each in found) or not found}
+    alone = any(quantifier(actions[name][1]) for name in compiled)
     schemas = named(cases)
     if not schemas:
         raise source.refusal("no action can ever be applicable or change anything; mend their conditions")
     if compiled:
+        how = "for the objects of this problem alone" if alone else "the same for all problems"
         told = ", ".join(f"{shown(name)} ({len(found):,})" for name, found in compiled.items())
         source.remark(
-            f"conditions and effects of ADL are compiled by unified-planning to actions of STRIPS: {told}; plans are "
-            "told in the actions of the file",
+            f"conditions and effects of ADL are compiled by unified-planning to actions of STRIPS, {how}: {told}; "
+            "plans are told in the actions of the file",
             actions[next(iter(compiled))][0],
         )
     types, schemas = _with_unions(domain.types, schemas)
-    alone = any(quantifier(actions[name][1]) for name in compiled)
     arities = {name: len(action.parameters) for name, (_, action) in actions.items()} if alone else {}
     return replace(domain, types=types, schemas=schemas, remarks=source.remarks, alone=arities)
 
 
-def _compiled(
-    action: AdlAction, place: Block, source: Source, world: Callable[[], World] | None
-) -> tuple[Schema, ...]:
+def _compiled(action: AdlAction, place: Block, source: Source, world: Callable[[], World] | None) -> tuple[Schema, ...]:
     """The cases of an action that is not STRIPS; those for the objects of one problem where it needs them."""
     over_objects = quantifier(action)
     if over_objects and world is None:

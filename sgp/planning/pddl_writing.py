@@ -7,6 +7,7 @@ was compiled stands as its cases, and what no planner needs (comments, names of 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from sgp.planning.declarations import OBJECT, DomainText, Literal, Parameter, ProblemText, Schema
 from sgp.planning.pddl import Problem
@@ -14,9 +15,16 @@ from sgp.planning.pddl import Problem
 
 def rewritten(problem: Problem) -> tuple[str, str]:
     """Domain and problem written anew, with action costs. Raises PddlError for text that cannot be used."""
-    domain, text = problem.read()
+    domain, text = with_constants(*problem.read())
     costs = bool(domain.functions)
     return write_domain(domain, costs), write_problem(domain, text, costs)
+
+
+def with_constants(domain: DomainText, text: ProblemText) -> tuple[DomainText, ProblemText]:
+    """The same, with all objects among the domain's constants where its schemas speak of them."""
+    if not domain.alone:
+        return domain, text
+    return replace(domain, constants=domain.constants + text.objects), replace(text, objects=())
 
 
 def write_domain(domain: DomainText, costs: bool = False) -> str:
