@@ -143,11 +143,18 @@ def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[Condition
             raise source.refusal(f"expected a list '(predicate ...)', found '{shown(part)}'", part)
         if part.head == "and" or not part:
             waiting += [(each, variables, under, inside) for each in reversed(part[1:])]
+        elif part.head in ("when", "forall") and under != TRUE:
+            raise source.refusal(
+                f"conditional effects with '({part.head} ...)' in them are not supported; write (when (and ...) ...), "
+                "within (forall ...)",
+                part,
+                UnsupportedPddl,
+            )
         elif part.head == "when":
             scope.uses.setdefault(_REQUIREMENT["when"], part)
             if len(part) != 3 or not isinstance(part[1], Block):
                 raise source.refusal("expected '(when (condition ...) (effect ...))'", part)
-            waiting.append((part[2], variables, joined("and", (under, condition(part[1], source, inside))), inside))
+            waiting.append((part[2], variables, condition(part[1], source, inside), inside))
         elif part.head == "forall":
             scope.uses.setdefault(_REQUIREMENT["when"], part)
             inner, more, body = _bound(part, source, inside)

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sgp.planning.declarations import OBJECT, DomainText, Literal, Parameter, ProblemText, Schema
+from sgp.planning.declarations import OBJECT, Atom, DomainText, Literal, Parameter, ProblemText, Schema
 from sgp.planning.pddl import Problem
 
 
 def rewritten(problem: Problem) -> tuple[str, str]:
     """Domain and problem written anew, with action costs. Raises PddlError for text that cannot be used."""
-    domain, text = with_constants(*problem.read())
+    domain, text = _with_a_tree_of_types(*with_constants(*problem.read()))
     costs = bool(domain.functions)
     return write_domain(domain, costs), write_problem(domain, text, costs)
 
@@ -56,6 +56,47 @@ def write_problem(domain: DomainText, text: ProblemText, costs: bool = False) ->
     return (
         f"(define (problem p)\n(:domain d)\n{objects}"
         f"(:init {' '.join(init)})\n(:goal {_conjunction(text.goal)}){metric})\n"
+    )
+
+
+def _with_a_tree_of_types(domain: DomainText, text: ProblemText) -> tuple[DomainText, ProblemText]:
+    """The same with predicates for types where these are no tree, which Fast Downward does not read."""
+    things = domain.constants + text.objects
+    if all(len(kinds) == 1 for kinds in (*domain.types.values(), *(each.types for each in things))):
+        return domain, text
+    names = {kind: f"{name}-type" for kind, name in type_names(domain).items() if kind != OBJECT}
+    while set(names.values()) & set(domain.predicates):
+        names = {kind: f"{name}-type" for kind, name in names.items()}
+
+    def plain(found: Iterable[Parameter]) -> tuple[Parameter, ...]:
+        return tuple(Parameter(each.name, (OBJECT,)) for each in found)
+
+    def kept(schema: Schema) -> Schema:
+        kinds = [
+            Literal(Atom(names[each.types[0]], (each.name,)), True)
+            for each in schema.parameters
+            if each.types[0] in names
+        ]
+        return replace(schema, parameters=plain(schema.parameters), precondition=(*kinds, *schema.precondition))
+
+    facts = {
+        Atom(names[kind], (each.name,)): None
+        for each in things
+        for own in each.types
+        for kind in sorted(domain.supertypes(own) - {OBJECT})
+    }
+    arguments = {name: plain(found) for name, found in domain.arguments.items()}
+    arguments |= dict.fromkeys(names.values(), (Parameter("?x", (OBJECT,)),))
+    return (
+        replace(
+            domain,
+            types={},
+            constants=plain(domain.constants),
+            predicates={name: len(found) for name, found in arguments.items()},
+            arguments=arguments,
+            schemas={name: kept(schema) for name, schema in domain.schemas.items()},
+        ),
+        replace(text, objects=plain(text.objects), init=(*facts, *text.init)),
     )
 
 
