@@ -39,7 +39,7 @@ from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem, read_domain
+from sgp.planning.pddl import Problem
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
@@ -178,17 +178,19 @@ def fitting(problem: Problem) -> Run:
     Raises DomainMismatch where there is none, PddlError for text that cannot be used, StoreError where the package's
     data are missing.
     """
-    domain = read_domain(problem.domain_pddl, problem.domain_source)
+    domain, _ = problem.alternatives()[0].read()
     return fitting_run(domain, domain.name)
 
 
 def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
     """A rollout of one problem by a trained run, or by the one that `fitting` finds.
 
-    Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
-    damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
+    Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a problem of
+    another domain, PddlError for text that cannot be used, StoreError for a damaged run, InputError for one of an
+    unknown method, ConfigurationError for an unknown decoding.
     """
-    task, trained = Task(problem), fitting(problem) if run is None else open_run(run)
+    tasks = [Task(each) for each in problem.alternatives()]
+    task, trained = tasks[0], fitting(problem) if run is None else open_run(run)
     logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
@@ -197,7 +199,8 @@ def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIM
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    return planner_of(trained, decoding).solve(task, limit)
+    rollouts = planner_of(trained, decoding).solve_many(tasks, limit)
+    return next((each for each in rollouts if each.solved), rollouts[0])
 
 
 @dataclass(frozen=True)
