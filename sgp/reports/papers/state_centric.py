@@ -20,7 +20,8 @@ from sgp.reports.tables import coverage_sheet
 SETTINGS = (
     "Settings: state-centric runs with those of its paper (its Table 7), and none was tuned here. Those of "
     "contrastive-jumps were tuned, on generated problems larger than training (suite selection, which then had two of "
-    "these: one of Gripper, one of VisitAll, dropped since); contrastive-delta and the decoding jumps borrow them. The other lines have nothing to tune."
+    "these: one of Gripper, one of VisitAll, dropped since); contrastive-delta and the decoding jumps borrow them. The "
+    "other lines have nothing to tune."
 )
 # Column: metric, our variants, the published column's.
 _DIMENSIONS: Mapping[str, tuple[str, tuple[str, ...], str]] = {
