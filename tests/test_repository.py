@@ -153,12 +153,6 @@ def test_the_results_tell_what_contrastive_jumps_never_saw():
     assert said in PAGES["docs/results.md"]
 
 
-def test_the_results_count_the_rows_of_the_harder_suite():
-    scores = [each for each in measured() if (each.suite, each.metric, each.size) == ("harder", "coverage", None)]
-    rows = [score.value for score in scores]
-    assert f"1.00 on {rows.count(1.0)} of {len(rows)} rows" in PAGES["docs/results.md"]
-
-
 def test_the_scaling_page_shows_what_was_measured():
     theirs = [score for score in sgp.published("dynamic-validation") if score.table == "1"]
     (block,) = re.findall(r"<!-- table: scaling -->\n(.*?)<!-- end of table -->", PAGES["docs/scaling.md"], re.DOTALL)

@@ -73,7 +73,8 @@ def test_no_more_problems_are_distinct_than_there_are_and_some_are(distinct, tmp
 
 @pytest.mark.parametrize("name", ["scores.csv", "scores.json"])
 def test_scores_read_back_equal(name, tmp_path):
-    scores = [replace(SCORE, distinct=2), Score(**{**SCORE.__dict__, "size": 13, "spread": 0.25, "note": 'a, "b"\nc', "paper": "p"})]
+    other = {"size": 13, "spread": 0.25, "note": 'a, "b"\nc', "paper": "p"}
+    scores = [replace(SCORE, distinct=2), Score(**{**SCORE.__dict__, **other})]
     write_scores(tmp_path / name, scores)
     assert read_scores(tmp_path / name) == scores
 
