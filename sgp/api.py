@@ -380,7 +380,8 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
 
 def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[Score]:
     """The scores of attempts at a split of a suite, plan lengths compared with its kept expert plans."""
-    return scores(subject, attempts, expert_lengths(suite, subject.domain, subject.split))
+    lengths = expert_lengths(suite, subject.domain, subject.split)
+    return scores(subject, attempts, lengths, suite.likes(subject.domain, subject.split))
 
 
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:

@@ -11,6 +11,10 @@ import pytest
 from packaging.requirements import Requirement
 
 import sgp
+from sgp.methods import get_method
+from sgp.methods.contract import Tunable
+from sgp.reports.papers.state_centric import SETTINGS
+from sgp.reports.tables import measured
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -120,6 +124,16 @@ def test_the_map_of_the_rooms_is_true():
     assert tops <= {name.split("/")[0] for name in listed}, "every file and folder at the top is on the map"
     rooms = {f"sgp/{name.split('/')[1]}" for name in tracked if name.startswith("sgp/")} - {"sgp/py.typed"}
     assert rooms == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
+
+
+def test_beside_table_1_stands_which_methods_were_tuned():
+    ours = [score for score in measured() if score.suite == "state-centric"]
+    shown = {score.method for score in ours if score.metric == "coverage"} - {"fast-downward"}
+    assert {name for name in shown if isinstance(get_method(name), Tunable)} == {"contrastive-jumps"}
+    assert "contrastive-jumps were tuned, on generated problems" in SETTINGS
+    for text in (PAGES["docs/results.md"], sgp.paper_sheet("state-centric", 1, ours).markdown()):
+        assert SETTINGS in text
+    assert "its settings were tuned on generated problems, those of state-centric are its paper's" in README
 
 
 def anchors(text):

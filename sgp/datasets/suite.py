@@ -25,11 +25,15 @@ Value = TypeVar("Value", str, int)
 
 @dataclass(frozen=True)
 class Entry:
-    """A problem of a suite: its name, number of objects, and the SHA-256 of its file."""
+    """A problem of a suite: its name, number of objects, and the SHA-256 of its file.
+
+    `like` names the first problem of the split that it equals up to renaming of objects, "" where it is that itself.
+    """
 
     name: str
     size: int
     sha256: str
+    like: str = ""
 
 
 @dataclass(frozen=True)
@@ -121,6 +125,14 @@ class Suite:
             problems.append(Problem(entry.name, pddl, text, domain_source=str(domain_file), problem_source=str(file)))
         return tuple(problems)
 
+    def likes(self, domain: str, split: str) -> dict[str, str]:
+        """The problems of a split that equal an earlier one up to renaming of objects, by SHA-256, and its name.
+
+        Raises SuiteError with the domains and splits there are.
+        """
+        entries = self.domain(domain).splits[self.split(domain, split)]
+        return {entry.sha256: entry.like for entry in entries if entry.like}
+
     def house_domain(self, domain: str) -> Domain | None:
         """The domain of the house that serves one of this suite, or None.
 
@@ -195,7 +207,12 @@ def read_suite(folder: Path, plans: Path) -> Suite:
                 _of_kind(str, domain["sha256"]),
                 {
                     split: tuple(
-                        Entry(problem, _of_kind(int, entry["size"]), _of_kind(str, entry["sha256"]))
+                        Entry(
+                            problem,
+                            _of_kind(int, entry["size"]),
+                            _of_kind(str, entry["sha256"]),
+                            _of_kind(str, entry.get("like", "")),
+                        )
                         for problem, entry in entries.items()
                     )
                     for split, entries in domain["splits"].items()
@@ -228,5 +245,7 @@ def write_manifest(suite: Suite) -> None:
         lines += ["", f"[domains.{quote(name)}]", f"house = {quote(domain.house)}", f"sha256 = {quote(domain.sha256)}"]
         for split, entries in domain.splits.items():
             lines += ["", f"[domains.{quote(name)}.splits.{quote(split)}]"]
-            lines += [f"{quote(e.name)} = {{ size = {e.size}, sha256 = {quote(e.sha256)} }}" for e in entries]
+            for entry in entries:
+                like = f", like = {quote(entry.like)}" if entry.like else ""
+                lines.append(f"{quote(entry.name)} = {{ size = {entry.size}, sha256 = {quote(entry.sha256)}{like} }}")
     write_text(suite.folder / MANIFEST, "\n".join(lines) + "\n")

@@ -270,7 +270,7 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
                     note="kept results of Fast Downward",
                 )
                 scores += scores_of(source, subject, tried)
-                rows += AttemptRow.of(subject, tried, expert_lengths(source, domain, split))
+                rows += _of(source, subject, tried)
     return Results(tuple(scores), tuple(rows))
 
 
@@ -381,6 +381,9 @@ def _scores(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterator[Sco
 def _rows(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterable[AttemptRow]:
     source = load_suite(cell.suite)
     for (decoding, split), found in tried.items():
-        yield from AttemptRow.of(
-            _subject(cell, record, split, decoding), found, expert_lengths(source, cell.domain, split)
-        )
+        yield from _of(source, _subject(cell, record, split, decoding), found)
+
+
+def _of(suite: Suite, subject: Measurement, tried: Sequence[Attempt]) -> list[AttemptRow]:
+    place = subject.domain, subject.split
+    return AttemptRow.of(subject, tried, expert_lengths(suite, *place), suite.likes(*place))
