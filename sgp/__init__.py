@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from sgp.api import as_recorded as as_recorded
     from sgp.api import diagnose as diagnose
     from sgp.api import evaluate as evaluate
+    from sgp.api import fitting as fitting
     from sgp.api import map_run as map_run
     from sgp.api import solve as solve
     from sgp.api import train as train
@@ -28,6 +29,7 @@ _HOMES = {
         "as_recorded",
         "diagnose",
         "evaluate",
+        "fitting",
         "map_run",
         "solve",
         "train",
@@ -120,7 +122,12 @@ __all__ = sorted(_HOME_OF)  # noqa: PLE0605  computed from the table above
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'sgp' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    try:
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    except ModuleNotFoundError as error:
+        from sgp.installed import missing
+
+        raise missing(f"sgp.{name}", error) or error from error
     globals()[name] = value
     return value
 

@@ -35,6 +35,7 @@ from sgp.files import write_text
 from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, require_decodings
 from sgp.methods.contract import Method, Selectable
+from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
@@ -131,7 +132,9 @@ def _trained(key: RunKey, config: Any, data: Texts, device: str, crew: Workers, 
     """The run of the store where configuration and data are the same, else a new one."""
     found = None if again else _usable_run(key)
     if found is not None and found.training == asdict(config) and found.record["data"]["sha256"] == data.sha256:
+        logger.info("%s is of this configuration and these data: nothing to train", found.folder)
         return found
+    logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)
     if crew.elsewhere:
         ((_, files),) = crew.each(_trained_files, [(key, config, data, device)])
         receive_run(key, files)
@@ -169,13 +172,26 @@ def _usable_run(key: RunKey) -> Run | None:
     return run
 
 
-def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
-    """A rollout of one problem by a trained run.
+def fitting(problem: Problem) -> Run:
+    """The trained run that plans in a problem's domain: one that comes with the package, or else the user's latest.
 
-    Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
-    damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
+    Raises DomainMismatch where there is none, PddlError for text that cannot be used, StoreError where the package's
+    data are missing.
     """
-    task, trained = Task(problem), open_run(run)
+    domain, _ = problem.alternatives()[0].read()
+    return fitting_run(domain, domain.name)
+
+
+def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
+    """A rollout of one problem by a trained run, or by the one that `fitting` finds.
+
+    Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a problem of
+    another domain, PddlError for text that cannot be used, StoreError for a damaged run, InputError for one of an
+    unknown method, ConfigurationError for an unknown decoding.
+    """
+    tasks = [Task(each) for each in problem.alternatives()]
+    task, trained = tasks[0], fitting(problem) if run is None else open_run(run)
+    logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
     if task.domain_text.signature != trained.domain_text.signature:
@@ -183,7 +199,8 @@ def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: 
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    return planner_of(trained, decoding).solve(task, limit)
+    rollouts = planner_of(trained, decoding).solve_many(tasks, limit)
+    return next((each for each in rollouts if each.solved), rollouts[0])
 
 
 @dataclass(frozen=True)
@@ -235,6 +252,8 @@ def evaluate(
         scored.setdefault(work.planner, []).extend(scores_of(source, subject, tried))
     if limit == NO_LIMIT:
         for run in opened:
+            if is_shipped(run):
+                continue  # it belongs to the package
             keep_scores(run, scored[str(run.folder)])
     return Evaluation(tuple(score for found in scored.values() for score in found), named)
 
@@ -361,7 +380,8 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
 
 def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[Score]:
     """The scores of attempts at a split of a suite, plan lengths compared with its kept expert plans."""
-    return scores(subject, attempts, expert_lengths(suite, subject.domain, subject.split))
+    lengths = expert_lengths(suite, subject.domain, subject.split)
+    return scores(subject, attempts, lengths, suite.likes(subject.domain, subject.split))
 
 
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:

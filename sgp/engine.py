@@ -76,9 +76,9 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     """Plans by a trained run, which stays loaded from one problem to the next.
 
     The run is the one in the folder `run`, or one trained on `problems` of the library (few-shot planning; `plans` has
-    a plan or None for each), with the parameters of `sgp.Estimator` in `learning`. `decoding` is the way to plan,
-    `memory` the most bytes of this process. Raises what `sgp.Estimator.fit` and `sgp.load_planner` raise, and
-    InputError for both `run` and `problems`.
+    a plan or None for each) with the parameters of `sgp.Estimator` in `learning`, or else the one that `sgp.fitting`
+    finds for each problem. `decoding` is the way to plan, `memory` the most bytes of this process. Raises what
+    `sgp.Estimator.fit` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
     """
 
     def __init__(
@@ -169,7 +169,7 @@ class _Attempt:
             writer = PDDLWriter(self.problem)
             problem = _written(self.problem, writer)
             task = sgp.Task(problem)
-            run = run or _run_for(problem)
+            run = run or sgp.fitting(problem)
             task.require_domain(run.domain_text)
         except (UPException, NotImplementedError, PddlError, DomainMismatch) as error:
             return self._result(Status.UNSUPPORTED_PROBLEM, str(error))
@@ -198,14 +198,6 @@ class _Attempt:
             metrics={"engine_internal_time": str(seconds)},
             log_messages=[LogMessage(level, words)],
         )
-
-
-def _run_for(problem: Problem) -> Run:
-    """The run that plans in a problem's domain where the user names none."""
-    raise InputError(
-        f"the engine has no run for {problem.name}; name a folder that 'sgp train' printed, params={{'run': FOLDER}}, "
-        "or problems to learn from, params={'problems': [...]}"
-    )
 
 
 def _learned(

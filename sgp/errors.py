@@ -23,6 +23,9 @@ error but an `Outcome`.
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 
 class SgpError(Exception):
     """Base of every error whose message is meant for the user."""
@@ -65,7 +68,7 @@ class ConfigurationError(InputError):
 
 
 class MissingLibrary(InputError):
-    """A library that a method needs is not installed."""
+    """A library that is needed for what was asked is not installed."""
 
 
 class PluginError(InputError):
@@ -86,3 +89,13 @@ class StoreError(SgpError):
 
 class ValidationDisagreement(SgpError):
     """Our simulator and VAL judge one plan differently: a defect, never a failed plan."""
+
+
+def expected_one_of(known: Iterable[str], given: str) -> str:
+    """The words for a name that is none of the known ones: all of them, and the one that may be meant.
+
+    A setting may be meant by its last part: `rounds` for `boosting.rounds`.
+    """
+    names = list(known)
+    meant = [name for name in names if name.rpartition(".")[2] == given] or difflib.get_close_matches(given, names, 1)
+    return f"expected one of {', '.join(names)}" + (f" (did you mean '{meant[0]}'?)" if meant else "")

@@ -12,7 +12,7 @@ ROOT = Path(sgp.__file__).parent
 
 # From the ground up; rooms of one floor do not import each other.
 FLOORS = [
-    {"errors", "drawing", "files", "plugins", "progress", "compilation", "workers"},
+    {"errors", "drawing", "files", "installed", "plugins", "progress", "compilation", "workers"},
     {"planning"},
     {"encoders", "models", "domains"},
     {"datasets"},
@@ -28,6 +28,7 @@ FLOORS = [
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SAME_FLOOR = {
     "files": {"errors"},
+    "installed": {"errors"},
     "plugins": {"errors"},
     "progress": set(),
     "workers": {"errors"},

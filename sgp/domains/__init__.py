@@ -14,7 +14,7 @@ from dataclasses import replace
 from functools import cache
 
 from sgp.domains.drawing.fallback import draw_any
-from sgp.errors import InputError, PluginError
+from sgp.errors import InputError, PluginError, expected_one_of
 from sgp.planning.domain import Domain, Scene
 from sgp.planning.pddl import DomainText
 from sgp.planning.words import Words
@@ -53,7 +53,7 @@ def get_domain(name: str) -> Domain:
     found = _called(name)
     if found is None:
         known = sorted((*(domain.name for domain in house_domains()), *domain_plugins()))
-        raise InputError(f"unknown domain '{name}'; expected one of {', '.join(known)}")
+        raise InputError(f"unknown domain '{name}'; {expected_one_of(known, name)}")
     return found
 
 

@@ -13,6 +13,7 @@ from sgp.domains import domain_plugins, house_domains
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
 from sgp.methods import get_method, house_keys, method_plugins
 from sgp.methods.contract import PlanningMethod
+from sgp.methods.fitting import shipped_folders
 from sgp.reports.papers import listed
 
 
@@ -49,7 +50,7 @@ def methods() -> Table:
         try:
             method = get_method(key)
         except MissingLibrary as error:
-            table.add_row(key, str(error))
+            table.add_row(key, escape(str(error)))
             continue
         decodings = ", ".join(method.decodings) if isinstance(method, PlanningMethod) else "none: it does not plan"
         learns_from = method.learns_from.__name__.lower()
@@ -68,9 +69,10 @@ def papers() -> Table:
 
 
 def runs() -> Table:
-    """Trained runs with their folders."""
-    table = Table("method", "variant", "suite", "domain", "seed", "trained", "folder", title="runs")
-    for folder in run_folders():
+    """Trained runs with their folders, those that come with the package first."""
+    table = Table("method", "variant", "suite", "domain", "seed", "trained", title="runs")
+    table.add_column("folder", overflow="fold")  # whole: other verbs take it
+    for folder in (*shipped_folders(), *run_folders()):
         try:
             run = open_run(folder)
             key = run.key

@@ -9,20 +9,20 @@ import importlib
 import importlib.metadata
 import logging
 import pkgutil
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
-from sgp.errors import InputError, MissingLibrary, PluginError
+from sgp.errors import InputError, MissingLibrary, PluginError, expected_one_of
+from sgp.installed import lacking, missing
 from sgp.methods.contract import Ablatable, Method, PlanningMethod, PredictingMethod, Selectable, Settings, Tunable
 from sgp.planning.subject import method_key
 from sgp.plugins import Plugin, plugins
 
 logger = logging.getLogger(__name__)
 
-_SHARED = frozenset({"configuration", "contract", "loading"})  # what the methods have in common
+_SHARED = frozenset({"configuration", "contract", "fitting", "loading"})  # what the methods have in common
 
 
 @cache
@@ -52,13 +52,13 @@ def get_method(key: str) -> Method:
     """
     key = method_key(key)
     if key not in method_keys():
-        raise InputError(f"unknown method '{key}'; expected one of {', '.join(method_keys())}")
+        raise InputError(f"unknown method '{key}'; {expected_one_of(method_keys(), key)}")
     method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _of_house(key)
     for library in method.libraries:  # some are imported when they are first used
         try:
             importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError as error:
-            raise MissingLibrary(_lacking(key, library)) from error
+            raise MissingLibrary(lacking(f"method {key}", library)) from error
     return method
 
 
@@ -66,10 +66,7 @@ def _of_house(key: str) -> Method:
     try:
         module = importlib.import_module(f"{__name__}.{key.replace('-', '_')}")
     except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library in ("", "sgp"):
-            raise
-        raise MissingLibrary(_lacking(key, library)) from error
+        raise missing(f"method {key}", error) or error from error
     return cast(Method, module.METHOD)
 
 
@@ -84,13 +81,6 @@ def recorded_libraries(method: Method) -> tuple[str, ...]:
     """The distributions whose versions a run records: those that a method names, and the package that it is of."""
     plugin = method_plugins().get(method.key)
     return tuple(dict.fromkeys([*method.libraries, *([plugin.package] if plugin else [])]))
-
-
-def _lacking(key: str, library: str) -> str:
-    return (
-        f"method {key} needs the library {library}, which is not installed; install it with "
-        f"'pip install \"{_requirement(library)}\"'"
-    )
 
 
 def all_methods() -> tuple[Method, ...]:
@@ -170,17 +160,3 @@ def _installed() -> Iterator[Method]:
     for key in method_keys():
         with suppress(MissingLibrary, PluginError):
             yield get_method(key)
-
-
-def _requirement(module: str) -> str:
-    """What to install for a module: the package's extra that brings it, or the library itself."""
-    library = module.replace("_", "-").lower()
-    try:
-        lines = importlib.metadata.requires("sgp") or ()
-    except importlib.metadata.PackageNotFoundError:  # a checkout on the path that was not installed
-        return library
-    for line in lines:
-        name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"]([\w-]+)['\"]", line)
-        if name and extra and name.group().lower().replace("_", "-") == library:
-            return f"sgp[{extra.group(1)}]"
-    return library
