@@ -173,7 +173,7 @@ class _Attempt:
             kind = type(self.problem).__name__
             return self._result(Status.UNSUPPORTED_PROBLEM, f"problem is a {kind}; expected one of actions alone")
         try:
-            writer = PDDLWriter(self.problem)
+            writer = PDDLWriter(self.problem, empty_preconditions=True)
             problem = _written(self.problem, writer)
             tasks = [sgp.Task(each) for each in problem.alternatives()]
             run = run or sgp.fitting(problem)
@@ -212,7 +212,7 @@ def _learned(
     problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | None, decoding: str, learning: dict[str, Any]
 ) -> Run:
     """A run trained on problems of the library."""
-    writers = [PDDLWriter(problem) for problem in problems]
+    writers = [PDDLWriter(problem, empty_preconditions=True) for problem in problems]
     texts = [_written(problem, writer) for problem, writer in zip(problems, writers, strict=True)]
     shown = None
     if plans is not None:
