@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sgp.errors import MissingLibrary
 from sgp.planning.declarations import Atom, Condition, Formula, Literal, Parameter
 
-INSTALL = "pip install 'sgp[adl]'"
+INSTALL = "pip install 'sgp[unified-planning]'"
 
 
 @dataclass(frozen=True)

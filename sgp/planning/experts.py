@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,6 +21,8 @@ from sgp.errors import ConfigurationError, PddlError, ToolError, UnsolvableProbl
 from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.pddl_writing import rewritten
+
+logger = logging.getLogger(__name__)
 
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}
@@ -116,6 +120,7 @@ def find_plan(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path |
 
 def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.CompletedProcess[str]:
     """Runs the driver in a folder; nothing that it started outlives this call or this process, however they end."""
+    logger.debug("%s", shlex.join(command))
     with subprocess.Popen(
         command,
         cwd=folder,

@@ -49,7 +49,7 @@ def read_domain(text: str, source: str = "domain") -> DomainText:
     """What a domain's text declares, its actions as schemas that are the same for all problems.
 
     Raises PddlError, UnsupportedPddl for what the package does not handle or has too many cases, and MissingLibrary
-    where actions are to be compiled and the extra `adl` is not installed.
+    where actions are to be compiled and the extra `unified-planning` is not installed.
     """
     origin = Source(source, text)
     return with_schemas(*_declared(origin), origin)
