@@ -98,7 +98,10 @@ class Processes:
             return
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=self.slots, return_as="generator_unordered")
-            yield from parallel(joblib.delayed(_placed)(place, function, task) for place, task in enumerate(found))
+            slots = min(self.slots, len(found))
+            yield from parallel(
+                joblib.delayed(_placed)(slots, place, function, task) for place, task in enumerate(found)
+            )
 
     def delegate(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
         """The same; each process does itself what the function hands out."""
@@ -193,6 +196,14 @@ def workers(jobs: Jobs) -> Workers:
     return Here() if jobs == 1 else Processes(jobs)
 
 
+_beside = 1  # processes of this machine that do tasks at once, this one among them
+
+
+def at_work() -> int:
+    """How many processes of this machine do tasks at once, as far as this one knows: they share its memory."""
+    return _beside
+
+
 def cores() -> int:
     """The processor cores that this process may use."""
     return len(os.sched_getaffinity(0))
@@ -224,7 +235,9 @@ def _call(function: Callable[..., Result], task: Arguments) -> Result:
     return function(*(str(value.path) if isinstance(value, Folder) else value for value in task))
 
 
-def _placed(place: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
+def _placed(slots: int, place: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
+    global _beside
+    _beside = slots
     return place, _call(function, task)
 
 
@@ -248,6 +261,8 @@ _unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash: the next
 
 def _there(function: Callable[..., Result], *arguments: Any) -> Result:
     """What a process of another machine does; Ray has put values in the place of references."""
+    global _beside
+    _beside = cores()
     return function(*(_path_of(value) if isinstance(value, _Packed) else value for value in arguments))
 
 

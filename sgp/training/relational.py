@@ -17,6 +17,7 @@ from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
 from sgp.training.checkpoint import Checkpoints, Moment, Parts
+from sgp.planning.clock import looking
 from sgp.workers import one_thread
 
 # Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
@@ -103,7 +104,7 @@ def train_values(
 
 def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:
     """The model's values [n] of states, computed in parts."""
-    parts = [model.values(part.objects, part.joined_arguments()) for part in states.parts(PART[device])]
+    parts = [model.values(part.objects, part.joined_arguments()) for part in looking(states.parts(PART[device]))]
     return np.concatenate([np.empty(0, np.float32), *parts])
 
 
