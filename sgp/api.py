@@ -38,11 +38,10 @@ from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import NO_LIMIT, Limit
+from sgp.planning.planner import NO_LIMIT, Limit, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import Task
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -136,9 +135,10 @@ def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: 
     """A rollout of one problem by a trained run.
 
     Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
-    damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
+    damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding, and LimitReached
+    or MemoryError for a problem that is not read within the limit.
     """
-    task, trained = Task(problem), open_run(run)
+    task, trained = read_task(problem, limit), open_run(run)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
     if task.domain_text.signature != trained.domain_text.signature:

@@ -29,6 +29,7 @@ Arguments = tuple[Any, ...]
 RETRIES = 3  # how often a task is done again whose process or machine was lost: it may be the task that kills it
 _AHEAD = 2  # tasks that a cluster holds for each of its processors, so that none waits for the next
 _LOOK = 1.0  # seconds between two looks at whether the work was called off
+_AT_WORK = "SGP_AT_WORK"  # in the environment: how many processes of this machine do tasks at once
 _REACH = 10.0  # seconds to wait for the head of a cluster to answer
 
 
@@ -196,12 +197,9 @@ def workers(jobs: Jobs) -> Workers:
     return Here() if jobs == 1 else Processes(jobs)
 
 
-_beside = 1  # processes of this machine that do tasks at once, this one among them
-
-
 def at_work() -> int:
     """How many processes of this machine do tasks at once, as far as this one knows: they share its memory."""
-    return _beside
+    return int(os.environ.get(_AT_WORK, "1"))
 
 
 def cores() -> int:
@@ -214,8 +212,19 @@ def processes(jobs: Jobs) -> int:
     return jobs if isinstance(jobs, int) else cores()
 
 
-# What a process is started with so that numerical libraries compute in it with one thread, since others work beside it.
-ONE_THREAD: Mapping[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# What a process is started with so that numerical libraries compute in it with one thread, since others work beside it:
+# threads of several processes that wait for each other spin, and those that they wait for do not get the core. Where
+# someone asks for more threads they sleep while they wait.
+ONE_THREAD: Mapping[str, str] = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "KMP_BLOCKTIME": "0",
+}
+
+
+def compute_with_one_thread() -> None:
+    """Has numerical libraries that are loaded from now on compute with one thread, where the user asked for no more."""
+    os.environ.update({**ONE_THREAD, **os.environ})
 
 
 @contextmanager
@@ -236,8 +245,7 @@ def _call(function: Callable[..., Result], task: Arguments) -> Result:
 
 
 def _placed(slots: int, place: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
-    global _beside
-    _beside = slots
+    os.environ[_AT_WORK] = str(slots)
     return place, _call(function, task)
 
 
@@ -261,8 +269,7 @@ _unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash: the next
 
 def _there(function: Callable[..., Result], *arguments: Any) -> Result:
     """What a process of another machine does; Ray has put values in the place of references."""
-    global _beside
-    _beside = cores()
+    os.environ[_AT_WORK] = str(cores())
     return function(*(_path_of(value) if isinstance(value, _Packed) else value for value in arguments))
 
 

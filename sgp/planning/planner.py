@@ -14,7 +14,7 @@ from sgp.memory import fair_share, give_back
 from sgp.planning.beam import Pool, Trail
 from sgp.planning.candidates import names
 from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
-from sgp.planning.pddl import Action
+from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Step
 from sgp.planning.task import Successor, Task
@@ -158,31 +158,39 @@ class Planner:
                 return
         asked = [search for search in searches if search.outcome is None]
         while asked:
-            nodes = [node for search in asked for node in search.nodes]
-            choices = [choice for search in asked for choice in search.choices]
-            # Each pays for its candidates, so that the first one is out of time that has most of them for its seconds.
-            shares = [search.candidates / max(sum(map(len, choices)), 1) for search in asked]
-            lasting = [search.left / share if share else math.inf for search, share in zip(asked, shares, strict=True)]
-            started = time.perf_counter()
-            rankings = None
-            try:
-                with clock.within(min(lasting)):
-                    rankings = self.policy.rank(nodes, choices) if nodes else []
-            except (LimitReached, MemoryError) as error:
-                of = lasting.index(min(lasting)) if isinstance(error, OutOfTime) else shares.index(max(shares))
-                asked[of].end(error)
-            seconds = time.perf_counter() - started
-            for search, share in zip(asked, shares, strict=True):
-                search.seconds += seconds * share
+            rankings = self._rank(asked, clock)
             if rankings is not None:
-                break
+                for search in asked:
+                    count = len(search.nodes)
+                    search.choose(rankings[:count], self)
+                    rankings = rankings[count:]
+                return
             if any(search.outcome is Outcome.MEMORY for search in asked):
                 return
             asked = [search for search in asked if search.outcome is None]
-        for search in asked:
-            count = len(search.nodes)
-            search.choose(rankings[:count], self)
-            rankings = rankings[count:]
+
+    def _rank(self, searches: Sequence[_Search], clock: Clock) -> list[Ranking] | None:
+        """The rankings of all searches' nodes; None where a limit ended one of the searches.
+
+        Each pays for its candidates, so that the one is out of time first that has most of them for its seconds.
+        """
+        nodes = [node for search in searches for node in search.nodes]
+        choices = [choice for search in searches for choice in search.choices]
+        total = max(sum(map(len, choices)), 1)
+        shares = [sum(map(len, search.choices)) / total for search in searches]
+        lasting = [search.left / share if share else math.inf for search, share in zip(searches, shares, strict=True)]
+        started = time.perf_counter()
+        try:
+            with clock.within(min(lasting)):
+                return self.policy.rank(nodes, choices) if nodes else []
+        except (LimitReached, MemoryError) as error:
+            of = lasting.index(min(lasting)) if isinstance(error, OutOfTime) else shares.index(max(shares))
+            searches[of].end(error)
+            return None
+        finally:
+            seconds = time.perf_counter() - started
+            for search, share in zip(searches, shares, strict=True):
+                search.seconds += seconds * share
 
 
 class _Search:
@@ -206,11 +214,6 @@ class _Search:
         """The seconds that it may still take; reading the problem took some."""
         most = self.limit.seconds
         return math.inf if most is None else most - self.task.seconds - self.seconds
-
-    @property
-    def candidates(self) -> int:
-        """How many candidates the present decision has."""
-        return sum(map(len, self.choices))
 
     @contextmanager
     def limited(self, within: AbstractContextManager[None]) -> Iterator[None]:
@@ -312,6 +315,12 @@ class _Search:
     def rollout(self) -> Rollout:
         assert self.outcome is not None
         return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason)
+
+
+def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:
+    """A problem alive, read within a limit. Raises LimitReached or MemoryError where that does not do (`ENDINGS`)."""
+    with clock_of(limit) as clock, clock.within(limit.seconds or math.inf):
+        return Task(problem)
 
 
 def clock_of(limit: Limit) -> Clock:

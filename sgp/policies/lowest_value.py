@@ -14,7 +14,6 @@ from sgp.planning.clock import looking
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
 
-
 _AT_ONCE = 4096  # states that are valued together, so that memory stays bounded
 
 
@@ -44,7 +43,7 @@ class LowestValue:
         return self.value.refuses(task)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node; the states of all candidates are valued together, or some at a time where they are many."""
+        """One ranking per node; the states of all candidates are valued together, unless they are many."""
         sizes = [len(choice) for choice in choices]
         if sum(sizes) <= _AT_ONCE:
             values = self._values(nodes, choices)

@@ -137,6 +137,7 @@ class NearestEmbedding:
             size = memories[places[0]].state.nbytes
             whole = size * sum(len(choices[place]) for place in places)
             room -= whole
+            embedded: list[Iterable[Embeddings]]
             if whole <= _AT_ONCE:
                 embedded = [[rows] for rows in self._embed(task, places, nodes, choices)]
             else:
@@ -163,94 +164,6 @@ class NearestEmbedding:
             keys,
             (kept[0] if len(kept) == 1 else np.concatenate(kept)) if keep else None,
         )
-
-    def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
-        """The share [n] of each state's features that training never saw."""
-        ...
-
-
-class Predictor(Protocol):
-    """Predicts next embeddings [B, D] from states' and goals' embeddings [B, D] each.
-
-    `carried` has what the prediction for the node before left behind (None at the start); the second result is what
-    this one leaves.
-    """
-
-    def __call__(
-        self, states: Embeddings, goals: Embeddings, carried: Sequence[Any]
-    ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
-        """Next embeddings [B, D], and what each prediction leaves behind."""
-        ...
-
-
-class _Memory(NamedTuple):
-    """What a node carries: its own embedding [D], the goal's [D], and what the predictor left behind.
-
-    The embedding is None where candidates were too many to keep theirs.
-    """
-
-    state: Embeddings | None
-    goal: Embeddings
-    carried: Any
-
-
-class _Known(NamedTuple):
-    """The same with the embedding made."""
-
-    state: Embeddings
-    goal: Embeddings
-    carried: Any
-
-
-class _Memories(Sequence[_Memory]):
-    """The memory of each candidate, made when it is asked for: most candidates never become nodes."""
-
-    def __init__(self, count: int, candidates: Embeddings | None, goal: Embeddings, carried: Any):
-        self._count, self._candidates, self._goal, self._carried = count, candidates, goal, carried
-
-    def __len__(self) -> int:
-        return self._count
-
-    def __getitem__(self, index: Any) -> Any:
-        # A copy: a view would keep the embeddings of all candidates alive along the whole path.
-        own = None if self._candidates is None else self._candidates[index].copy()
-        return _Memory(own, self._goal, self._carried)
-
-
-@dataclass(frozen=True)
-class NearestEmbedding:
-    """Costs a successor by the distance of its embedding from the predicted one (state-centric, Algorithm 1).
-
-    Successors of equal embedding have equal keys.
-    """
-
-    encoder: StateEncoder
-    predictor: Predictor
-    metric: Metric
-    rules: Rules = ADD_UP
-    embeds: Literal["states"] = "states"
-
-    def refuses(self, task: Task) -> str | None:
-        """What the encoder says."""
-        return self.encoder.refuses(task)
-
-    def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node: candidates are embedded task by task, one prediction is made for all nodes."""
-        memories, embedded = self._embed(nodes, choices)
-        predicted, carried = self.predictor(
-            np.stack([memory.state for memory in memories]),
-            np.stack([memory.goal for memory in memories]),
-            [memory.carried for memory in memories],
-        )
-        return [
-            Ranking(
-                costs=distances(self.metric, candidates, prediction),
-                keys=[_digest(row) for row in candidates],
-                memories=_Memories(candidates, memory.goal, left),
-                note={"predicted": prediction},
-            )
-            for memory, candidates, prediction, left in zip(memories, embedded, predicted, carried, strict=True)
-        ]
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
         """The share [n] of each state's features that training never saw; None for an encoder without a vocabulary."""

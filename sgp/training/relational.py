@@ -16,8 +16,8 @@ from sgp.encoders.relations import RelationalStates
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
-from sgp.training.checkpoint import Checkpoints, Moment, Parts
 from sgp.planning.clock import looking
+from sgp.training.checkpoint import Checkpoints, Moment, Parts
 from sgp.workers import one_thread
 
 # Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays

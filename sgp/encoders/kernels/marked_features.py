@@ -54,8 +54,8 @@ def transition_features(
 
     The fluent atoms true in the state are `state`; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
     Gives where each candidate's features begin [b + 1], and the features, ascending and each once, or as often as it
-    occurs if `counted`: as their places in the vocabulary, others dropped, or as hashes where the vocabulary is empty. Leaves the rest as it
-    comes once `stop` [1] is true.
+    occurs if `counted`: as their places in the vocabulary, others dropped, or as hashes where the vocabulary is empty.
+    Leaves the rest as it comes once `stop` [1] is true.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
     graph = unchanged(layout, iterations, state)
