@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 import time
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -36,40 +37,54 @@ def task():
 
 def test_work_goes_on_until_a_reading_finds_that_its_seconds_are_over():
     hand = Hand()
-    with pytest.raises(OutOfTime), hand.clock.within(10):
-        hand.time = 9
-        hand.clock.read()
-        look()
-        hand.time = 11
-        look()  # nothing was read yet
-        hand.clock.read()
-        assert stop()[0]
-        look()
-        raise AssertionError("a look did not end the work")
+
+    def work():
+        with hand.clock.within(10):
+            hand.time = 9
+            hand.clock.read()
+            look()
+            hand.time = 11
+            look()  # nothing was read yet
+            hand.clock.read()
+            assert stop()[0]
+            look()
+            raise AssertionError("a look did not end the work")
+
+    with pytest.raises(OutOfTime):
+        work()
 
 
 def test_memory_ends_work_as_seconds_do():
     hand = Hand(memory=100)
-    with pytest.raises(OutOfMemory), hand.clock.within(10):
-        hand.bytes = 100
-        hand.clock.read()
-        look()
-        hand.bytes = 101
-        hand.clock.read()
-        assert sum(1 for _ in looking(range(3))) == 0
+
+    def work():
+        with hand.clock.within(10):
+            hand.bytes = 100
+            hand.clock.read()
+            look()
+            hand.bytes = 101
+            hand.clock.read()
+            next(looking(range(3)))
+            raise AssertionError("a look did not end the work")
+
+    with pytest.raises(OutOfMemory):
+        work()
 
 
 def test_work_that_ends_too_late_is_out_of_time_without_a_reading():
     hand = Hand()
-    with pytest.raises(OutOfTime), hand.clock.within(10):
-        hand.time = 11
+
+    def work():
+        with hand.clock.within(10):
+            hand.time = 11
+
+    with pytest.raises(OutOfTime):
+        work()
 
 
 def test_a_piece_of_work_begins_anew():
     hand = Hand()
-    with pytest.raises(OutOfTime), hand.clock.within(1):
-        hand.time = 2
-        hand.clock.read()
+    with pytest.raises(OutOfTime), stopped(hand):
         look()
     with hand.clock.within(1):
         hand.clock.read()
@@ -80,27 +95,24 @@ def test_a_piece_of_work_begins_anew():
 
 
 def test_a_thread_reads_while_work_runs():
-    with Clock() as clock, pytest.raises(OutOfTime), clock.within(0.1):
-        while True:
-            look()
-            time.sleep(0.01)
+    def work():
+        with Clock() as clock, clock.within(0.1):
+            while True:
+                look()
+                time.sleep(0.01)
+
+    with pytest.raises(OutOfTime):
+        work()
 
 
-def stopped():
+@contextmanager
+def stopped(hand=None):
     """The work of a clock that was told to stop."""
-    hand = Hand()
-
-    class Stopped:
-        def __enter__(self):
-            self.piece = hand.clock.within(1)
-            self.piece.__enter__()
-            hand.time = 2
-            hand.clock.read()
-
-        def __exit__(self, *error):
-            return self.piece.__exit__(*error)
-
-    return Stopped()
+    hand = hand or Hand()
+    with hand.clock.within(1):
+        hand.time += 2
+        hand.clock.read()
+        yield
 
 
 @pytest.mark.parametrize("successors", [one_step, Lookahead(), Lookahead("types", enough=16)], ids=["one", "iw", "aiw"])
