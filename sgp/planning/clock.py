@@ -64,6 +64,7 @@ class Clock:
         self.memory = memory
         self._now, self._held = now, held
         self._piece: _Piece | None = None
+        self._last = -math.inf  # when time and memory were read
         self._running, self._closed = threading.Event(), False
 
     def __enter__(self) -> Clock:
@@ -81,6 +82,9 @@ class Clock:
         token = _NOW.set(piece)
         self._running.set()
         try:
+            if self._now() - self._last >= _PERIOD:
+                self.read()
+                look()
             yield
             if self._now() > piece.until:
                 raise OutOfTime
@@ -95,7 +99,8 @@ class Clock:
         piece = self._piece
         if piece is None or piece.reached is not None:
             return
-        if self._now() > piece.until:
+        self._last = self._now()
+        if self._last > piece.until:
             piece.reached = OutOfTime
         elif self._held() > self.memory:
             piece.reached = OutOfMemory
