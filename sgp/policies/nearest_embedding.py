@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.encoders.contract import Embeddings, StateEncoder
 from sgp.planning.candidates import parts
 from sgp.planning.clock import look
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
@@ -18,35 +19,9 @@ from sgp.planning.task import State, Successor, Task
 from sgp.planning.views import Contrast, View
 
 Metric = Literal["euclidean", "cosine"]
-Embeddings = NDArray[np.float32]
 
 _AT_ONCE = 64 << 20  # bytes of embeddings that are made together
 _KEPT = 256 << 20  # bytes of embeddings of one call that are kept for what is chosen; beyond, that is embedded again
-
-
-class StateEncoder(Protocol):
-    """Embeds states and goals of a task."""
-
-    def refuses(self, task: Task) -> str | None:
-        """Why the task has no embedding, or None where it has one."""
-
-    def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
-        """The states' embeddings [n, D]."""
-        ...
-
-    def embed_candidates(
-        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
-    ) -> Embeddings:
-        """The embeddings [n, D] of the states' candidates, all of the first state, then of the second."""
-        ...
-
-    def embed_goal(self, task: Task) -> Embeddings:
-        """The goal's embedding [D]."""
-        ...
-
-    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """What some columns of an embedding stand for."""
-        ...
 
 
 @runtime_checkable
