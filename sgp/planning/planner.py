@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 
@@ -152,8 +151,7 @@ class Planner:
         Where memory is short, the others make theirs once the ended search is gone.
         """
         for search in searches:
-            with search.limited(clock.within(search.left)):
-                search.expand(self.successors)
+            search.expand(self.successors, clock)
             if search.outcome is Outcome.MEMORY:
                 return
         asked = [search for search in searches if search.outcome is None]
@@ -215,18 +213,6 @@ class _Search:
         most = self.limit.seconds
         return math.inf if most is None else most - self.task.seconds - self.seconds
 
-    @contextmanager
-    def limited(self, within: AbstractContextManager[None]) -> Iterator[None]:
-        """Work on this search, which a limit may end; it pays for the time."""
-        started = time.perf_counter()
-        try:
-            with within:
-                yield
-        except (LimitReached, MemoryError) as error:
-            self.end(error)
-        finally:
-            self.seconds += time.perf_counter() - started
-
     def end(self, error: BaseException) -> None:
         """Ends it with the best path so far."""
         self.outcome, self.reason = ENDINGS[type(error)], str(error)
@@ -260,12 +246,20 @@ class _Search:
                 self.outcome = Outcome.HORIZON
             self._count()
 
-    def expand(self, successors: Successors) -> None:
-        expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
-        expanded = [(path, choice) for path, choice in expanded if choice]
-        self.paths = [path for path, _ in expanded]
-        self.nodes = [path.node for path in self.paths]
-        self.choices = [choice for _, choice in expanded]
+    def expand(self, successors: Successors, clock: Clock) -> None:
+        """Finds the candidates, or ends the search where that reaches a limit."""
+        started = time.perf_counter()
+        try:
+            with clock.within(self.left):
+                expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
+        except (LimitReached, MemoryError) as error:
+            self.end(error)
+        else:
+            expanded = [(path, choice) for path, choice in expanded if choice]
+            self.paths = [path for path, _ in expanded]
+            self.nodes = [path.node for path in self.paths]
+            self.choices = [choice for _, choice in expanded]
+        self.seconds += time.perf_counter() - started
 
     def choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
         """Ends the search or makes the next beam from the ranked candidates."""
