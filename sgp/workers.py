@@ -222,6 +222,12 @@ ONE_THREAD: Mapping[str, str] = {
 }
 
 
+def threads() -> int:
+    """How many threads a library computes with that is told in each call: one, where the user asked for no more."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return int(asked) if asked.isdigit() and int(asked) else 1
+
+
 def compute_with_one_thread() -> None:
     """Has numerical libraries that are loaded from now on compute with one thread, where the user asked for no more."""
     os.environ.update({**ONE_THREAD, **os.environ})
