@@ -160,7 +160,6 @@ def goals() -> Numbers:
         *(None, *(f"{1000 * each.value:.0f}" for each in medians), *(str(each.count) for each in medians)),
         *(None, None, None),
         *(ratio for kind in ("plain", "incremental", "incremental_by_state") for ratio in kernel_ratios(kind)),
-        *(None, decoding_ratio()),
     ]
 
 
@@ -172,8 +171,37 @@ def kernel_ratios(kind: str) -> list[str]:
 
 def goals_measured() -> Numbers:
     """When and beside how much else."""
-    found = [*scores("planning"), *scores("kernels"), *scores("decoding")]
+    found = [*scores("planning"), *scores("kernels")]
     return [*when(found), load(found)]
+
+
+def harder() -> str:
+    """Coverage on far larger problems, and below it the mean actions of the plans found."""
+    found = [each for each in measured() if each.suite == "harder"]
+    sheet = coverage_sheet(found, (), "")
+    rows: list[Row] = []
+    section: Row | None = None
+    for row in sheet.rows:
+        rows.append(row)
+        if row.heading:
+            section = row
+            continue
+        assert section is not None
+        splits = [word.split(",")[0] for word in section.words[1:]]
+        (planner,) = [each.planner for each in lines_of(found) if row.words[0].startswith(f"{each.planner.title} x")]
+        lengths = [
+            fmean(
+                each.value
+                for each in found
+                if (each.planner, each.domain, each.split, each.metric, each.size)
+                == (planner, section.words[0], split, "plan_length", None)
+            )
+            if split
+            else None
+            for split in splits
+        ]
+        rows.append(Row(("mean actions", *("" if each is None else f"{each:.0f}" for each in lengths))))
+    return replace(sheet, rows=tuple(rows)).markdown()
 
 
 def harder() -> str:
@@ -212,17 +240,6 @@ def decoding_ratio() -> str:
     return f"{naive / ours:.1f}"
 
 
-def decoding() -> str:
-    """Our decoder beside the naive one."""
-    found = scores("decoding")
-    lines = []
-    for domain in DOMAINS:
-        ours, naive = (one(found, domain=domain, variant=name, metric="seconds") for name in ("sgp", "naive"))
-        lines.append((domain, str(ours.count), f"{naive.value / ours.value:.1f}"))
-    lines.append(("together", str(sum(int(count) for _, count, _ in lines)), decoding_ratio()))
-    return Sheet.of("", ("domain", "problems", "times the processor time"), lines).markdown()
-
-
 RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "coverage": coverage,
     "coverage-in-short": coverage_in_short,
@@ -234,5 +251,4 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "goals": goals,
     "goals-measured": goals_measured,
     "harder": harder,
-    "decoding": decoding,
 }
