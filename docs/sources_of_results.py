@@ -204,42 +204,6 @@ def harder() -> str:
     return replace(sheet, rows=tuple(rows)).markdown()
 
 
-def harder() -> str:
-    """Coverage on far larger problems, and below it the mean actions of the plans found."""
-    found = [each for each in measured() if each.suite == "harder"]
-    sheet = coverage_sheet(found, (), "")
-    rows: list[Row] = []
-    section: Row | None = None
-    for row in sheet.rows:
-        rows.append(row)
-        if row.heading:
-            section = row
-            continue
-        assert section is not None
-        splits = [word.split(",")[0] for word in section.words[1:]]
-        (planner,) = [each.planner for each in lines_of(found) if row.words[0].startswith(f"{each.planner.title} x")]
-        lengths = [
-            fmean(
-                each.value
-                for each in found
-                if (each.planner, each.domain, each.split, each.metric, each.size)
-                == (planner, section.words[0], split, "plan_length", None)
-            )
-            if split
-            else None
-            for split in splits
-        ]
-        rows.append(Row(("mean actions", *("" if each is None else f"{each:.0f}" for each in lengths))))
-    return replace(sheet, rows=tuple(rows)).markdown()
-
-
-def decoding_ratio() -> str:
-    """How many times more processor time the naive decoder takes, over all domains."""
-    found = [each for each in scores("decoding") if each.metric == "seconds"]
-    ours, naive = (sum(each.value for each in found if each.variant == name) for name in ("sgp", "naive"))
-    return f"{naive / ours:.1f}"
-
-
 RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "coverage": coverage,
     "coverage-in-short": coverage_in_short,
