@@ -24,7 +24,12 @@ from sgp.planning.task import Task
 from sgp.progress import track
 
 SUITE = "state-centric"
-ROWS = {"blocksworld": ("50-blocks",), "gripper": ("150-balls",), "logistics": ("8-cities",), "visitall": ("22x22",)}
+ROWS = {
+    "blocksworld": ("50-blocks",),
+    "gripper": ("150-159-balls",),
+    "logistics": ("8-cities",),
+    "visitall": ("22x22",),
+}
 LARGE = {"blocksworld": ("100-blocks",), "visitall": ("40x40",)}
 
 
