@@ -44,6 +44,7 @@ def test_a_metric_says_how_it_is_written_and_which_way_is_better():
     assert METRICS["fits"].rank(1.0) == METRICS["fits"].rank(0.5)
     assert METRICS["outcome_solved"].better is Better.HIGHER
     assert METRICS["outcome_stuck"].better is Better.LOWER
+    assert [METRICS[name].heading for name in ("expert_top1", "expert_top3")] == ["top-1", "top-3"]
     assert all(each.unit == "share" for each in METRICS.values() if each.of_problems)
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from statistics import fmean
 
+import numpy as np
 import pytest
 from scipy.stats import t as student
 from typer.testing import CliRunner
@@ -19,7 +20,7 @@ from sgp.evaluation import scaling
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.endings import Ended
 from sgp.evaluation.scaling import ScalingConfig
-from sgp.evaluation.sequential import enough, least, still_needed
+from sgp.evaluation.sequential import enough, half_width, least, still_needed
 from sgp.experiments import scaling_runs
 from sgp.experiments.scaling_runs import plan_bound
 from sgp.planning.rollout import Outcome
@@ -48,6 +49,12 @@ def test_as_many_results_as_the_interval_needs():
     mixed = [number % 7 == 0 for number in range(300)]
     assert enough(mixed, 0.05, 0.1) == first_enough(mixed, 0.05, 0.1)
     assert enough([], 0.05, 0.1) is None
+
+
+def test_an_interval_is_as_wide_as_students_distribution_says():
+    rate, count = np.array([1.0, 0.5, 1.0]), np.array([1, 2, 3])
+    by_hand = [math.inf, *(student.ppf(0.95, n - 1) * math.sqrt((p * (1 - p) + 1 / n) / n) for p, n in ((0.5, 2), (1, 3)))]
+    assert half_width(rate, count, 0.1).tolist() == pytest.approx(by_hand)
 
 
 def test_how_many_more_are_tried_at_a_time():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from sgp.errors import ConfigurationError, PlanError
@@ -88,6 +90,15 @@ def test_time_that_is_up_ends_the_search_incomplete(two_blocks):
     planner = Planner(never({"(pick-up a)"}))
     found = least_forcing(planner, two_blocks, planner.solve(two_blocks, Limit(actions=2)), seconds=1e-9)
     assert (found.tried, found.complete, found.choices) == ((0,), (), None)
+
+
+@pytest.mark.parametrize(("seconds", "actions"), [(1e-9, 2), (30, 1), (30, 2)])
+def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds, actions):
+    planner = Planner(never({"(pick-up a)"}))
+    start = planner.solve(two_blocks, Limit(actions=actions))
+    began = time.perf_counter()
+    found = least_forcing(planner, two_blocks, start, seconds)
+    assert 0 <= found.seconds <= time.perf_counter() - began
 
 
 def test_a_solved_rollout_needs_no_forcing(two_blocks):

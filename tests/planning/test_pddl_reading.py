@@ -63,6 +63,7 @@ READ = {
         8,
     ),
     "costs not declared": (":effect (lit ?x)", ":effect (and (lit ?x) (increase (total-cost) 1))", 8),
+    "functions not declared": ("(:predicates", "(:functions (total-cost) - number)\n  (:predicates", 4),
     "a type named like a predicate": ("lamp", "lit", None),
     "no precondition": ("    :precondition (and (wired ?x ?y) (not (lit ?x)) (not (= ?x ?y)))\n", "", None),
 }
