@@ -190,3 +190,8 @@ def test_a_size_between_others_is_told_both():
     domain = Domain("odd", "Odd", {}, odd, lambda rng, pairs: "")
     with pytest.raises(ConfigurationError, match="odd has no problem of exactly 5 objects; try 4 or 6"):
         domain.generate_size(np.random.default_rng(0), 5)
+    sparse = Domain("sparse", "Sparse", {}, Sizes({"n": (1, 4)}, lambda n: 5 * n), lambda rng, n: "")
+    with pytest.raises(ConfigurationError, match="no problem of exactly 12 objects; try 10 or 15"):
+        sparse.check_size(12)
+    with pytest.raises(ConfigurationError, match="no problem of exactly 23 objects; try 20$"):
+        sparse.check_size(23)

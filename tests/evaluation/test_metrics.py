@@ -49,5 +49,6 @@ def test_a_metric_says_how_it_is_written_and_which_way_is_better():
 
 
 def test_a_users_property_is_called_as_it_is_named():
-    assert (metric_of("cars_carried").title, metric_of("cars_carried").show(1.5)) == ("cars carried", "1.50")
+    own = metric_of("cars_carried")
+    assert (own.name, own.title, own.heading, own.show(1.5)) == ("cars_carried", "cars carried", "cars carried", "1.50")
     assert metric_of("coverage") is METRICS["coverage"]

@@ -55,6 +55,7 @@ def test_an_interval_is_as_wide_as_students_distribution_says():
     rate, count = np.array([1.0, 0.5, 1.0]), np.array([1, 2, 3])
     by_hand = [math.inf, *(student.ppf(0.95, n - 1) * math.sqrt((p * (1 - p) + 1 / n) / n) for p, n in ((0.5, 2), (1, 3)))]
     assert half_width(rate, count, 0.1).tolist() == pytest.approx(by_hand)
+    assert enough([True] * 3, float(half_width(rate, count, 0.1)[2]), 0.1) == 3, "as narrow as asked is narrow enough"
 
 
 def test_how_many_more_are_tried_at_a_time():
@@ -175,6 +176,7 @@ def test_bad_settings_are_sentences(run, monkeypatch):
     ):
         with pytest.raises(ConfigurationError, match=next(iter(wrong))):
             ScalingConfig(**wrong)
+    assert ScalingConfig(seconds=0.5, reference_seconds=0.5).seconds == 0.5
     monkeypatch.setattr(scaling_runs, "serving", lambda text: None)
     with pytest.raises(InputError, match="no generator"):
         sgp.scaling(run.folder, QUICK)

@@ -276,6 +276,11 @@ def test_a_difference_to_what_pymimir_understood_is_refused(monkeypatch, ours, w
     with pytest.raises(UnsupportedPddl, match=f"understands {words} differently"):
         parsed(Problem("p", DOMAIN, PROBLEM), other, read_problem(PROBLEM, "p", domain))
     monkeypatch.setattr("sgp.planning.native.write_problem", lambda *_: rewritten(Problem("p", DOMAIN, PROBLEM))[1])
-    text = read_problem(changed(PROBLEM, "(wired a b)", ""), "p", domain)
-    with pytest.raises(UnsupportedPddl, match="understands the initial state differently"):
-        parsed(Problem("p", DOMAIN, PROBLEM), domain, text)
+    for part, old, new in (
+        ("objects", "a b - lamp", "a b c - lamp"),
+        ("the initial state", "(wired a b)", ""),
+        ("the goal", "(and (lit a)", "(and (not (lit a))"),
+    ):
+        text = read_problem(changed(PROBLEM, old, new), "p", domain)
+        with pytest.raises(UnsupportedPddl, match=f"understands {part} differently"):
+            parsed(Problem("p", DOMAIN, PROBLEM), domain, text)

@@ -308,7 +308,11 @@ def test_seconds_and_memory_are_outcomes(two_blocks, three_blocks, monkeypatch):
 
 
 def test_resident_memory_is_that_of_this_process():
-    assert 10**7 < planner_module.resident_memory() < 10**11
+    before = planner_module.resident_memory()
+    assert 10**7 < before < 10**11
+    held = np.ones(10**8, np.uint8)
+    grown = planner_module.resident_memory() - before
+    assert 0.9 * held.nbytes < grown < 2 * held.nbytes
 
 
 @pytest.mark.parametrize("limit", [{"actions": 0}, {"seconds": -1.0}, {"memory": 0}])
