@@ -193,5 +193,5 @@ def test_a_size_between_others_is_told_both():
     sparse = Domain("sparse", "Sparse", {}, Sizes({"n": (1, 4)}, lambda n: 5 * n), lambda rng, n: "")
     with pytest.raises(ConfigurationError, match="no problem of exactly 12 objects; try 10 or 15"):
         sparse.check_size(12)
-    with pytest.raises(ConfigurationError, match="no problem of exactly 23 objects; try 20$"):
+    with pytest.raises(ConfigurationError, match=r"no problem of exactly 23 objects; try 20$"):
         sparse.check_size(23)

@@ -53,7 +53,8 @@ def test_as_many_results_as_the_interval_needs():
 
 def test_an_interval_is_as_wide_as_students_distribution_says():
     rate, count = np.array([1.0, 0.5, 1.0]), np.array([1, 2, 3])
-    by_hand = [math.inf, *(student.ppf(0.95, n - 1) * math.sqrt((p * (1 - p) + 1 / n) / n) for p, n in ((0.5, 2), (1, 3)))]
+    known = ((0.5, 2), (1, 3))
+    by_hand = [math.inf, *(student.ppf(0.95, n - 1) * math.sqrt((p * (1 - p) + 1 / n) / n) for p, n in known)]
     assert half_width(rate, count, 0.1).tolist() == pytest.approx(by_hand)
     assert enough([True] * 3, float(half_width(rate, count, 0.1)[2]), 0.1) == 3, "as narrow as asked is narrow enough"
 

@@ -35,7 +35,7 @@ def test_a_forced_choice_is_taken_though_the_policy_rejects_it_and_is_marked(two
     assert rollout.outcome is Outcome.SOLVED
     assert Mark(int(rollout.steps[0].marks[0])) & Mark.FORCED
     assert not Mark(int(rollout.steps[1].marks[0])) & Mark.FORCED
-    assert Mark(int(rollout.steps[0].marks[0])).words == ["chosen", "rejected", "tied", "forced"]
+    assert Mark(int(rollout.steps[0].marks[0])).words == ["chosen", "rejected", "forced"]
 
 
 def test_the_states_of_forced_choices_are_visited(two_blocks):
