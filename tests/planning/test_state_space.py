@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from itertools import pairwise
 
 import pytest
 
@@ -35,7 +36,7 @@ CORRIDOR = """\
 
 def corridor(places):
     names = [f"p{number}" for number in range(places)]
-    facts = " ".join(f"(next {one} {two})" for one, two in zip(names, names[1:], strict=False))
+    facts = " ".join(f"(next {one} {two})" for one, two in pairwise(names))
     goal = f"(:goal (at {names[-1]}))"
     objects = " ".join(names)
     text = f"(define (problem c) (:domain corridor) (:objects {objects}) (:init (at p0) {facts}) {goal})"
@@ -83,12 +84,12 @@ def test_all_states_and_their_distances(domain):
             assert space.distance_beyond(choice).tolist() == space.distance([each.state for each in choice]).tolist()
 
 
-@pytest.mark.parametrize("places", [62, 63, 64, 65, 128, 200])
+@pytest.mark.parametrize("places", [64, 65, 130])
 def test_a_state_may_take_several_words(places):
     task = corridor(places)
     space = StateSpace.expand(task, places + 1)
     assert space is not None
-    states = reachable(task)
+    states = reachable(task)[:: places // 8]
     assert space.distance(states).tolist() == [shortest(task, state) for state in states]
     for state in states:
         assert space.distance_beyond(one_step(task, state)).tolist() == [
