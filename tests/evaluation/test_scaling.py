@@ -23,6 +23,7 @@ from sgp.evaluation.scaling import ScalingConfig
 from sgp.evaluation.sequential import enough, half_width, least, still_needed
 from sgp.experiments import scaling_runs
 from sgp.experiments.scaling_runs import plan_bound
+from sgp.planning.domain import Domain, Sizes
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.reports import curves as curve_tables
@@ -295,6 +296,17 @@ def test_only_failures_in_a_row_end_a_curve(monkeypatch):
     curve = scaling.scaling(planner, source, 40, ScalingConfig(fails=2))
     assert [each.coverage for each in curve.sizes] == [1, 0.25, 1, 0.25, 0.5, 0.25, 0]
     assert curve.ended is Ended.FELL
+
+
+def test_the_first_size_is_one_though_there_are_problems_without_objects(monkeypatch):
+    monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: scaling.Measured(size, 9, solved))
+    solved = (Attempt("p", "p", 1, Outcome.SOLVED, (), 1, 0.1),)
+    domain = Domain("none", "None", {"untyped": ""}, Sizes({"n": (0, 3)}, lambda n: n), lambda rng, n: "")
+    planner = scaling.Evaluated("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
+    curve = scaling.scaling(planner, scaling.Source(domain, "untyped", 0), 40, ScalingConfig())
+    assert domain.sizes.has(0)
+    assert [each.size for each in curve.sizes] == [1, 2, 3]
+    assert curve.ended is Ended.EXHAUSTED
 
 
 def test_the_papers_numbers_are_all_there():

@@ -10,7 +10,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning import planner as planner_module
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Ranking, Rules
-from sgp.planning.rollout import Mark, Outcome
+from sgp.planning.rollout import Mark, Outcome, Rollout
 from sgp.planning.task import Successor, Task
 from tests.conftest import blocks_problem
 
@@ -305,6 +305,11 @@ def test_seconds_and_memory_are_outcomes(two_blocks, three_blocks, monkeypatch):
     outcomes = {each.outcome for each in Planner(endless).solve_many([two_blocks, three_blocks], Limit(memory=10**9))}
     assert outcomes == {Outcome.MEMORY}
     assert Planner(endless).solve(two_blocks, Limit(memory=3 * 10**9)).outcome is not Outcome.MEMORY
+
+
+def test_a_rollout_that_nobody_timed_took_no_seconds(two_blocks):
+    rollout = Rollout(two_blocks, (), Outcome.STUCK)
+    assert (rollout.seconds, rollout.reason, rollout.plan, rollout.end) == (0, "", (), two_blocks.init)
 
 
 def test_resident_memory_is_that_of_this_process():
