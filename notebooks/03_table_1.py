@@ -44,12 +44,11 @@ dates = sorted({score.note.split(",")[0] for score in committed if score.note.st
 print(f"committed measurements of {', '.join(dates)}; {len(printed)} published numbers")
 
 
-def rate(solved, count):
-    """A rate with its n and its 95 % Wilson interval."""
-    value, low, high = (
-        f"{each:.2f}".removeprefix("0") for each in (solved / count, *sgp.wilson(solved / count, count))
-    )
-    return f"{value} [{low}, {high}], n = {count}"
+def rate(solved, count, distinct=None):
+    """A rate with its n and its 95 % Wilson interval, which is on the distinct problems where they are fewer."""
+    bounds = sgp.wilson(solved / count, distinct or count)
+    value, low, high = (f"{each:.2f}".removeprefix("0") for each in (solved / count, *bounds))
+    return f"{value} [{low}, {high}], n = {count}{f' ({distinct} distinct)' if distinct else ''}"
 
 
 # %% [markdown]
@@ -349,8 +348,9 @@ if not FAST:
     lstm = {"state-centric": ["wl-lstm-state"]}
     for decoding in ("default", "no-statics"):
         cells = sgp.grid_cells(SUITE, ["visitall"], lstm, (13,), ["extrapolation"], decodings=(decoding,))
-        tried = [row.solved for row in sgp.run_grid(cells).attempts]
-        print(decoding, rate(sum(tried), len(tried)))
+        tried = sgp.run_grid(cells).attempts
+        different = {row.first for row in tried}  # many are one problem with its cells renamed
+        print(decoding, rate(sum(row.solved for row in tried), len(tried), len(different)))
 
 # %% [markdown]
 # What remains is explained elsewhere: what the FSF slots cannot hold in notebook 04, Gripper's LSTM in 06, Logistics in

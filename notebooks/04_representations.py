@@ -200,9 +200,10 @@ for name, domain, split in PARTS:
     variant, overrides, decoding = SETTINGS[name]
     planner = {"state-centric": [variant]}
     cells = sgp.grid_cells(SUITE, [domain], planner, (13,), [split], overrides, decodings=(decoding,))
-    solved = [row.solved for row in sgp.run_grid(cells).attempts]
+    tried = sgp.run_grid(cells).attempts
+    solved, different = [row.solved for row in tried], {row.first for row in tried}  # but for the names of objects
     rate = np.mean(solved)
-    value, low, high = (f"{each:.2f}".removeprefix("0") for each in (rate, *sgp.wilson(rate, len(solved))))
+    value, low, high = (f"{each:.2f}".removeprefix("0") for each in (rate, *sgp.wilson(rate, len(different))))
     as_it_is = not overrides and decoding == "default"
     known = sgp.coverage_of(committed, "state-centric", variant, domain, SUITE, split) if as_it_is else None
     coverage[f"{domain}, {split}, n = {len(solved)}", name] = {

@@ -61,6 +61,7 @@ shown = [
         series=who,
         value=float(np.mean([each.value for each in found])),
         count=found[0].count,
+        distinct=found[0].distinct,
     )
     for domain in ("blocksworld", "gripper", "logistics", "visitall")
     for model, key in MODELS.items()

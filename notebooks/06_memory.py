@@ -55,7 +55,14 @@ def extrapolation(scores, variant, domain):
 
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
 shown = [
-    sgp.Rate(domain, f"{mode}, {who}", model, float(np.mean([each.value for each in found])), found[0].count)
+    sgp.Rate(
+        panel=domain,
+        line=f"{mode}, {who}",
+        series=model,
+        value=float(np.mean([each.value for each in found])),
+        count=found[0].count,
+        distinct=found[0].distinct,
+    )
     for domain in DOMAINS
     for mode in ("delta", "state")
     for who, scores in (("ours", measured), ("published", published))

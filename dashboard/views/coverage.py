@@ -18,7 +18,8 @@ FIGURES = {
 }
 VIEWS = (*FIGURES, "table")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
-READING = """Share of problems solved, and its 95 % Wilson interval on n problems; below it what the paper prints, \
+READING = """Share of problems solved, and its 95 % Wilson interval on n problems, or on those of them that are \
+distinct up to renaming of objects; below it what the paper prints, \
 measured on other instances of the same sizes (± its deviation over seeds). Means over seeds; every plan counted was \
 accepted by VAL. Vermilion: fails, grey: half, blue: solves. The best planner stands on top."""
 STYLE = """<style>

@@ -39,7 +39,7 @@ def show_coverage(about: sgp.Subject) -> None:
     low, high = cell.interval
     seeds = f", mean of {cell.seeds} seeds" if cell.seeds > 1 else ""
     st.caption(f"Coverage of this model on {about.domain}, {about.split}")
-    st.markdown(f"**{cell.value:.2f}** (95 % interval {low:.2f} to {high:.2f}, n = {cell.count}{seeds})")
+    st.markdown(f"**{cell.value:.2f}** (95 % interval {low:.2f} to {high:.2f}, n = {cell.n}{seeds})")
 
 
 @st.fragment

@@ -48,6 +48,9 @@ def grid(
         list[str] | None, typer.Option("--set", help="Override a setting of every run, such as boosting.rounds=200.")
     ] = None,
     decodings: Decodings = "default",
+    trained_on: Annotated[
+        str, typer.Option(help="Suite whose training problems are used, where it is another; domains by its names.")
+    ] = "",
     again: Annotated[bool, typer.Option("--again", help="Try problems again where results are kept.")] = False,
     out: Annotated[Path, typer.Option(help="Folder for the scores and attempts.")] = Path("results"),
     jobs: Jobs = 0,
@@ -63,7 +66,8 @@ def grid(
         grid.parse_seeds(seeds) if seeds else grid.SEEDS,
         words(splits),
         overrides_of(settings),
-        decodings=words(decodings),
+        trained_on,
+        words(decodings),
     )
     results = grid.run_grid(cells, crew(jobs, cluster), again, diagnostics)
     if baselines:

@@ -11,11 +11,13 @@ from sgp.cli.options import Decisions, DomainFile, Memory, ProblemFile, Seconds,
 from sgp.cli.verbs import NOT_SOLVED, SOLVED, verb
 
 
-@verb("solve", "sgp solve domain.pddl problem.pddl --run runs/state-centric/wl-xgboost-delta/... --plan plan.txt")
+@verb("solve", "sgp solve domain.pddl problem.pddl --plan plan.txt")
 def solve(
     domain: DomainFile,
     problem: ProblemFile,
-    run: Annotated[Path, typer.Option(help="Folder of a trained run.")],
+    run: Annotated[
+        Path | None, typer.Option(help="Folder of a trained run; the one that fits the domain where left out.")
+    ] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
     rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
     seconds: Seconds = None,
@@ -33,7 +35,11 @@ def solve(
     from sgp.planning.validation import confirm
     from sgp.viewer.page import export_html
 
-    found = api.solve(Problem.from_files(domain, problem), run, limit_of(seconds, memory, horizon, decisions), decoding)
+    asked = Problem.from_files(domain, problem)
+    if run is None:
+        run = api.fitting(asked).folder
+        typer.echo(f"planning with {run}", err=True)
+    found = api.solve(asked, run, limit_of(seconds, memory, horizon, decisions), decoding)
     if rollout is not None or html is not None:
         recorded = api.as_recorded(found, run, decoding)
     if rollout is not None:

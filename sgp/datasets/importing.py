@@ -12,6 +12,7 @@ from pathlib import Path
 
 from sgp.datasets.experts import write_plans
 from sgp.datasets.folders import draft_folder, put_in_place
+from sgp.datasets.renaming import Distinct
 from sgp.datasets.store import home
 from sgp.datasets.suite import SPLITS, Entry, Suite, SuiteDomain, load_suite, sha256_of, suite_names, write_manifest
 from sgp.domains import serving
@@ -119,12 +120,15 @@ def _copy_domain(root: Path, domain_file: Path, suite: Suite) -> SuiteDomain:
     for split, files in found.items():
         entries: list[Entry] = []
         plans: list[ExpertPlan] = []
+        distinct = Distinct(text)
         for file in track(files, f"import {name} {split}"):
             problem = Problem(file.name, pddl, read_text(file.path), str(domain_file), str(file.path))
             _, declared = checked(problem)
             remarks.add(declared.remarks)
             size = len(text.constants) + len(declared.objects)
-            entries.append(Entry(file.name, size, sha256_of(problem.problem_pddl)))
+            first = distinct.first(file.name, declared)
+            like = "" if first == file.name else first
+            entries.append(Entry(file.name, size, sha256_of(problem.problem_pddl), like))
             write_text(suite.folder / name / split / f"{file.name}.pddl", problem.problem_pddl)
             plans += _plan_beside(root, name, file, problem)
         splits[split] = tuple(entries)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from sgp.datasets.store import data_folder, home
 from sgp.domains import get_domain
-from sgp.errors import InputError, SuiteError
+from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.files import write_text
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
@@ -25,11 +25,15 @@ Value = TypeVar("Value", str, int)
 
 @dataclass(frozen=True)
 class Entry:
-    """A problem of a suite: its name, number of objects, and the SHA-256 of its file."""
+    """A problem of a suite: its name, number of objects, and the SHA-256 of its file.
+
+    `like` names the first problem of the split that it equals up to renaming of objects, "" where it is that itself.
+    """
 
     name: str
     size: int
     sha256: str
+    like: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class Suite:
         for domain in self.domains.values():
             if house and house in (domain.name, domain.house):
                 return domain
-        raise SuiteError(f"suite {self.name} has no domain '{name}'; it has {', '.join(self.domains)}")
+        raise SuiteError(f"suite {self.name} has no domain '{name}'; {expected_one_of(self.domains, name)}")
 
     def split(self, domain: str, split: str) -> str:
         """The full name of a split; a unique ending such as 'easy' will do. Raises SuiteError with those there are."""
@@ -81,7 +85,7 @@ class Suite:
         endings = [name for name in splits if name == wanted or name.endswith(f"-{wanted}")]
         if len(endings) == 1:
             return endings[0]
-        raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; it has {', '.join(splits)}")
+        raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; {expected_one_of(splits, split)}")
 
     def chosen_splits(self, domain: str, splits: Sequence[str]) -> tuple[str, ...]:
         """The full names of splits, each once; every split but `train` where none are named.
@@ -120,6 +124,14 @@ class Suite:
             text = self._checked(file, entry.sha256)
             problems.append(Problem(entry.name, pddl, text, domain_source=str(domain_file), problem_source=str(file)))
         return tuple(problems)
+
+    def likes(self, domain: str, split: str) -> dict[str, str]:
+        """The problems of a split that equal an earlier one up to renaming of objects, by SHA-256, and its name.
+
+        Raises SuiteError with the domains and splits there are.
+        """
+        entries = self.domain(domain).splits[self.split(domain, split)]
+        return {entry.sha256: entry.like for entry in entries if entry.like}
 
     def house_domain(self, domain: str) -> Domain | None:
         """The domain of the house that serves one of this suite, or None.
@@ -179,7 +191,7 @@ def load_suite(name: str) -> Suite:
     if (imported / MANIFEST).is_file():
         return read_suite(imported, home())
     raise SuiteError(
-        f"unknown suite '{name}'; expected one of {', '.join(suite_names())}, or import one with 'sgp import FOLDER'"
+        f"unknown suite '{name}'; {expected_one_of(suite_names(), name)}, or import one with 'sgp import FOLDER'"
     )
 
 
@@ -195,7 +207,12 @@ def read_suite(folder: Path, plans: Path) -> Suite:
                 _of_kind(str, domain["sha256"]),
                 {
                     split: tuple(
-                        Entry(problem, _of_kind(int, entry["size"]), _of_kind(str, entry["sha256"]))
+                        Entry(
+                            problem,
+                            _of_kind(int, entry["size"]),
+                            _of_kind(str, entry["sha256"]),
+                            _of_kind(str, entry.get("like", "")),
+                        )
                         for problem, entry in entries.items()
                     )
                     for split, entries in domain["splits"].items()
@@ -228,5 +245,7 @@ def write_manifest(suite: Suite) -> None:
         lines += ["", f"[domains.{quote(name)}]", f"house = {quote(domain.house)}", f"sha256 = {quote(domain.sha256)}"]
         for split, entries in domain.splits.items():
             lines += ["", f"[domains.{quote(name)}.splits.{quote(split)}]"]
-            lines += [f"{quote(e.name)} = {{ size = {e.size}, sha256 = {quote(e.sha256)} }}" for e in entries]
+            for entry in entries:
+                like = f", like = {quote(entry.like)}" if entry.like else ""
+                lines.append(f"{quote(entry.name)} = {{ size = {entry.size}, sha256 = {quote(entry.sha256)}{like} }}")
     write_text(suite.folder / MANIFEST, "\n".join(lines) + "\n")

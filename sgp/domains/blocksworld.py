@@ -317,6 +317,6 @@ DOMAIN = Domain(
             ],
         },
         "selection": {f"{n}-blocks": [{"blocks": n}] * 5 for n in (12, 20, 30)},
-        "harder": {f"{n}-blocks": [{"blocks": n}] * 5 for n in (20, 34, 50, 100)},
+        "harder": {f"{n}-blocks": [{"blocks": n}] * 10 for n in (20, 34, 50, 100)},
     },
 )

@@ -194,7 +194,8 @@ DOMAIN = Domain(
             "interpolation": [{"balls": n} for n in (3, 5, 7)],
             "extrapolation": [{"balls": n} for n in range(12, 43, 2)],
         },
-        "selection": {f"{n}-balls": [{"balls": n}] * 5 for n in (20, 50)},
-        "harder": {f"{n}-balls": [{"balls": n}] * 5 for n in (84, 150)},
+        "selection": {"50-balls": [{"balls": 50}] * 5},
+        # Of one number of balls, none delivered, there is one problem: a row covers ten numbers.
+        "harder": {f"{n}-{n + 9}-balls": [{"balls": balls} for balls in range(n, n + 10)] for n in (84, 150)},
     },
 )

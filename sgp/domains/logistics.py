@@ -295,10 +295,10 @@ DOMAIN = Domain(
             "7-locations": _larger(4, 7, 40, 5),
         },
         "harder": {
-            "8-cities": _larger(8, 2, 30, 5),
-            "12-cities": _larger(12, 2, 60, 5),
-            "4-locations": _larger(5, 4, 25, 5),
-            "6-locations": _larger(5, 6, 40, 5),
+            "8-cities": _larger(8, 2, 30, 10),
+            "12-cities": _larger(12, 2, 60, 10),
+            "4-locations": _larger(5, 4, 25, 10),
+            "6-locations": _larger(5, 6, 40, 10),
         },
     },
 )

@@ -238,15 +238,14 @@ DOMAIN = Domain(
             "extrapolation": _grids(sorted({w * h for w in range(2, 12) for h in range(2, 12) if w * h > 20}), 219),
         },
         "selection": {
-            "8x8": [{"width": 8, "height": 8}] * 5,
             "12x12": [{"width": 12, "height": 12}] * 5,
             "12x12-holes": [{"width": 12, "height": 12, "holes": 20}] * 5,
         },
         "harder": {
-            "16x16": [{"width": 16, "height": 16}] * 5,
-            "22x22": [{"width": 22, "height": 22}] * 5,
-            "22x22-holes": [{"width": 22, "height": 22, "holes": 60}] * 5,
-            "40x40": [{"width": 40, "height": 40}] * 5,
+            "16x16": [{"width": 16, "height": 16}] * 10,
+            "22x22": [{"width": 22, "height": 22}] * 10,
+            "22x22-holes": [{"width": 22, "height": 22, "holes": 60}] * 10,
+            "40x40": [{"width": 40, "height": 40}] * 10,
         },
     },
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -164,6 +164,29 @@ class WLEncoder:
             rows,
         )
         return rows
+
+
+@dataclass(frozen=True)
+class WL:
+    """The kind of encoder that `WLEncoder` is, with the configuration by which it is made."""
+
+    config: WLConfig = field(default_factory=WLConfig)
+    key: str = "wl"
+    title: str = "Weisfeiler-Leman features"
+    libraries: Sequence[str] = ("wlplan",)
+    invariant: bool = True  # colours know no names
+
+    def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> WLEncoder:
+        """An encoder of the colours of these states. Raises what `WLEncoder.fit` raises."""
+        return WLEncoder.fit(self.config, states)
+
+    def save(self, encoder: WLEncoder, path: Path) -> None:
+        """Writes the vocabulary. Raises StoreError where it cannot be written."""
+        encoder.save(path)
+
+    def load(self, path: Path, domain_text: pddl.DomainText, largest: int) -> WLEncoder:
+        """Reads the vocabulary. Raises StoreError for one that is damaged or of another wlplan."""
+        return WLEncoder.load(path, domain_text)
 
 
 def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> str:

@@ -17,9 +17,13 @@ from sgp.planning.subject import Subject, read_subject
 
 @dataclass(frozen=True, kw_only=True)
 class AttemptRow(Subject):
-    """One problem tried by one planner. Lengths are numbers of actions, None where there is no plan."""
+    """One problem tried by one planner. Lengths are numbers of actions, None where there is no plan.
+
+    `like` names the first problem of the split that this one equals up to renaming of objects, "" where there is none.
+    """
 
     problem: str
+    like: str = ""
     size: int
     outcome: Outcome
     length: int | None
@@ -28,12 +32,19 @@ class AttemptRow(Subject):
     seconds: float
 
     @classmethod
-    def of(cls, subject: Subject, attempts: Iterable[Attempt], expert_lengths: Mapping[str, int]) -> list[AttemptRow]:
-        """The rows of one evaluation; `expert_lengths` by SHA-256 of the PDDL."""
+    def of(
+        cls,
+        subject: Subject,
+        attempts: Iterable[Attempt],
+        expert_lengths: Mapping[str, int],
+        likes: Mapping[str, str],
+    ) -> list[AttemptRow]:
+        """The rows of one evaluation; `expert_lengths` and `likes` (`Suite.likes`) by SHA-256 of the PDDL."""
         return [
             cls(
                 **subject.record(),
                 problem=each.problem,
+                like=likes.get(each.sha256, ""),
                 size=each.size,
                 outcome=each.outcome,
                 length=len(each.plan) if each.solved else None,
@@ -48,6 +59,11 @@ class AttemptRow(Subject):
     def solved(self) -> bool:
         """Whether a valid plan was found."""
         return self.outcome is Outcome.SOLVED
+
+    @property
+    def first(self) -> str:
+        """The name of the first problem of the split that is this one up to renaming of objects."""
+        return self.like or self.problem
 
 
 _COLUMNS = tuple(entry.name for entry in fields(AttemptRow))
@@ -90,6 +106,7 @@ def _row(row: Mapping[str, str]) -> AttemptRow:
     return AttemptRow(
         **read_subject(row).record(),
         problem=row["problem"],
+        like=row.get("like") or "",
         size=int(row["size"]),
         outcome=Outcome(row["outcome"]),
         length=length,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,28 +89,39 @@ def attempt(
     return [attempts[place] for place in sorted(attempts)]
 
 
-def scores(subject: Measurement, attempts: Sequence[Attempt], expert_lengths: Mapping[str, int]) -> list[Score]:
+def scores(
+    subject: Measurement,
+    attempts: Sequence[Attempt],
+    expert_lengths: Mapping[str, int],
+    likes: Mapping[str, str] | None = None,
+) -> list[Score]:
     """The scores of a whole split, then of each size.
 
     Metrics: coverage; plan_length, the mean of solved problems; plan_length_ratio, its mean quotient by the
     expert's, where that is known and not 0 (`expert_lengths` by SHA-256); seconds and decisions, means over all
-    problems; outcome_X, how many problems ended as X.
+    problems; outcome_X, how many problems ended as X. `likes` names, by SHA-256, the problem that one equals up to
+    renaming (`Suite.likes`); where it is None, problems are a sample, and coverage tells no number of distinct ones.
     """
-    found = list(_scores(subject, attempts, None, expert_lengths))
+    found = list(_scores(subject, attempts, None, expert_lengths, likes))
     for size in sorted({each.size for each in attempts}):
-        found += _scores(subject, [each for each in attempts if each.size == size], size, expert_lengths)
+        found += _scores(subject, [each for each in attempts if each.size == size], size, expert_lengths, likes)
     return found
 
 
 def _scores(
-    subject: Measurement, attempts: Sequence[Attempt], size: int | None, expert_lengths: Mapping[str, int]
+    subject: Measurement,
+    attempts: Sequence[Attempt],
+    size: int | None,
+    expert_lengths: Mapping[str, int],
+    likes: Mapping[str, str] | None,
 ) -> Iterable[Score]:
     def score(metric: str, value: float, count: int) -> Score:
         return Score(**vars(subject), size=size, metric=metric, value=value, count=count)
 
     count = len(attempts)
+    distinct = None if likes is None else len({likes.get(each.sha256, each.problem) for each in attempts})
     solved = [each for each in attempts if each.solved]
-    yield score("coverage", len(solved) / count, count)
+    yield replace(score("coverage", len(solved) / count, count), distinct=distinct)
     if solved:
         yield score("plan_length", sum(len(each.plan) for each in solved) / len(solved), len(solved))
     ratios = [len(each.plan) / expert_lengths[each.sha256] for each in solved if expert_lengths.get(each.sha256, 0) > 0]

@@ -22,18 +22,22 @@ _MARKS = (
 
 @dataclass(frozen=True)
 class Rate:
-    """A share of `count` cases, and where it is drawn: in which panel, on which line, as one of which series."""
+    """A share of `count` cases, and where it is drawn: in which panel, on which line, as one of which series.
+
+    Where it is known that only so many of the cases are `distinct`, the interval is on these.
+    """
 
     panel: str
     line: str
     series: str
     value: float
     count: int
+    distinct: int | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
         """The 95 % Wilson interval."""
-        return wilson(self.value, self.count)
+        return wilson(self.value, self.count if self.distinct is None else self.distinct)
 
 
 def rates(shown: Sequence[Rate], title: str, axis: str = "coverage") -> go.Figure:

@@ -31,7 +31,9 @@ class Score(Measurement):
 
     `size` is the number of objects, None for a whole split; `seed` is None for a mean over seeds or a published
     number; `spread` is the standard deviation over seeds where there is one; `count` is the number of problems behind
-    the value, 0 where it is not known.
+    the value, 0 where it is not known. `distinct` is how many of them no renaming of objects makes another one, None
+    where that is not known: of published numbers, of what is no rate of problems, and of problems that were drawn at
+    random, where to draw one again is part of the sample.
     """
 
     paper: str = ""
@@ -41,6 +43,16 @@ class Score(Measurement):
     value: float
     spread: float | None = None
     count: int
+    distinct: int | None = None
+
+    @property
+    def trials(self) -> int:
+        """The number behind the interval: of distinct problems, where it is known.
+
+        The value counts every problem, as the suite does; solving one problem again under other names is no further
+        evidence, so it narrows no interval.
+        """
+        return self.count if self.distinct is None else self.distinct
 
 
 # As files hold them: where a number was printed first, the note of when and where it was measured last.
@@ -51,7 +63,7 @@ _REQUIRED = ("method", "variant", "domain", "suite", "split", "metric")  # the o
 
 
 def wilson(value: float, count: int) -> tuple[float, float]:
-    """The 95 % Wilson interval of a rate measured on `count` problems; (0, 1) where none were."""
+    """The 95 % Wilson interval of a rate measured on `count` distinct problems; (0, 1) where none were."""
     if count == 0:
         return 0.0, 1.0
     z2 = CONFIDENCE_Z**2
@@ -142,9 +154,11 @@ def read_score(row: Mapping[str, Any]) -> Score:
         value = row.get(name)
         return None if value in (None, "") else kind(value)
 
-    value, count = float(row["value"]), int(row["count"])
+    value, count, distinct = float(row["value"]), int(row["count"]), number("distinct", int)
     if not math.isfinite(value) or count < 0 or (row["metric"] == "coverage" and not 0 <= value <= 1):
         raise ValueError(f"{row['metric']} of {value} on {count} problems is no measurement")
+    if distinct is not None and not min(count, 1) <= distinct <= count:
+        raise ValueError(f"{distinct} of {count} problems cannot be distinct")
     missing = [name for name in _REQUIRED if name not in row]
     if missing:
         raise KeyError(missing[0])
@@ -153,6 +167,7 @@ def read_score(row: Mapping[str, Any]) -> Score:
         metric=str(row["metric"]),
         value=value,
         count=count,
+        distinct=distinct,
         size=number("size", int),
         spread=number("spread", float),
         paper=str(row.get("paper") or ""),

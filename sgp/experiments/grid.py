@@ -17,7 +17,7 @@ from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import Problems, training_texts
-from sgp.errors import ConfigurationError, InputError, StoreError
+from sgp.errors import ConfigurationError, InputError, StoreError, expected_one_of
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
 from sgp.evaluation.coverage import Attempt
@@ -112,7 +112,7 @@ def parse_variants(text: str) -> dict[str, list[str]]:
         name, _, variant = word.partition(":")
         method, names = planning_method(name).key, planning_method(name).variants
         if variant and variant not in names:
-            raise InputError(f"method {method} has no variant '{variant}'; expected one of {', '.join(names)}")
+            raise InputError(f"method {method} has no variant '{variant}'; {expected_one_of(names, variant)}")
         known = found.setdefault(method, [])
         known += [name for name in ([variant] if variant else names) if name not in known]
     if not found:
@@ -270,7 +270,7 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
                     note="kept results of Fast Downward",
                 )
                 scores += scores_of(source, subject, tried)
-                rows += AttemptRow.of(subject, tried, expert_lengths(source, domain, split))
+                rows += _of(source, subject, tried)
     return Results(tuple(scores), tuple(rows))
 
 
@@ -381,6 +381,9 @@ def _scores(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterator[Sco
 def _rows(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterable[AttemptRow]:
     source = load_suite(cell.suite)
     for (decoding, split), found in tried.items():
-        yield from AttemptRow.of(
-            _subject(cell, record, split, decoding), found, expert_lengths(source, cell.domain, split)
-        )
+        yield from _of(source, _subject(cell, record, split, decoding), found)
+
+
+def _of(suite: Suite, subject: Measurement, tried: Sequence[Attempt]) -> list[AttemptRow]:
+    place = subject.domain, subject.split
+    return AttemptRow.of(subject, tried, expert_lengths(suite, *place), suite.likes(*place))

@@ -24,8 +24,6 @@ from sgp.planning.pddl import (
     Problem,
     ProblemText,
     format_problem,
-    read_domain,
-    read_problem,
 )
 
 State: TypeAlias = search.State
@@ -71,8 +69,9 @@ class Task:
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
         self.problem = problem
-        self.domain_text: DomainText = read_domain(problem.domain_pddl, problem.domain_source)
-        self.text: ProblemText = read_problem(problem.problem_pddl, problem.problem_source, self.domain_text)
+        self.domain_text: DomainText
+        self.text: ProblemText
+        self.domain_text, self.text = problem.read()
         if self.domain_text.costs:
             warnings.warn(
                 f"domain {self.domain_text.name}: action costs are ignored; every action counts 1", stacklevel=2
@@ -197,10 +196,25 @@ class Task:
 
     def apply(self, state: State, action: Action) -> State:
         """The state after `action`. Raises PlanError where it is not applicable."""
-        for known in self.applicable(state):
+        return self.after(state, self.own(state, action))
+
+    def own(self, state: State, action: Action) -> GroundAction:
+        """The applicable action that is `action`, or its case in this state where the file's actions were compiled.
+
+        Raises PlanError where there is none.
+        """
+        applicable = self.applicable(state)
+        for known in applicable:
             if known.actions[0] == action:
-                return self.after(state, known)
+                return known
+        for known in applicable:
+            if self.original(known.actions[0]) == action:
+                return known
         raise PlanError(f"action {action} is not applicable in {self.name}; expected one of its applicable actions")
+
+    def original(self, action: Action) -> Action:
+        """The action of the domain's file that an action of this task is a case of; itself where none was compiled."""
+        return self.domain_text.original(action)
 
     def is_goal(self, state: State) -> bool:
         """Whether the goal holds in `state`."""
@@ -274,8 +288,7 @@ def check(problem: Problem) -> int:
 
 def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
     """What a problem that can be used declares; nothing is grounded. Raises PddlError for another one."""
-    domain = read_domain(problem.domain_pddl, problem.domain_source)
-    text = read_problem(problem.problem_pddl, problem.problem_source, domain)
+    domain, text = problem.read()
     parsed(problem, domain, text)
     return domain, text
 

@@ -10,38 +10,13 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.encoders.contract import Embeddings, StateEncoder
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.views import Contrast, View
 
 Metric = Literal["euclidean", "cosine"]
-Embeddings = NDArray[np.float32]
-
-
-class StateEncoder(Protocol):
-    """Embeds states and goals of a task."""
-
-    def refuses(self, task: Task) -> str | None:
-        """Why the task has no embedding, or None where it has one."""
-
-    def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
-        """The states' embeddings [n, D]."""
-        ...
-
-    def embed_candidates(
-        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
-    ) -> Embeddings:
-        """The embeddings [n, D] of the states' candidates, all of the first state, then of the second."""
-        ...
-
-    def embed_goal(self, task: Task) -> Embeddings:
-        """The goal's embedding [D]."""
-        ...
-
-    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """What some columns of an embedding stand for."""
-        ...
 
 
 @runtime_checkable

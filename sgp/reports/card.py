@@ -15,6 +15,7 @@ from sgp.methods import get_method
 from sgp.methods.contract import PlanningMethod
 from sgp.policies.decoding import DEFAULT
 from sgp.reports.sheets import Sheet
+from sgp.reports.tables import counted
 
 _PREDICTS = (
     "Predicts states in the domains that it was trained on, and does not plan.",
@@ -102,8 +103,8 @@ def card(run: Run) -> str:
 def _coverage(scores: Sequence[Score]) -> Sheet:
     rows = []
     for score in scores:
-        low, high = wilson(score.value, score.count)
-        solved = f"{score.value * score.count:.0f} of {score.count}"
+        low, high = wilson(score.value, score.trials)
+        solved = f"{score.value * score.count:.0f} of {counted(score.count, score.trials)}"
         place = score.suite, score.split, score.decoding or DEFAULT
         rows.append((*place, solved, f"{score.value:.2f} [{low:.2f}, {high:.2f}]", score.note))
     return Sheet.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)

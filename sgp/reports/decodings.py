@@ -9,7 +9,10 @@ from sgp.policies.decoding import DEFAULT
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import cell
 
-CAPTION = "Coverage by decoding, a training a line: its standard deviation over seeds, and the 95 % Wilson interval."
+CAPTION = (
+    "Coverage by decoding, a training a line: its standard deviation over seeds, and the 95 % Wilson interval on n "
+    "problems, or on the distinct ones of them."
+)
 
 
 def decodings_sheet(scores: Sequence[Score], title: str) -> Sheet:
@@ -23,6 +26,6 @@ def decodings_sheet(scores: Sequence[Score], title: str) -> Sheet:
     rows = []
     for place, found in lines.items():
         cells = [cell(found.get(column, [])) for column in columns]
-        count = max(each.count for each in cells if each is not None)
-        rows.append((*place, str(count), *("" if each is None else str(each) for each in cells)))
+        n = max((each for each in cells if each is not None), key=lambda each: each.count).n
+        rows.append((*place, n, *("" if each is None else str(each) for each in cells)))
     return Sheet.of(title, ("training", "domain", "split", "n", *(name or DEFAULT for name in columns)), rows, CAPTION)

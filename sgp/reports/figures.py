@@ -67,7 +67,7 @@ def _panel(
 ) -> list[str]:
     papers = list(dict.fromkeys(score.paper for score in theirs))
     bottom = _centre(top, len(planners)) - _LINE / 2
-    parts, count = [], 0
+    parts, n = [], "0"
     for tick in (0.0, 0.5, 1.0):
         at = x + _PANEL * tick
         parts.append(drawing.line(at, top + 6, at, bottom, stroke="#dddddd"))
@@ -78,8 +78,8 @@ def _panel(
             found = cell(select(scores, Line(paper, planner), domain, split))
             if found is not None:
                 parts.append(_interval(found, x, y + (3 if paper else -3), bool(paper)))
-                count = count if paper else found.count
-    parts.append(drawing.text(f"{domain} (n = {count})", x + _PANEL / 2, top, text_anchor="middle"))
+                n = n if paper else found.n
+    parts.append(drawing.text(f"{domain}, n = {n}", x + _PANEL / 2, top, text_anchor="middle"))
     return parts
 
 

@@ -56,8 +56,9 @@ def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequen
     headings = ['<th scope="col">planner</th>']
     for at, (domain, split) in enumerate(places):
         names = escape(domain) + (f"<br>{escape(split)}" if several else "")
-        count = max((each.count for _, _, cells in lines if (each := cells[at]) is not None), default=0)
-        headings.append(f'<th scope="col">{names}<br><small>n = {count}</small></th>')
+        tried = [each for _, _, cells in lines if (each := cells[at]) is not None]
+        n = max(tried, key=lambda each: each.count).n if tried else "0"
+        headings.append(f'<th scope="col">{names}<br><small>n = {n}</small></th>')
     rows = []
     for _, planner, cells in lines:
         twins = [score for score in theirs if score.planner == planner]

@@ -96,7 +96,7 @@ def add_banded(
     rates: Sequence[float],
     counts: Sequence[int],
 ) -> None:
-    """A planner's rates over sizes, with the band of their 95 % Wilson intervals."""
+    """A planner's rates over sizes, with the band of their 95 % Wilson intervals on these numbers of problems."""
     bounds = [wilson(rate, count) for rate, count in zip(rates, counts, strict=True)]
     figure.add_trace(
         go.Scatter(

@@ -23,20 +23,20 @@ from sgp.reports.panels import (
 
 
 def coverage_over_size(rows: Sequence[AttemptRow]) -> go.Figure:
-    """Coverage of each size over all splits, with the band of the 95 % Wilson intervals."""
+    """Coverage of each size over all splits, with the band of the 95 % Wilson intervals on distinct problems."""
     domains = list(dict.fromkeys(row.domain for row in rows))
     figure = domain_panels(domains, "objects", "coverage")
     for number, (name, own) in enumerate(_by_planner(rows).items()):
         for panel, domain in enumerate(domains):
-            solved: dict[int, list[bool]] = {}
+            tried: dict[int, list[AttemptRow]] = {}
             for row in own:
                 if row.domain == domain:
-                    solved.setdefault(row.size, []).append(row.solved)
-            sizes = sorted(solved)
-            rates = [mean(solved[size]) for size in sizes]
-            # Seeds try the same problems: the interval is that of one seed's number.
-            seeds = max(1, len({row.seed for row in own if row.domain == domain}))
-            add_banded(figure, number, name, panel, sizes, rates, [len(solved[size]) // seeds for size in sizes])
+                    tried.setdefault(row.size, []).append(row)
+            sizes = sorted(tried)
+            rates = [mean(row.solved for row in tried[size]) for size in sizes]
+            # Neither seeds nor other names of its objects make another problem.
+            counts = [len({(row.suite, row.split, row.first) for row in tried[size]}) for size in sizes]
+            add_banded(figure, number, name, panel, sizes, rates, counts)
     figure.update_yaxes(range=[-0.03, 1.05])
     return finish(figure, "Coverage over size, with the band of 95 % Wilson intervals", 380 * -(-len(domains) // 2))
 

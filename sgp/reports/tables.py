@@ -21,7 +21,8 @@ OTHER_INSTANCES = (
     "The published numbers were measured on other instances of the same sizes: compare the intervals, not the digits."
 )
 READING = (
-    "Coverage, its standard deviation over seeds where there are several, and the 95 % Wilson interval on n problems. "
+    "Coverage, its standard deviation over seeds where there are several, and the 95 % Wilson interval on n problems, "
+    "or on those of them that are distinct up to renaming of objects (of published numbers that is not known). "
     "xN: N seeds; deterministic planners run once. * marks a published number whose interval does not meet ours."
 )
 
@@ -55,17 +56,29 @@ class Line:
 
 @dataclass(frozen=True)
 class Coverage:
-    """Coverage of one planner in one split: the mean over seeds, its standard deviation, and the number of problems."""
+    """Coverage of one planner in one split: the mean over seeds, its standard deviation, and the number of problems.
+
+    `trials` of the `count` problems are distinct up to renaming of objects; where that is not known it is all.
+    """
 
     value: float
     spread: float | None
     count: int
+    trials: int
     seeds: int
 
     @property
     def interval(self) -> tuple[float, float]:
-        """The 95 % Wilson interval of the mean on `count` problems."""
-        return wilson(self.value, self.count)
+        """The 95 % Wilson interval of the mean over all problems and seeds, on the number of distinct problems.
+
+        Neither another seed nor another naming of the same problem is further evidence on problems.
+        """
+        return wilson(self.value, self.trials)
+
+    @property
+    def n(self) -> str:
+        """The number of problems in words, with that of distinct ones where it differs."""
+        return counted(self.count, self.trials)
 
     def overlaps(self, other: Coverage) -> bool:
         """Whether the intervals share a point."""
@@ -80,6 +93,11 @@ class Coverage:
         return f"{_short(self.value)}{spread} [{_short(low)}, {_short(high)}]"
 
 
+def counted(count: int, distinct: int) -> str:
+    """A number of problems in words: "219 (131 distinct)", or "20" where all are."""
+    return str(count) if distinct == count else f"{count} ({distinct} distinct)"
+
+
 def _short(value: float) -> str:
     """Two digits after the point, and none before it where that would be 0."""
     return f"{value:.2f}".removeprefix("0") if value >= 0 else f"{value:.2f}"
@@ -91,7 +109,9 @@ def cell(scores: Sequence[Score]) -> Coverage | None:
         return None
     values = [score.value for score in scores]
     spread = scores[0].spread if len(scores) == 1 else pstdev(values)
-    return Coverage(mean(values), spread, max(score.count for score in scores), len({score.seed for score in scores}))
+    largest = max(scores, key=lambda score: score.count)
+    seeds = len({score.seed for score in scores})
+    return Coverage(mean(values), spread, largest.count, largest.trials, seeds)
 
 
 def select(scores: Iterable[Score], line: Line, domain: str, split: str) -> list[Score]:
@@ -190,8 +210,8 @@ def _section(
     theirs: Sequence[Score],
     all_published: bool,
 ) -> list[Row]:
-    counts = [max((score.count for score in _whole(ours, *place)), default=0) for place in columns]
-    rows = [Row((name, *(f"n = {count}" if count else "" for count in counts)), heading=True)]
+    counts = [cell(_whole(ours, *place)) for place in columns]
+    rows = [Row((name, *(f"n = {each.n}" if each and each.count else "" for each in counts)), heading=True)]
     others = lines_of(theirs)
     for line in lines_of(ours):
         cells = [cell(select(ours, line, *place)) for place in columns]
@@ -247,7 +267,7 @@ def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
         rows.append(
             (
                 *place,
-                f"{coverage.value * coverage.count:.0f} of {coverage.count}",
+                f"{coverage.value * coverage.count:.0f} of {counted(coverage.count, coverage.trials)}",
                 *(_number(found.get(name)) for name in _DETAILS),
                 ", ".join(f"{name} {METRICS[each.metric].show(each.value)}" for name, each in sorted(others.items())),
             )

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+import streamlit
 from streamlit.testing.v1 import AppTest
 
 import sgp
@@ -81,8 +82,15 @@ def test_coverage_filters_stand_in_the_address():
     assert "gripper" not in html(app)
 
 
-def test_coverage_of_a_suite_without_attempts_says_so():
+def test_coverage_tells_the_number_of_distinct_problems():
+    assert "n = 219 (131 distinct)" in html(page("coverage"))
+
+
+def test_coverage_of_a_suite_without_attempts_says_so(monkeypatch):
+    monkeypatch.setattr(sgp, "measured_attempts", lambda: [])
+    streamlit.cache_resource.clear()
     app = page("coverage", suite="harder")
+    streamlit.cache_resource.clear()
     assert not app.exception
     assert [each.value for each in app.info] == [
         "Only totals were kept of suite harder; its single attempts are not measured here."

@@ -57,6 +57,8 @@ def test_the_published_layout_with_its_plans(home, tmp_path):
     assert [(plan.problem, plan.planner, len(plan.plan)) for plan in taken.values()] == [("p2", "imported", 2)]
     assert len(kept_plans(suite, "blocks", "interpolation")) == 1
     assert sgp.load_suite("published") == suite
+    assert suite.likes("blocks", "train") == {suite.domain("blocks").splits["train"][1].sha256: "p2"}
+    assert suite.likes("blocks", "validation") == {}
     assert suite.problems("blocks", "train")[0].problem_pddl == PROBLEM
 
 
@@ -174,3 +176,20 @@ def test_names_are_checked_and_nothing_is_overwritten_unasked(home, tmp_path):
         import_folder(folder, "mine")
     write(folder, {"q.pddl": PROBLEM})
     assert len(import_folder(folder, "mine", overwrite=True).problems("mine", "problems")) == 2
+
+
+def test_an_import_finds_problems_that_are_equal_up_to_renaming(home, tmp_path):
+    atoms = "(ontable a) (ontable b) (clear a) (clear b)"
+    problems = {
+        "p1": blocks_problem("a b", atoms, "(on a b)"),
+        "p2": blocks_problem("x y", "(clear y) (ontable x) (clear x) (ontable y)", "(on y x)"),
+        "p3": blocks_problem("a b", "(ontable a) (on b a) (clear b)", "(on a b)"),
+        "p4": blocks_problem("a b c", f"{atoms} (ontable c) (clear c)", "(on a b)"),
+        "p5": blocks_problem("a b", atoms, "(on b a)"),
+        "p6": blocks_problem("b c a", f"{atoms} (ontable c) (clear c)", "(on a c)"),
+    }
+    files = {f"blocks/{name}.pddl": problem.problem_pddl for name, problem in problems.items()}
+    suite = import_folder(write(tmp_path / "mine", {"blocks/domain.pddl": BLOCKS, **files}), "mine")
+    likes = {entry.name: entry.like for entry in suite.domain("blocks").splits["problems"]}
+    assert likes == {"p1": "", "p2": "p1", "p3": "", "p4": "", "p5": "p1", "p6": "p4"}
+    assert sgp.load_suite("mine") == suite

@@ -16,6 +16,7 @@ from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.reports.figures import coverage_figure
+from sgp.reports.overview import coverage_heat
 from sgp.reports.papers import get_paper
 from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
@@ -55,6 +56,20 @@ def test_scores_by_hand():
     assert all(score.paper == "" and score.seed == 13 for score in found.values())
 
 
+def test_coverage_tells_how_many_problems_are_distinct():
+    def distinct(likes):
+        found = scores(SUBJECT, attempts(), {}, likes)
+        return {each.size: each.distinct for each in found if each.metric == "coverage"}, found
+
+    assert distinct({})[0] == {None: 4, 4: 2, 6: 2}
+    counted, found = distinct({"qqqqqqqq": "p", "rrrrrrrr": "s"})
+    assert counted == {None: 2, 4: 1, 6: 1}
+    (whole,) = [each for each in found if (each.metric, each.size) == ("coverage", None)]
+    assert (whole.value, whole.count) == (0.75, 4), "the value counts every problem of the split"
+    assert {each.distinct for each in found if each.metric != "coverage"} == {None}
+    assert distinct(None)[0] == {None: None, 4: None, 6: None}, "of a sample to draw one again is part of it"
+
+
 def test_attempts_survive_json():
     for each in attempts():
         assert Attempt.from_record(each.to_record()) == each
@@ -71,7 +86,8 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home
         verdict = sgp.validate(problem, sgp.parse_plan("\n".join(each.plan)))
         assert verdict.valid is each.solved
     coverage = [score for score in found.scores if score.metric == "coverage" and score.size is None]
-    assert [(score.value, score.count) for score in coverage] == [(sum(each.solved for each in tried) / 37, 37)]
+    solved = sum(each.solved for each in tried) / 37
+    assert [(score.value, score.count, score.distinct) for score in coverage] == [(solved, 37, 16)]
     assert sum(score.count for score in found.scores if score.metric == "coverage" and score.size is not None) == 37
 
 
@@ -219,6 +235,22 @@ def test_domains_with_splits_of_their_own_name_them():
         ("m v x1", ".00 [.00, .43]", ""),
     ]
     assert sheet.headings == ("planner", "", "")
+
+
+def test_intervals_of_tables_are_on_distinct_problems():
+    mine = [replace(ours("m", "v", value), count=40, distinct=10, seed=seed) for seed, value in ((1, 0.25), (2, 0.75))]
+    shown = cell(mine)
+    assert (shown.value, shown.count, shown.trials, shown.n) == (0.5, 40, 10, "40 (10 distinct)")
+    assert shown.interval == sgp.wilson(0.5, 10)
+    heading, line = coverage_sheet(mine, [], "title").rows
+    assert heading.words == ("validation", "n = 40 (10 distinct)")
+    assert line.words == ("m v x2", ".50 ±.25 [.24, .76]")
+    wide = replace(published("m", "v", 0.7), count=200)
+    assert cell([replace(mine[0], value=0.5, distinct=40)]).overlaps(cell([wide])) is True
+    assert cell([replace(mine[0], value=0.5, count=400, distinct=400)]).overlaps(cell([wide])) is False
+    assert cell([replace(mine[0], value=0.5, count=400, distinct=20)]).overlaps(cell([wide])) is True
+    assert "n = 40 (10 distinct)" in coverage_heat(mine, [], [("blocksworld", "validation")])
+    assert "n = 40 (10 distinct)" in coverage_figure(mine, [])
 
 
 def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked():

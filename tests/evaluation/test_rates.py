@@ -23,6 +23,13 @@ def test_every_rate_is_a_dot_between_the_ends_of_its_interval():
         assert drawn[each.series, each.value] == pytest.approx(wilson(each.value, each.count))
 
 
+def test_the_interval_is_on_distinct_cases_where_they_are_known():
+    (trace,) = rates([Rate("visitall", "state", "ours", 0.5, 219, 131)], "").data
+    low, high = wilson(0.5, 131)
+    assert (trace.error_x.array[0], trace.error_x.arrayminus[0]) == pytest.approx((high - 0.5, 0.5 - low))
+    assert trace.customdata[0][0] == 219
+
+
 def test_series_differ_by_their_marks_and_do_not_cover_each_other():
     traces = rates(SHOWN, "").data
     ours, published = (next(each for each in traces if each.name == name) for name in ("ours", "published"))

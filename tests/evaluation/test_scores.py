@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -24,7 +25,7 @@ SCORE = Score(
 def test_a_score_has_the_fields_of_the_house():
     assert COLUMNS == (
         "paper", "table", "method", "variant", "domain", "suite", "split", "seed", "decoding", "selected_by", "size",
-        "metric", "value", "spread", "count", "note",
+        "metric", "value", "spread", "count", "distinct", "note",
     )  # fmt: skip
 
 
@@ -36,6 +37,7 @@ def test_scores_of_an_older_version_are_read(tmp_path):
     (score,) = read_scores(tmp_path / "old.csv")
     assert score.planner == ("contrastive-jumps", "aiw", "", "dynamic")
     assert (score.seed, score.value, score.count) == (13, 46.0, 5482)
+    assert (score.distinct, score.trials) == (None, 5482), "how many were distinct was not told"
 
 
 @pytest.mark.parametrize(
@@ -55,9 +57,24 @@ def test_nothing_measured_says_nothing():
     assert wilson(0.5, 0) == (0.0, 1.0)
 
 
+@pytest.mark.parametrize(("distinct", "trials"), [(None, 3), (3, 3), (1, 1)])
+def test_the_interval_is_on_distinct_problems_where_they_are_known(distinct, trials):
+    assert replace(SCORE, distinct=distinct).trials == trials
+
+
+@pytest.mark.parametrize("distinct", ["4", "0", "-1"])
+def test_no_more_problems_are_distinct_than_there_are_and_some_are(distinct, tmp_path):
+    write_scores(tmp_path / "scores.csv", [replace(SCORE, distinct=2)])
+    text = (tmp_path / "scores.csv").read_text()
+    (tmp_path / "scores.csv").write_text(text.replace(",3,2,", f",3,{distinct},"))
+    with pytest.raises(StoreError, match=rf"entry 1 is no score .*{distinct} of 3 problems cannot be distinct"):
+        read_scores(tmp_path / "scores.csv")
+
+
 @pytest.mark.parametrize("name", ["scores.csv", "scores.json"])
 def test_scores_read_back_equal(name, tmp_path):
-    scores = [SCORE, Score(**{**SCORE.__dict__, "size": 13, "spread": 0.25, "note": 'a, "b"\nc', "paper": "p"})]
+    other = {"size": 13, "spread": 0.25, "note": 'a, "b"\nc', "paper": "p"}
+    scores = [replace(SCORE, distinct=2), Score(**{**SCORE.__dict__, **other})]
     write_scores(tmp_path / name, scores)
     assert read_scores(tmp_path / name) == scores
 

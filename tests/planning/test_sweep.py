@@ -87,7 +87,7 @@ def _house_problem(name: str, model: str) -> str:
 
 
 def _space(task: Task) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-    """The first states, breadth first, with what each action leads to."""
+    """The first states, breadth first, with what each action of the domain's file leads to."""
     found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
     frontier = [task.init]
     for state in frontier:
@@ -97,7 +97,9 @@ def _space(task: Task) -> dict[frozenset[str], dict[str, frozenset[str]]]:
         successors = task.successors(state)
         assert len({each.actions[0] for each in successors}) == len(successors)
         frontier += [each.state for each in successors]
-        found[atoms] = {str(each.actions[0]): frozenset(map(str, task.atoms(each.state))) for each in successors}
+        after = {(task.original(each.actions[0]), frozenset(map(str, task.atoms(each.state)))) for each in successors}
+        found[atoms] = {str(action): reached for action, reached in after}
+        assert len(found[atoms]) == len(after), "the cases of an action that apply in one state lead to one state"
     return found
 
 

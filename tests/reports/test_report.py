@@ -37,9 +37,10 @@ def score(metric="coverage", value=0.5, **fields):
 
 
 def test_attempts_survive_the_file_and_damage_names_the_line(tmp_path):
-    rows = [row(), row(Outcome.TIMEOUT, expert_length=None), row(Outcome.HORIZON, seed=None, problem="a,b")]
+    rows = [row(like="q"), row(Outcome.TIMEOUT, expert_length=None), row(Outcome.HORIZON, seed=None, problem="a,b")]
     write_attempts(tmp_path / "a.csv", rows)
     assert read_attempts(tmp_path / "a.csv") == rows
+    assert [each.first for each in rows] == ["q", "p", "a,b"]
     (tmp_path / "a.csv").write_text((tmp_path / "a.csv").read_text().replace("timeout", "bored"))
     with pytest.raises(StoreError, match=r"a\.csv, line 3 is no attempt .*bored.*; run the grid again"):
         read_attempts(tmp_path / "a.csv")

@@ -1,0 +1,93 @@
+"""What the pages tell of suite `harder` and of the problems that settings were chosen by is what was measured."""
+
+from __future__ import annotations
+
+import csv
+from statistics import mean
+
+import pytest
+
+import sgp
+from sgp.datasets.store import data_folder
+from sgp.evaluation.attempts import read_attempts
+from sgp.evaluation.scores import read_scores
+from sgp.reports.sheets import Row, Sheet
+from sgp.reports.tables import cell
+from tests.test_repository import PAGES, README
+
+SEEDS = (13, 14, 15, 16, 17)
+HARDER = sgp.load_suite("harder")
+MEASURED = data_folder() / "measured"
+
+
+def covered():
+    """The coverage scores of each row of the suite, by seed."""
+    scores = [each for each in read_scores(MEASURED / "scores-harder.csv") if each.metric == "coverage"]
+    rows = [(domain, row) for domain, found in HARDER.domains.items() for row in found.splits]
+    return {place: {each.seed: each for each in scores if (each.domain, each.split) == place} for place in rows}
+
+
+def test_every_row_was_measured_with_every_seed():
+    assert {place: tuple(found) for place, found in covered().items()} == dict.fromkeys(covered(), SEEDS)
+
+
+@pytest.mark.parametrize("suite", ["harder", "state-centric"])
+def test_committed_coverage_is_that_of_the_attempts_and_counts_distinct_problems(suite):
+    tried = {}
+    for row in read_attempts(MEASURED / f"attempts-{suite}.csv"):
+        tried.setdefault((row.planner, row.domain, row.split, row.seed), []).append(row)
+    manifest = sgp.load_suite(suite)
+    scores = [each for each in read_scores(MEASURED / f"scores-{suite}.csv") if each.metric == "coverage"]
+    assert len({(each.planner, each.domain, each.split, each.seed) for each in scores if each.size is None}) == len(
+        tried
+    )
+    for score in scores:
+        entries = {
+            e.name: e for e in manifest.domains[score.domain].splits[score.split] if score.size in (None, e.size)
+        }
+        rows = [row for row in tried[score.planner, score.domain, score.split, score.seed] if row.problem in entries]
+        assert {row.problem: row.like for row in rows} == {name: each.like for name, each in entries.items()}
+        assert score.value == pytest.approx(mean(row.solved for row in rows))
+        assert (score.count, score.distinct) == (len(rows), sum(not each.like for each in entries.values()))
+
+
+def test_the_table_of_far_larger_problems_is_what_was_measured():
+    lengths = {}
+    for row in read_attempts(MEASURED / "attempts-harder.csv"):
+        if row.solved:
+            lengths.setdefault((row.domain, row.split), []).append(row.length)
+    rows = []
+    for domain, found in HARDER.domains.items():
+        cells = [covered()[domain, row] for row in found.splits]
+        shown = [cell(list(each.values())) for each in cells]
+        solved = [", ".join(f"{each[seed].value * each[seed].count:.0f}" for seed in sorted(each)) for each in cells]
+        rows += [
+            Row(
+                (domain, *(f"{row}, n = {each.n}" for row, each in zip(found.splits, shown, strict=True))), heading=True
+            ),
+            Row((f"contrastive-jumps aiw x{max(each.seeds for each in shown)}", *map(str, shown))),
+            Row(("solved by each seed", *solved)),
+            Row(("mean actions", *(f"{mean(lengths[domain, row]):.0f}" for row in found.splits))),
+        ]
+    rows = [Row(each.words + ("",) * (5 - len(each.words)), heading=each.heading) for each in rows]
+    sheet = Sheet("", ("planner", "", "", "", ""), tuple(rows))
+    assert sheet.markdown().strip() in PAGES["docs/results.md"], sheet.markdown()
+
+
+def test_the_pages_count_the_rows_that_every_seed_solves():
+    rows = {place: [each.value for each in found.values()] for place, found in covered().items()}
+    whole = [place for place, values in rows.items() if min(values) == 1]
+    said = f"1.00 with every seed on {len(whole)} of {len(rows)} rows"
+    assert said in PAGES["docs/results.md"]
+    assert said in README
+    assert {domain for domain, _ in set(rows) - set(whole)} == {"logistics"}
+
+
+def test_the_rows_that_suite_selection_dropped_were_solved_by_every_trial():
+    with (MEASURED / "selection-contrastive-jumps.csv").open(encoding="utf-8") as file:
+        rows = [(each["row"], float(each["row_coverage"])) for each in csv.DictReader(file)]
+    dropped = {"gripper 20-balls", "visitall 8x8"}
+    assert {value for row, value in rows if row in dropped} == {1.0}
+    now = {f"{domain} {row}" for domain, each in sgp.load_suite("selection").domains.items() for row in each.splits}
+    assert {row for row, _ in rows} - now == dropped
+    assert "Every trial solved both rows completely" in PAGES["docs/settings.md"]
