@@ -88,6 +88,17 @@ def test_blocksworld_speaks_two_vocabularies():
         domain.translated(text, "typed")
 
 
+@pytest.mark.parametrize("most", [(2, 3), (None, 2), (2, None), (3, 1)])
+def test_the_solutions_of_a_size_are_all_arguments_within_their_bounds(most):
+    bounds = {name: (1, end) for name, end in zip(("rows", "columns"), most, strict=True)}
+    sizes = Sizes(bounds, lambda rows, columns: 2 * rows + columns)
+    for size in range(1, 15):
+        pairs = [(rows, size - 2 * rows) for rows in range(1, (most[0] or size) + 1)]
+        assert list(sizes.solutions(size)) == [
+            {"rows": rows, "columns": columns} for rows, columns in pairs if 1 <= columns <= (most[1] or size)
+        ]
+
+
 def test_a_size_between_others_is_told_both():
     with pytest.raises(ConfigurationError, match="logistics has no problem of exactly 4 objects; try 6"):
         get_domain("logistics").check_size(4)

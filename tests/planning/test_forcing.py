@@ -93,12 +93,13 @@ def test_time_that_is_up_ends_the_search_incomplete(two_blocks):
     assert (found.tried, found.complete, found.choices) == ((0,), (), None)
 
 
-@pytest.mark.parametrize(("seconds", "actions"), [(1e-9, 2), (30, 1), (30, 2)])
-def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds, actions):
-    planner = Planner(never({"(pick-up a)"}))
-    start = planner.solve(two_blocks, Limit(actions=actions))
+@pytest.mark.parametrize(("seconds", "cost"), [(1e-9, 1.0), (30, 1.0), (30, float("inf"))])
+def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds, cost):
+    """Out of time, solved, and tried in full without success."""
+    start = Planner(never({"(pick-up a)"})).solve(two_blocks, Limit(actions=2))
     began = time.perf_counter()
-    found = least_forcing(planner, two_blocks, start, seconds)
+    found = least_forcing(Planner(Costs(lambda *_: cost)), two_blocks, start, seconds)
+    assert (found.choices is not None) == (seconds == 30 and cost == 1)
     assert 0 <= found.seconds <= time.perf_counter() - began
 
 
