@@ -10,11 +10,12 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
+from sgp.memory import resident_memory
 from sgp.planning import planner as planner_module
 from sgp.planning.clock import Clock, looking
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Ranking, Rules
-from sgp.planning.rollout import Mark, Outcome
+from sgp.planning.rollout import Mark, Outcome, Rollout
 from sgp.planning.task import Successor, Task
 from tests.conftest import blocks_problem
 
@@ -361,6 +362,19 @@ def test_reading_is_part_of_the_seconds(three_blocks, monkeypatch):
     monkeypatch.setattr(three_blocks, "seconds", 10.0)
     rollout = Planner(by_name()).solve(three_blocks, Limit(seconds=9.0))
     assert (rollout.outcome, rollout.steps) == (Outcome.TIMEOUT, ())
+
+
+def test_a_rollout_that_nobody_timed_took_no_seconds(two_blocks):
+    rollout = Rollout(two_blocks, (), Outcome.STUCK)
+    assert (rollout.seconds, rollout.reason, rollout.plan, rollout.end) == (0, "", (), two_blocks.init)
+
+
+def test_resident_memory_is_that_of_this_process():
+    before = resident_memory()
+    assert 10**7 < before < 10**11
+    held = np.ones(10**8, np.uint8)
+    grown = resident_memory() - before
+    assert 0.9 * held.nbytes < grown < 2 * held.nbytes
 
 
 @pytest.mark.parametrize("limit", [{"actions": 0}, {"seconds": -1.0}, {"memory": 0}])
