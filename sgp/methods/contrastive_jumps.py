@@ -73,6 +73,18 @@ class ContrastiveJumpsTraining:
         return successors_for(self.candidates, self.enough)
 
 
+@dataclass(frozen=True)
+class JumpDecoding(BeamDecoding):
+    """A beam that can lose patience."""
+
+    patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.patience < 0:
+            raise ConfigurationError(f"patience is {self.patience}; expected at least 0, which never ends")
+
+
 class ContrastiveJumps:
     """Our own method: marked transitions, width-1 jumps, a contrastive loss."""
 
@@ -87,7 +99,11 @@ class ContrastiveJumps:
         "one-step": ContrastiveJumpsTraining("one-step"),
     }
     # A margin of 2: nodes that are exp(2) times less probable than the best are dropped.
-    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3, margin=2.0), "greedy": BeamDecoding()}
+    decodings: Mapping[str, JumpDecoding] = {
+        DEFAULT: JumpDecoding(3, margin=2.0),
+        "greedy": JumpDecoding(),
+        "persistent": JumpDecoding(3, margin=2.0, patience=2),
+    }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},
         {"candidates": "one-step"},
@@ -181,7 +197,7 @@ class ContrastiveJumps:
                     save=partial(_save, each, policy, facts, data),
                 )
 
-    def load(self, run: Run, decoding: BeamDecoding) -> Planner:
+    def load(self, run: Run, decoding: JumpDecoding) -> Planner:
         """The planner of a run, verified to rank as it ranked when it was trained."""
         config, facts = from_record(ContrastiveJumpsTraining, run.training), run.record["facts"]
         encoder = MarkedTransitionEncoder.load(
@@ -265,10 +281,11 @@ def _save(
 
 
 def _planner(
-    config: ContrastiveJumpsTraining, decoding: BeamDecoding, policy: NearestTransition[MarkedTransitionEncoder]
+    config: ContrastiveJumpsTraining, decoding: JumpDecoding, policy: NearestTransition[MarkedTransitionEncoder]
 ) -> Planner:
     """Costs add up along a path where several paths are compared."""
-    return decoding.planner(replace(policy, rules=ADD_UP if decoding.beam > 1 else REPLACE), config.successors)
+    rules = ADD_UP if decoding.beam > 1 else REPLACE
+    return decoding.planner(replace(policy, rules=rules, patience=decoding.patience), config.successors)
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:

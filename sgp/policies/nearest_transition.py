@@ -14,6 +14,7 @@ from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 from sgp.planning.views import Contrast, Vector, View
+from sgp.policies.persistence import STALE, followed, stale
 
 
 class TransitionEncoder(Protocol):
@@ -54,13 +55,14 @@ class NearestTransition(Generic[Encoding]):
     in which small differences would drown. With two rows of weights the change depends on the state: w = w0 + p w1
     with the share p of the goal's atoms that are true. Where costs add up the cost is the negative logarithm of the
     candidate's share in the softmax over its siblings, which adds up along a path. Candidates of equal embedding have
-    equal keys.
+    equal keys. With `patience` a path that stalled takes what is new (`persistence`), whatever the embedding says.
     """
 
     encoder: Encoding
     weights: NDArray[np.float64]  # [1 or 2, D]
     alpha: float
     rules: Rules = REPLACE
+    patience: int = 0  # decisions for each object without progress; 0: any number
     embeds: Literal["transitions"] = "transitions"
 
     def refuses(self, task: Task) -> str | None:
@@ -79,7 +81,11 @@ class NearestTransition(Generic[Encoding]):
             if self.rules.additive and len(costs):
                 least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
                 costs = costs - least + np.log(np.exp(least - costs).sum())
-            rankings.append(Ranking(costs, measured.keys, note={"distance": distances}))
+            memories = None
+            if self.patience:
+                progress, without_news = stale(followed(node, self.patience), node, choice)
+                costs, memories = costs + STALE * without_news, [progress] * len(choice)
+            rankings.append(Ranking(costs, measured.keys, memories, note={"distance": distances}))
         return rankings
 
     def _weights(self, node: Node) -> NDArray[np.float64]:

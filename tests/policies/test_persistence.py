@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import sgp
+from sgp.errors import ConfigurationError
+from sgp.methods.contrastive_jumps import JumpDecoding
+from sgp.planning.policy import Node, one_step
+from sgp.planning.task import Task
+from sgp.policies.persistence import STALE, Progress, followed, stale
+from tests.conftest import blocks_problem
+
+ATOMS = "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (clear c)"
+
+
+def blocks():
+    return Task(blocks_problem("a b c", ATOMS, "(on a b) (on b c)"))
+
+
+def walked(task, names, patience):
+    """The node after the actions of these names, and its progress."""
+    node = Node(task, task.init)
+    progress = followed(node, patience)
+    for name in names:
+        (found,) = [each for each in one_step(task, node.state) if str(each.actions[0]) == name]
+        node = Node(task, found.state, memory=progress)
+        progress = followed(node, patience)
+    return node, progress
+
+
+def test_progress_counts_decisions_since_the_fewest_open_goals():
+    task = blocks()
+    assert walked(task, [], 1)[1] == Progress(2)
+    assert walked(task, ["(pick-up a)", "(put-down a)"], 1)[1] == Progress(2, 2)
+    assert walked(task, ["(pick-up a)", "(put-down a)", "(pick-up b)", "(stack b c)"], 1)[1] == Progress(1)
+
+
+def test_a_path_has_stalled_after_its_patience_and_remembers_what_held_since():
+    task = blocks()
+    there_and_back = ["(pick-up a)", "(put-down a)"] * 2
+    node, progress = walked(task, there_and_back[:3], 1)
+    assert (progress.since, progress.held) == (3, frozenset()), "three objects, patience for three decisions"
+    node, progress = walked(task, there_and_back, 1)
+    assert progress.held == set(task.fluents(node.state))
+    assert walked(task, there_and_back, 2)[1].held == frozenset()
+
+
+def test_candidates_of_a_stalled_path_are_stale_without_a_new_atom():
+    task = blocks()
+    node, progress = walked(task, [*["(pick-up a)", "(put-down a)"] * 2, "(pick-up a)", "(put-down a)"], 1)
+    choice = one_step(task, node.state)
+    kept, found = stale(progress, node, choice)
+    assert kept is progress
+    assert {str(each.actions[0]): bool(old) for each, old in zip(choice, found, strict=True)} == {
+        "(pick-up a)": True,
+        "(pick-up b)": False,
+        "(pick-up c)": False,
+    }
+
+
+def test_where_every_candidate_is_stale_none_is_and_what_held_is_forgotten():
+    task = blocks()
+    node, _ = walked(task, [], 1)
+    choice = one_step(task, node.state)
+    everything = frozenset(range(1000))
+    kept, found = stale(Progress(2, 9, everything), node, choice)
+    assert not found.any()
+    assert kept == Progress(2, 9, frozenset(task.fluents(node.state)))
+
+
+def test_more_of_the_goal_is_never_stale():
+    task = blocks()
+    node, _ = walked(task, ["(pick-up b)"], 1)
+    choice = one_step(task, node.state)
+    everything = Progress(2, 9, frozenset(range(1000)))
+    names = [str(each.actions[0]) for each in choice]
+    assert [name for name, old in zip(names, stale(everything, node, choice)[1], strict=True) if not old] == [
+        "(stack b c)"
+    ]
+
+
+def test_the_default_has_all_patience_and_a_decoding_can_lose_it(quick_run, shared_home, monkeypatch):
+    monkeypatch.setenv("SGP_HOME", str(shared_home))
+    run = quick_run("contrastive-jumps", "blocksworld")
+    default, persistent = (sgp.load_planner(run.folder, name) for name in ("default", "persistent"))
+    assert (default.policy.patience, persistent.policy.patience) == (0, 2)
+    problem = sgp.load_suite("state-centric").problems("blocksworld", "validation")[0]
+    assert default.solve(Task(problem)).plan == persistent.solve(Task(problem)).plan, "where no path stalls"
+    task = blocks()
+    node, progress = walked(task, ["(pick-up a)", "(put-down a)"] * 4, 1)
+    choice = one_step(task, node.state)
+    stalled = replace(node, memory=progress)
+    policy = replace(default.policy, rules=replace(default.policy.rules, additive=False))
+    (plain,), (new,) = (replace(policy, patience=each).rank([stalled], [choice]) for each in (0, 1))
+    assert (new.costs - plain.costs).tolist() == pytest.approx([STALE, 0.0, 0.0])
+    assert plain.memories is None
+
+
+def test_a_patience_below_none_is_refused():
+    with pytest.raises(ConfigurationError, match="patience is -1; expected at least 0"):
+        JumpDecoding(patience=-1)
