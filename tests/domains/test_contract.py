@@ -88,6 +88,17 @@ def test_blocksworld_speaks_two_vocabularies():
         domain.translated(text, "typed")
 
 
+@pytest.mark.parametrize("most", [(2, 3), (None, 2), (2, None), (3, 1)])
+def test_the_solutions_of_a_size_are_all_arguments_within_their_bounds(most):
+    bounds = {name: (1, end) for name, end in zip(("rows", "columns"), most, strict=True)}
+    sizes = Sizes(bounds, lambda rows, columns: 2 * rows + columns)
+    for size in range(1, 15):
+        pairs = [(rows, size - 2 * rows) for rows in range(1, (most[0] or size) + 1)]
+        assert list(sizes.solutions(size)) == [
+            {"rows": rows, "columns": columns} for rows, columns in pairs if 1 <= columns <= (most[1] or size)
+        ]
+
+
 def test_a_size_between_others_is_told_both():
     with pytest.raises(ConfigurationError, match="logistics has no problem of exactly 4 objects; try 6"):
         get_domain("logistics").check_size(4)
@@ -95,3 +106,8 @@ def test_a_size_between_others_is_told_both():
     domain = Domain("odd", "Odd", {}, odd, lambda rng, pairs: "")
     with pytest.raises(ConfigurationError, match="odd has no problem of exactly 5 objects; try 4 or 6"):
         domain.generate_size(np.random.default_rng(0), 5)
+    sparse = Domain("sparse", "Sparse", {}, Sizes({"n": (1, 4)}, lambda n: 5 * n), lambda rng, n: "")
+    with pytest.raises(ConfigurationError, match="no problem of exactly 12 objects; try 10 or 15"):
+        sparse.check_size(12)
+    with pytest.raises(ConfigurationError, match=r"no problem of exactly 23 objects; try 20$"):
+        sparse.check_size(23)

@@ -63,6 +63,7 @@ READ = {
         8,
     ),
     "costs not declared": (":effect (lit ?x)", ":effect (and (lit ?x) (increase (total-cost) 1))", 8),
+    "functions not declared": ("(:predicates", "(:functions (total-cost) - number)\n  (:predicates", 4),
     "a type named like a predicate": ("lamp", "lit", None),
     "no precondition": ("    :precondition (and (wired ?x ?y) (not (lit ?x)) (not (= ?x ?y)))\n", "", None),
 }
@@ -276,6 +277,11 @@ def test_a_difference_to_what_pymimir_understood_is_refused(monkeypatch, ours, w
     with pytest.raises(UnsupportedPddl, match=f"understands {words} differently"):
         parsed(Problem("p", DOMAIN, PROBLEM), other, read_problem(PROBLEM, "p", domain))
     monkeypatch.setattr("sgp.planning.native.write_problem", lambda *_: rewritten(Problem("p", DOMAIN, PROBLEM))[1])
-    text = read_problem(changed(PROBLEM, "(wired a b)", ""), "p", domain)
-    with pytest.raises(UnsupportedPddl, match="understands the initial state differently"):
-        parsed(Problem("p", DOMAIN, PROBLEM), domain, text)
+    for part, old, new in (
+        ("objects", "a b - lamp", "a b c - lamp"),
+        ("the initial state", "(wired a b)", ""),
+        ("the goal", "(and (lit a)", "(and (not (lit a))"),
+    ):
+        text = read_problem(changed(PROBLEM, old, new), "p", domain)
+        with pytest.raises(UnsupportedPddl, match=f"understands {part} differently"):
+            parsed(Problem("p", DOMAIN, PROBLEM), domain, text)
