@@ -75,7 +75,8 @@ class Estimator:
     def fit(self, problems: Sequence[Problem], plans: Sequence[Plan] | None = None) -> Estimator:
         """Trains on problems of one domain, with a plan of each, or with experts' plans.
 
-        Raises InputError, MissingLibrary and ConfigurationError as `set_params` does, SuiteError for problems of several domains, PddlError and PlanError for texts
+        Raises InputError, MissingLibrary and ConfigurationError as `set_params` does, SuiteError for problems of
+        several domains, PddlError and PlanError for texts
         that cannot be used, UnsolvableProblem for a problem without a plan, ToolError where Fast Downward fails,
         StoreError for a damaged file.
         """
@@ -88,7 +89,8 @@ class Estimator:
     def rollouts(self, problems: Sequence[Problem]) -> list[Rollout]:
         """What happens on each problem, by batches.
 
-        Raises InputError where nothing was fitted, MissingLibrary where the method needs one, DomainMismatch for a problem of another domain, PddlError for text
+        Raises InputError where nothing was fitted, MissingLibrary where the method needs one, DomainMismatch for a
+        problem of another domain, PddlError for text
         that cannot be used, StoreError for a damaged run, ConfigurationError for an unknown decoding.
         """
         if not self.__sklearn_is_fitted__():
