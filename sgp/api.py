@@ -105,8 +105,9 @@ def train_given(
     """A run trained on a list of problems of one domain, or the one in the store that was.
 
     `plans` has a plan for each problem; where there is none, an expert makes it, `jobs` at a time. The run stands in
-    the store under a suite named by the hash of its problems. Raises what `train` raises of methods, settings and
-    texts, SuiteError for problems of several domains, UnsolvableProblem for one that has no plan.
+    the store under a suite named by the hash of its problems. Raises InputError, MissingLibrary and ConfigurationError
+    as `train` does, SuiteError for problems of several domains, UnsolvableProblem for one that has no plan, PddlError
+    and PlanError for texts that cannot be used, ToolError where Fast Downward fails, StoreError for a damaged file.
     """
     learner, name, config = configured(method, variant, overrides)
     choose_device(device)  # before expert plans are made: what it raises

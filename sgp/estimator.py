@@ -75,7 +75,8 @@ class Estimator:
     def fit(self, problems: Sequence[Problem], plans: Sequence[Plan] | None = None) -> Estimator:
         """Trains on problems of one domain, with a plan of each, or with experts' plans.
 
-        Raises what `set_params` raises, SuiteError for problems of several domains, PddlError and PlanError for texts
+        Raises InputError, MissingLibrary and ConfigurationError as `set_params` does, SuiteError for problems of
+        several domains, PddlError and PlanError for texts
         that cannot be used, UnsolvableProblem for a problem without a plan, ToolError where Fast Downward fails,
         StoreError for a damaged file.
         """
@@ -88,7 +89,8 @@ class Estimator:
     def rollouts(self, problems: Sequence[Problem]) -> list[Rollout]:
         """What happens on each problem, by batches.
 
-        Raises InputError where nothing was fitted, DomainMismatch for a problem of another domain, PddlError for text
+        Raises InputError where nothing was fitted, MissingLibrary where the method needs one, DomainMismatch for a
+        problem of another domain, PddlError for text
         that cannot be used, StoreError for a damaged run, ConfigurationError for an unknown decoding.
         """
         if not self.__sklearn_is_fitted__():
@@ -99,13 +101,17 @@ class Estimator:
         return planner_of(self.run_, self.decoding).solve_many(tasks, self.limit)
 
     def predict(self, problems: Sequence[Problem]) -> list[tuple[Action, ...] | None]:
-        """A plan for each problem, None where none was found. Raises what `rollouts` raises."""
+        """A plan for each problem, None where none was found.
+
+        Raises InputError, PddlError, MissingLibrary, StoreError and ConfigurationError as `rollouts` does.
+        """
         return [rollout.plan if rollout.solved else None for rollout in self.rollouts(problems)]
 
     def score(self, problems: Sequence[Problem], plans: Any = None) -> float:
         """Coverage, the share of problems whose plan VAL accepts; `plans` is not looked at.
 
-        Raises what `rollouts` raises, InputError without a problem, ToolError where VAL fails, and
+        Raises PddlError, MissingLibrary, StoreError and ConfigurationError as `rollouts` does, InputError without a
+        problem, ToolError where VAL fails, and
         ValidationDisagreement where it refuses a plan that our simulator accepts.
         """
         if not problems:

@@ -86,7 +86,8 @@ def recorded_libraries(method: Method) -> tuple[str, ...]:
 def all_methods() -> tuple[Method, ...]:
     """Every method, by key; one of another package that cannot be used is left out with a warning.
 
-    Raises MissingLibrary where one of the house needs a library that is not installed.
+    Raises MissingLibrary where one of the house needs a library that is not installed, and InputError never: keys are
+    those that there are.
     """
     found = []
     for key in method_keys():
