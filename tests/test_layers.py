@@ -12,7 +12,7 @@ ROOT = Path(sgp.__file__).parent
 
 # From the ground up; rooms of one floor do not import each other.
 FLOORS = [
-    {"errors", "drawing", "files", "installed", "plugins", "progress", "compilation", "workers"},
+    {"errors", "drawing", "files", "installed", "plugins", "progress", "compilation", "memory", "workers"},
     {"planning"},
     {"encoders", "models", "domains"},
     {"datasets"},

@@ -25,6 +25,7 @@ Flag = NDArray[np.bool_]
 Item = TypeVar("Item")
 
 _PERIOD = 0.05  # seconds between two readings of time and memory
+_IDLE = 5.0  # seconds without a clock after which nothing reads any more
 _OFTEN = 256  # things that are done between two looks
 
 
@@ -52,7 +53,7 @@ class _Piece:
 class Clock:
     """Reads time and memory while pieces of work run, one after the other, each with seconds of its own.
 
-    `memory` bounds the bytes that the process holds. The thread that reads lives from `__enter__` to `__exit__`.
+    `memory` bounds the bytes that the process holds. A thread reads it from `__enter__` to `__exit__`.
     """
 
     def __init__(
@@ -65,22 +66,20 @@ class Clock:
         self._now, self._held = now, held
         self._piece: _Piece | None = None
         self._last = -math.inf  # when time and memory were read
-        self._running, self._closed = threading.Event(), False
 
     def __enter__(self) -> Clock:
-        threading.Thread(target=self._watch, name="sgp-clock", daemon=True).start()
+        _watched(self)
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._closed = True
-        self._running.set()
+        with _LOCK:
+            _OPEN.discard(self)
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
         """Work that may take so many seconds. Raises LimitReached where it took more, or memory ran short."""
         piece = self._piece = _Piece(self._now() + seconds)
         token = _NOW.set(piece)
-        self._running.set()
         try:
             if self._now() - self._last >= _PERIOD:
                 self.read()
@@ -90,7 +89,6 @@ class Clock:
                 raise OutOfTime
             look()
         finally:
-            self._running.clear()
             self._piece = None
             _NOW.reset(token)
 
@@ -106,11 +104,33 @@ class Clock:
             piece.reached = OutOfMemory
         piece.stop[0] = piece.reached is not None
 
-    def _watch(self) -> None:
-        while not self._closed:
-            self._running.wait()
-            self.read()
-            time.sleep(_PERIOD)
+
+_LOCK = threading.Lock()
+_OPEN: set[Clock] = set()
+_WATCHERS: list[threading.Thread] = []  # at most one that lives; starting one takes as long as a small problem
+
+
+def _watched(clock: Clock) -> None:
+    """Has the thread of this process read a clock; it ends some time after the last clock."""
+    with _LOCK:
+        _OPEN.add(clock)
+        if not any(each.is_alive() for each in _WATCHERS):
+            _WATCHERS[:] = [threading.Thread(target=_watch, name="sgp-clock", daemon=True)]
+            _WATCHERS[0].start()
+
+
+def _watch() -> None:
+    idle = 0.0
+    while True:
+        time.sleep(_PERIOD)
+        with _LOCK:
+            clocks = list(_OPEN)
+            idle = 0.0 if clocks else idle + _PERIOD
+            if idle > _IDLE:
+                _WATCHERS.clear()
+                return
+        for clock in clocks:
+            clock.read()
 
 
 _NOW: ContextVar[_Piece | None] = ContextVar("piece of work", default=None)
