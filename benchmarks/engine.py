@@ -17,7 +17,7 @@ import os
 import random
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from datetime import date
 from importlib.metadata import version
 from pathlib import Path
@@ -33,7 +33,7 @@ from unified_planning.test.examples import get_example_problems
 
 import sgp
 from sgp.engine import SgpEngine, register
-from sgp.errors import PddlError, UnsolvableProblem
+from sgp.errors import InputError, PddlError, UnsolvableProblem
 from sgp.files import write_text
 from sgp.progress import track
 
@@ -52,6 +52,7 @@ class Line:
     actions: int | None = None
     valid: bool | None = None  # by the validator of unified-planning
     seconds: float | None = None  # of planning, without training
+    why: str = ""  # it was not learned from, or not solved
     note: str = ""
 
 
@@ -61,7 +62,8 @@ def is_read(problem: Problem) -> bool:
         return False
     try:
         writer = PDDLWriter(problem)
-        sgp.Task(sgp.Problem("example", writer.get_domain(), writer.get_problem()))
+        for each in sgp.Problem("example", writer.get_domain(), writer.get_problem()).alternatives():
+            sgp.Task(each)
     except (PddlError, NotImplementedError, UPException):
         return False
     return True
@@ -119,7 +121,11 @@ def planned(line: Line, problem: Problem) -> Line:
     """A line with what planning gave."""
     others = variants(problem, random.Random(13))
     few = others if len(others) > 1 else [problem]
-    engine = OneshotPlanner(name="sgp", params={"problems": few})
+    learned_from = "itself" if few == [problem] else f"{len(few)} variants"
+    try:
+        engine = OneshotPlanner(name="sgp", params={"problems": few})
+    except InputError as error:
+        return replace(line, learned_from=learned_from, status="NOT_LEARNED", why=str(error).splitlines()[0])
     started = time.perf_counter()
     result = engine.solve(problem)
     seconds = round(time.perf_counter() - started, 3)
@@ -128,11 +134,12 @@ def planned(line: Line, problem: Problem) -> Line:
         line.problem,
         line.promised,
         line.read,
-        "itself" if few == [problem] else f"{len(few)} variants",
+        learned_from,
         result.status.name,
         None if plan is None else len(plan.actions),
         None if plan is None else bool(SequentialPlanValidator().validate(problem, plan)),
         seconds,
+        "" if plan is not None else result.log_messages[0].message,
         line.note,
     )
 

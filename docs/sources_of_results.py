@@ -12,7 +12,7 @@ import sgp
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName
 from sgp.reports.sheets import Row, Sheet
-from sgp.reports.tables import Line, cell, coverage_sheet, lines_of, measured, measured_attempts, select
+from sgp.reports.tables import Line, cell, lines_of, measured, measured_attempts, select
 
 JUMPS = PlannerName("contrastive-jumps", "aiw")
 
@@ -155,13 +155,13 @@ def goals() -> Numbers:
     medians = [one(seconds, domain=each, split=SPLIT, metric="median_processor_seconds") for each in DOMAINS]
     return [
         *("1.00", "1.00", None, None, None),
+        *(None, "1.00", *rows_solved()),
         *(None, all_three, *(jackknife(each, SPLIT)[1] for each in DOMAINS[:3])),
         *(None, *lengths, None),
         *(None, f"{sum(training):.1f}", *(f"{each:.1f}" for each in training)),
         *(None, *(f"{1000 * each.value:.0f}" for each in medians), *(str(each.count) for each in medians)),
         *(None, None, None),
         *(ratio for kind in ("plain", "incremental", "incremental_by_state") for ratio in kernel_ratios(kind)),
-        *(None, decoding_ratio()),
     ]
 
 
@@ -173,55 +173,51 @@ def kernel_ratios(kind: str) -> list[str]:
 
 def goals_measured() -> Numbers:
     """When and beside how much else."""
-    found = [*scores("planning"), *scores("kernels"), *scores("decoding")]
+    found = [*scores("planning"), *scores("kernels")]
     return [*when(found), load(found)]
 
 
+def of_harder() -> Mapping[str, Mapping[str, Sequence[Score]]]:
+    """Coverage on far larger problems by domain and row, a score for each seed."""
+    found = [each for each in measured() if (each.suite, each.metric, each.size) == ("harder", "coverage", None)]
+    rows: dict[str, dict[str, list[Score]]] = {}
+    for each in sorted(found, key=lambda each: each.seed or 0):
+        rows.setdefault(each.domain, {}).setdefault(each.split, []).append(each)
+    return rows
+
+
 def harder() -> str:
-    """Coverage on far larger problems, and below it the mean actions of the plans found."""
-    found = [each for each in measured() if each.suite == "harder"]
-    sheet = coverage_sheet(found, (), "")
+    """Coverage on far larger problems, how many each seed solved, and mean actions of the plans found."""
+    lengths = [each for each in measured() if (each.suite, each.metric, each.size) == ("harder", "plan_length", None)]
     rows: list[Row] = []
-    section: Row | None = None
-    for row in sheet.rows:
-        rows.append(row)
-        if row.heading:
-            section = row
-            continue
-        assert section is not None
-        splits = [word.split(",")[0] for word in section.words[1:]]
-        (planner,) = [each.planner for each in lines_of(found) if row.words[0].startswith(f"{each.planner.title} x")]
-        lengths = [
-            fmean(
-                each.value
-                for each in found
-                if (each.planner, each.domain, each.split, each.metric, each.size)
-                == (planner, section.words[0], split, "plan_length", None)
-            )
-            if split
-            else None
-            for split in splits
+    for domain, found in of_harder().items():
+        shown = [cell(seeds) for seeds in found.values()]
+        names = (f"{row}, n = {each.n}" for row, each in zip(found, shown, strict=True))
+        solved = [", ".join(f"{each.value * each.count:.0f}" for each in seeds) for seeds in found.values()]
+        actions = [_mean_length(lengths, domain, row, seeds) for row, seeds in found.items()]
+        rows += [
+            Row((domain, *names), heading=True),
+            Row((f"contrastive-jumps aiw x{max(each.seeds for each in shown)}", *map(str, shown))),
+            Row(("solved by each seed", *solved)),
+            Row(("mean actions", *actions)),
         ]
-        rows.append(Row(("mean actions", *("" if each is None else f"{each:.0f}" for each in lengths))))
-    return replace(sheet, rows=tuple(rows)).markdown()
+    width = max(len(each.words) for each in rows)
+    rows = [replace(each, words=each.words + ("",) * (width - len(each.words))) for each in rows]
+    return Sheet("", ("planner", *[""] * (width - 1)), tuple(rows)).markdown()
 
 
-def decoding_ratio() -> str:
-    """How many times more processor time the naive decoder takes, over all domains."""
-    found = [each for each in scores("decoding") if each.metric == "seconds"]
-    ours, naive = (sum(each.value for each in found if each.variant == name) for name in ("sgp", "naive"))
-    return f"{naive / ours:.1f}"
+def _mean_length(lengths: Sequence[Score], domain: str, row: str, coverage: Sequence[Score]) -> str:
+    """Mean actions of all plans that were found, whatever the seed."""
+    plans = {each.seed: each.value * each.count for each in coverage}
+    of = [each for each in lengths if (each.domain, each.split) == (domain, row)]
+    found = sum(plans[each.seed] for each in of)
+    return f"{sum(each.value * plans[each.seed] for each in of) / found:.0f}" if found else ""
 
 
-def decoding() -> str:
-    """Our decoder beside the naive one."""
-    found = scores("decoding")
-    lines = []
-    for domain in DOMAINS:
-        ours, naive = (one(found, domain=domain, variant=name, metric="seconds") for name in ("sgp", "naive"))
-        lines.append((domain, str(ours.count), f"{naive.value / ours.value:.1f}"))
-    lines.append(("together", str(sum(int(count) for _, count, _ in lines)), decoding_ratio()))
-    return Sheet.of("", ("domain", "problems", "times the processor time"), lines).markdown()
+def rows_solved() -> Sequence[str]:
+    """On how many rows of far larger problems every seed solves all, and how many rows there are."""
+    rows = [min(each.value for each in seeds) for found in of_harder().values() for seeds in found.values()]
+    return [str(rows.count(1.0)), str(len(rows))]
 
 
 RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
@@ -235,5 +231,5 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "goals": goals,
     "goals-measured": goals_measured,
     "harder": harder,
-    "decoding": decoding,
+    "harder-in-short": lambda: ["1.00", *rows_solved()],
 }

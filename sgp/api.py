@@ -40,11 +40,10 @@ from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import NO_LIMIT, Limit
+from sgp.planning.planner import NO_LIMIT, Limit, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import Task
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -187,9 +186,10 @@ def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIM
 
     Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a problem of
     another domain, PddlError for text that cannot be used, StoreError for a damaged run, InputError for one of an
-    unknown method, ConfigurationError for an unknown decoding.
+    unknown method, ConfigurationError for an unknown decoding, and LimitReached or MemoryError for one that is not read
+    within the limit.
     """
-    tasks = [Task(each) for each in problem.alternatives()]
+    tasks = [read_task(each, limit) for each in problem.alternatives()]
     task, trained = tasks[0], fitting(problem) if run is None else open_run(run)
     logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import IO, TYPE_CHECKING, Any
 from warnings import warn
 
@@ -45,6 +46,12 @@ FEATURES = (
     "HIERARCHICAL_TYPING",
     "NEGATIVE_CONDITIONS",
     "EQUALITIES",
+    # Compiled away. Quantifiers that cannot be lifted are read, and refused where a run is to be trained or to fit.
+    "DISJUNCTIVE_CONDITIONS",
+    "CONDITIONAL_EFFECTS",
+    "EXISTENTIAL_CONDITIONS",
+    "UNIVERSAL_CONDITIONS",
+    "FORALL_EFFECTS",
     # Costs are read and not minimised: any plan satisfies, none is called optimal.
     "ACTIONS_COST",
     "INT_NUMBERS_IN_ACTIONS_COST",
@@ -166,19 +173,20 @@ class _Attempt:
             kind = type(self.problem).__name__
             return self._result(Status.UNSUPPORTED_PROBLEM, f"problem is a {kind}; expected one of actions alone")
         try:
-            writer = PDDLWriter(self.problem)
+            writer = PDDLWriter(self.problem, empty_preconditions=True)
             problem = _written(self.problem, writer)
-            task = sgp.Task(problem)
+            tasks = [sgp.Task(each) for each in problem.alternatives()]
             run = run or sgp.fitting(problem)
-            task.require_domain(run.domain_text)
+            tasks[0].require_domain(run.domain_text)
         except (UPException, NotImplementedError, PddlError, DomainMismatch) as error:
             return self._result(Status.UNSUPPORTED_PROBLEM, str(error))
-        if isinstance(start, SequentialPlan) and (held := _holds(task, writer.get_plan(start))) is not None:
+        if isinstance(start, SequentialPlan) and (held := _holds(tasks, writer.get_plan(start))) is not None:
             return self._result(Status.SOLVED_SATISFICING, "the plan to start from holds", _plan(held, self, writer))
         seconds = None if self.timeout is None else self.timeout - (time.perf_counter() - self.started)
         if seconds is not None and seconds <= 0:
             return self._result(Status.TIMEOUT, f"reading the problem took more than {self.timeout} s")
-        rollout = sgp.load_planner(run.folder, decoding).solve(task, sgp.Limit(seconds=seconds, **self.limits))
+        rollouts = sgp.load_planner(run.folder, decoding).solve_many(tasks, sgp.Limit(seconds=seconds, **self.limits))
+        rollout = next((each for each in rollouts if each.solved), rollouts[0])
         from sgp.planning.validation import confirm
 
         try:
@@ -204,7 +212,7 @@ def _learned(
     problems: Sequence[UnifiedProblem], plans: Sequence[Plan | None] | None, decoding: str, learning: dict[str, Any]
 ) -> Run:
     """A run trained on problems of the library."""
-    writers = [PDDLWriter(problem) for problem in problems]
+    writers = [PDDLWriter(problem, empty_preconditions=True) for problem in problems]
     texts = [_written(problem, writer) for problem, writer in zip(problems, writers, strict=True)]
     shown = None
     if plans is not None:
@@ -223,13 +231,14 @@ def _written(problem: AbstractProblem, writer: PDDLWriter) -> Problem:
     return found
 
 
-def _holds(task: Task, text: str) -> tuple[Action, ...] | None:
-    """The actions of a plan that solves a task; None where it does not."""
-    try:
-        actions: tuple[Action, ...] = sgp.Trajectory.of(task, sgp.parse_plan(text)).actions
-    except PlanError:
-        return None
-    return actions
+def _holds(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
+    """The actions of a plan that solves one of the tasks that a problem's goal leaves; None where it does not."""
+    actions: tuple[Action, ...] = sgp.parse_plan(text)
+    for task in tasks:
+        with suppress(PlanError):
+            sgp.Trajectory.of(task, actions)
+            return actions
+    return None
 
 
 def _plan(actions: Sequence[Action], attempt: _Attempt, writer: PDDLWriter) -> SequentialPlan:

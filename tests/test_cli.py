@@ -109,12 +109,21 @@ def test_solve_says_by_its_exit_code_whether_it_solved(blocks_run, files):
     assert not read_rollouts(files / "r.jsonl")[0].solved
 
 
+def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(blocks_run, files, caplog):
+    every = BLOCKS.replace(":precondition (and", ":precondition (and (forall (?z) (not (on ?z ?x)))", 1)
+    assert every != BLOCKS
+    (files / "every.pddl").write_text(every)
+    code, out, _ = call("solve", files / "every.pddl", files / "two.pddl", "--run", blocks_run)
+    assert (code, sgp.parse_plan(out)) == (0, sgp.parse_plan("(pick-up a)\n(stack a b)"))
+    assert "for the objects of this problem alone" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("domain", "problem", "words"),
     [
         ("domain.pddl", "broken.pddl", "broken.pddl, line 1: the '(' of this line is never closed; 1 ')' are missing"),
         ("domain.pddl", "absent.pddl", "absent.pddl: cannot be read (No such file or directory); check the path"),
-        ("adl.pddl", "two.pddl", "conditional effects (when) are not supported"),
+        ("adl.pddl", "two.pddl", "and adds the actions pick-up-1/1, pick-up-2/1, unstack-1/2"),
         ("courier.pddl", "courier-1.pddl", "lacks the predicates clear/1"),
         ("two.pddl", "two.pddl", "expected '(domain NAME)' after 'define', found '(problem ...)'"),
     ],

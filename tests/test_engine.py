@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgp
-from sgp.errors import DomainMismatch, InputError, MissingLibrary, PddlError, SuiteError
+from sgp.errors import InputError, PddlError, SuiteError
 
 pytest.importorskip("unified_planning", reason="unified-planning is missing; install the extra 'dev'")
 from unified_planning.engines import PlanGenerationResultStatus as Status
@@ -87,7 +87,8 @@ def reads(problem):
         return False
     try:
         writer = PDDLWriter(problem)
-        Task(sgp.Problem("example", writer.get_domain(), writer.get_problem()))
+        for each in sgp.Problem("example", writer.get_domain(), writer.get_problem()).alternatives():
+            Task(each)
     except (PddlError, NotImplementedError, UPException):
         return False
     return True
@@ -99,13 +100,14 @@ def test_what_is_supported_is_what_is_read(name):
     problem = EXAMPLES[name]
     assert SgpEngine.supports(problem.kind) <= reads(problem), "a kind that is promised is read"
     # Their numbers are those of their metric alone: costs that the plan's quality is measured by, which are read.
-    if name not in ("travel", "travel_with_consumptions"):
+    # The value that the other leaves undefined is no condition of any action that PDDL could name.
+    if name not in ("travel", "travel_with_consumptions", "basic_undef_bool"):
         assert SgpEngine.supports(problem.kind) == reads(problem)
 
 
 def test_enough_of_the_librarys_problems_are_of_supported_kinds():
     supported = [name for name, problem in EXAMPLES.items() if SgpEngine.supports(problem.kind)]
-    assert len(supported) == 12
+    assert len(supported) == 21
     assert {"robot_loader", "basic_with_costs", "hierarchical_blocks_world"} <= set(supported)
 
 
@@ -182,21 +184,42 @@ def test_what_it_cannot_read_is_unsupported(run):
     other = planner.solve(unified(SUITE.problems("visitall", "train")[0]))
     assert (other.status, other.plan) == (Status.UNSUPPORTED_PROBLEM, None)
     assert "lacks the predicate" in other.log_messages[0].message
-    disjunctive = gripper()
-    at = disjunctive.fluent("at-robby")
-    rooms = [each for each in disjunctive.all_objects if each.name.startswith("room")]
-    disjunctive.add_goal(Or(at(each) for each in rooms))
+    numeric = EXAMPLES["basic_numeric"]
     with pytest.warns(UserWarning, match="cannot establish"):  # named, it is asked all the same
-        refused = planner.solve(disjunctive)
+        refused = planner.solve(numeric)
     assert refused.status is Status.UNSUPPORTED_PROBLEM
-    assert "or" in refused.log_messages[0].message
+    assert "numeric conditions" in refused.log_messages[0].message
     planner.skip_checks = True
     for name in ("sched:basic", "htn-go"):
         assert planner.solve(EXAMPLES[name]).status is Status.UNSUPPORTED_PROBLEM
     planner.skip_checks = False
     planner.error_on_failed_checks = True
     with pytest.raises(UPUsageError, match="sgp can solve this problem"):
-        planner.solve(disjunctive)
+        planner.solve(numeric)
+
+
+def test_val_judges_conditional_effects_of_an_action_without_precondition(home):
+    problem = EXAMPLES["complex_conditional"]
+    result = OneshotPlanner(name="sgp", params={"problems": [problem], "variant": "one-step"}).solve(problem)
+    assert result.status is Status.SOLVED_SATISFICING, result.log_messages
+    assert SequentialPlanValidator().validate(problem, result.plan)
+
+
+def test_a_goal_with_alternatives_is_reached_by_one_of_them(run):
+    problem, planner = gripper("train"), OneshotPlanner(name="sgp", params={"run": run})
+    at, ball = problem.fluent("at"), problem.goals[0].args[0].args[0] if problem.goals[0].is_and() else None
+    ball = ball or problem.goals[0].args[0]
+    rooms = [each for each in problem.all_objects if each.name.startswith("room")]
+    problem.clear_goals()
+    problem.add_goal(Or(at(ball, each) for each in rooms))
+    there = next(each for each in rooms if not problem.initial_value(at(ball, each)).is_true())
+    here = next(each for each in rooms if each is not there)
+    problem.set_initial_value(at(ball, here), False)
+    problem.set_initial_value(problem.fluent("carry")(ball, problem.object("left")), True)
+    result = planner.solve(problem)
+    assert result.status is Status.SOLVED_SATISFICING
+    assert SequentialPlanValidator().validate(problem, result.plan)
+    assert planner.solve(problem, warm_start_plan=result.plan).plan == result.plan
 
 
 def test_a_plan_to_start_from_is_kept_while_it_holds(run, monkeypatch):
@@ -245,8 +268,14 @@ def test_parameters_are_checked(run):
     ):
         with pytest.raises(InputError, match=words):
             OneshotPlanner(name="sgp", params=params)
-    with pytest.raises((InputError, DomainMismatch, MissingLibrary), match="run"):
-        OneshotPlanner(name="sgp").solve(walker())
+
+
+def test_without_a_run_it_takes_one_that_fits_the_domain(home):
+    with OneshotPlanner(name="sgp") as planner:
+        assert planner.solve(gripper()).status is Status.SOLVED_SATISFICING, "by a run that comes with the package"
+        unknown = planner.solve(walker())
+    assert unknown.status is Status.UNSUPPORTED_PROBLEM
+    assert "no trained run plans in domain" in unknown.log_messages[0].message
 
 
 def test_an_environment_of_its_own_is_given_the_engine_once():

@@ -19,6 +19,7 @@ CELL = re.compile(r"^# %% \[markdown\]\n(.*?)(?=^# %%|\Z)", re.DOTALL | re.MULTI
 # Limits, settings, goals and versions, which nobody measured, as their pages have them.
 GIVEN = {
     "README.md": ["Python 3.11 or 3.12", "LAMA has 60 s", "GPL-3.0"],
+    "installing.md": ["Python 3.11 or 3.12"],
     "data.md": ["for 60 s", "for 300 s"],
     "design.md": ["95 %"],
     "results.md": ["LAMA, 60 s each"],

@@ -89,7 +89,7 @@ def test_the_example_is_listed_trained_and_plans(installed, store, tmp_path):
     names = ["--suite", "corridors", "--domain", "corridor", "--method", "state-centric"]
     other = run("train", *names, *quick).split()[-1]
     assert '"sgp-plugin-example": "1.0"' in (Path(other) / "run.json").read_text()
-    scores = run("evaluate", other, "--suite", "corridors", "--splits", "train")
+    scores = run("evaluate", other, "--suite", "corridors", "--splits", "problems")
     assert "coverage" in scores.lower()
 
 

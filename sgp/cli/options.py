@@ -30,8 +30,14 @@ Decodings = Annotated[
     str,
     typer.Option("--decoding", help="Decodings of the same training, separated by commas, as default,default+beam=1."),
 ]
-Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
-Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem, reading included.")]
+Memory = Annotated[
+    float | None,
+    typer.Option(
+        "--memory",
+        help="Most GB of memory per process; where left out its share of 80 % of what the machine has free.",
+    ),
+]
 Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas; all but train where left out.")]
 DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]

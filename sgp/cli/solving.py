@@ -30,16 +30,22 @@ def solve(
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
     from sgp import api
     from sgp.files import write_text
+    from sgp.planning.clock import LimitReached
     from sgp.planning.pddl import Problem, format_plan
+    from sgp.planning.planner import ENDINGS
     from sgp.planning.recording import write_records
     from sgp.planning.validation import confirm
     from sgp.viewer.page import export_html
 
-    asked = Problem.from_files(domain, problem)
+    asked, limit = Problem.from_files(domain, problem), limit_of(seconds, memory, horizon, decisions)
     if run is None:
         run = api.fitting(asked).folder
         typer.echo(f"planning with {run}", err=True)
-    found = api.solve(asked, run, limit_of(seconds, memory, horizon, decisions), decoding)
+    try:
+        found = api.solve(asked, run, limit, decoding)
+    except (LimitReached, MemoryError) as error:
+        typer.echo(f"not solved: {ENDINGS[type(error)].value} before the problem was read", err=True)
+        raise typer.Exit(NOT_SOLVED) from error
     if rollout is not None or html is not None:
         recorded = api.as_recorded(found, run, decoding)
     if rollout is not None:

@@ -24,6 +24,7 @@ from sgp.encoders.wl_words import ColourWords
 from sgp.errors import ConfigurationError
 from sgp.files import write_text
 from sgp.planning import pddl
+from sgp.planning.clock import look, stop
 from sgp.planning.silence import native_output_silenced
 from sgp.planning.task import State, Successor, Task
 
@@ -103,7 +104,10 @@ class WLEncoder:
         graph, words = self._graph(task), self.vocabulary
         changes = graph.changes(states, choices)
         rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
-        candidate_histograms(graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows)
+        candidate_histograms(
+            graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows, stop()
+        )
+        look()
         return rows
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:

@@ -30,6 +30,11 @@ LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
 METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 
+def _trained(method: str, variant: str, domain: str) -> Path:
+    """The folder of a run of the demo."""
+    return train(method, domain, SUITE, variant).folder
+
+
 def run_demo(jobs: int, console: Console) -> Evaluation:
     """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's.
 
@@ -43,7 +48,8 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     console.print(
         f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
     )
-    runs = [train(method, domain, SUITE, variant, jobs=jobs).folder for method, variant, domain in track(work, "train")]
+    found_runs = dict(track(workers(jobs).each(_trained, work), "train", len(work)))
+    runs = [found_runs[place] for place in range(len(work))]
     trained = time.perf_counter()
     console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
     found = evaluate(runs, SUITE, jobs=jobs)

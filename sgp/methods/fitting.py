@@ -46,6 +46,11 @@ def fitting_run(domain: DomainText, name: str) -> Run:
     latest = max(_fitting(run_folders(), domain), key=lambda run: str(run.record["trained"]), default=None)
     if latest is not None:
         return latest
+    if domain.alone:
+        raise DomainMismatch(
+            f"no trained run plans in domain {name}, and none can be trained on it, because its quantifiers range over "
+            "a problem's objects; train one on a domain file with the same predicates and actions without them"
+        )
     raise DomainMismatch(
         f"no trained run plans in domain {name}; train one: 'sgp import FOLDER --suite mine' with a folder of small "
         f"problems, then 'sgp train --method contrastive-jumps --domain {name} --suite mine'"

@@ -24,8 +24,8 @@ class LSTMShape:
 
     hidden: int = 256  # units a layer
     layers: int = 2
-    # Sums in single precision differ between processors, and training makes other networks of that; in double it
-    # takes three times as long, and came out the same with every kernel that was tried.
+    # Processors round sums differently. In single precision training makes other networks of that; in double it takes
+    # longer, and the networks differ by rounding alone.
     precision: Precision = "single"
 
     def __post_init__(self) -> None:

@@ -22,6 +22,7 @@ from sgp.planning.declarations import (
     Atom,
     Condition,
     ConditionalEffect,
+    Formula,
     Literal,
     Parameter,
     Schema,
@@ -30,6 +31,7 @@ from sgp.planning.pddl_conditions import FALSE, TRUE, conjunction, joined
 
 MOST_CASES = 1_000  # of one action
 MOST_ALTERNATIVES = 100  # of one goal
+MOST_ATOMS = 100_000  # of one action or goal, when its quantifiers are gone
 _SCOPE = "scope "  # and a number: a mark in the place of an existential quantifier
 
 
@@ -56,7 +58,7 @@ def quantifier(action: AdlAction) -> str:
     return "forall in its effect" if any(each.variables for each in action.effects) else ""
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
     """The cases of an action, under its name. Raises TooManyCases, and MissingLibrary without unified-planning."""
     found: list[Schema] = []
@@ -78,7 +80,7 @@ def named(cases: Mapping[str, tuple[Schema, ...]]) -> dict[str, Schema]:
     return {name: replace(schema, name=name) for name, schema in own.items()}
 
 
-@lru_cache(maxsize=512)
+@lru_cache(maxsize=128)
 def alternatives(goal: Condition, world: World) -> tuple[tuple[Literal, ...], ...]:
     """The conjunctions of which a goal asks for one; none where it cannot hold.
 
@@ -87,10 +89,24 @@ def alternatives(goal: Condition, world: World) -> tuple[tuple[Literal, ...], ..
     literals = conjunction(goal)
     if literals is not None:
         return (literals,)
+    _require_few(_size(goal, world))
     number, found = Compilation((), world).conjunctions(goal, MOST_ALTERNATIVES)
     if number > MOST_ALTERNATIVES:
         raise TooManyCases(f"up to {_shown(number)} conjunctions, and at most {MOST_ALTERNATIVES:,} are tried")
     return tuple(found)
+
+
+def _size(condition: Condition, world: World) -> int:
+    """How many atoms a condition has when its quantifiers are gone."""
+    if isinstance(condition, Literal):
+        return 1
+    below = sum(_size(part, world) for part in condition.parts)
+    return max(1, below) * prod(len(world.of(each.types)) for each in condition.variables)
+
+
+def _require_few(atoms: int) -> None:
+    if atoms > MOST_ATOMS:
+        raise TooManyCases(f"{_shown(atoms)} atoms for the objects of the problem, and at most {MOST_ATOMS:,} are made")
 
 
 def _shown(number: int) -> str:
@@ -204,6 +220,9 @@ def _kinds(condition: Condition) -> list[str]:
 
 def _cases(action: AdlAction, original: Action, world: World | None, most: int) -> Iterator[Schema]:
     precondition, scopes = _opened(action.precondition)
+    if world is not None:
+        under = (_size(Formula("forall", (each.condition,), each.variables), world) for each in action.effects)
+        _require_few(_size(precondition, world) + sum(under))
     compilation = Compilation((*action.parameters, *(each for scope in scopes for each in scope)), world)
     always = [each for each in action.effects if each.condition == TRUE and not each.variables]
     marked = {f"mark {place}": each for place, each in enumerate(action.effects) if each not in always}

@@ -139,7 +139,7 @@ class Compilation:
     def cases(self, precondition: Condition, effects: Iterable[Marked], most: int) -> tuple[int, list[Case]]:
         """A bound on the number of the action's cases, and the cases themselves where it is no more than `most`."""
         self._action.add_precondition(self.expression(precondition))
-        self._action.add_effect(self._atom("always", ()), True)  # else a case without effects would not be made
+        self._action.add_effect(self._atom("no mark", ()), True)  # else a case without effects would not be made
         for each in effects:
             self._add(each, each.variables, [])
         self._problem.add_action(self._action)

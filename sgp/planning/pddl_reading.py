@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sgp.errors import UnsupportedPddl
+from sgp.planning.clock import looking
 from sgp.planning.declarations import (
     OBJECT,
     AdlAction,
@@ -379,7 +380,7 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[Atom, ...]:
     """The atoms that are true at first; values of numeric functions, which action costs use, are passed over."""
     found: dict[Atom, None] = {}
     false: list[tuple[Atom, Block]] = []
-    for fact in section[1:]:
+    for fact in looking(section[1:]):
         if not isinstance(fact, Block):
             raise source.refusal(f"expected '(predicate object ...)' in :init, found '{shown(fact)}'", fact)
         if fact.head == "not" and len(fact) == 2 and isinstance(fact[1], Block):

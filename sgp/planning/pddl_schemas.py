@@ -82,7 +82,7 @@ def goals_of(
         found = alternatives(goal, world())
     except TooManyCases as error:
         raise source.refusal(
-            f"the goal is a disjunction of {error}; that many are not supported; simplify it", place, UnsupportedPddl
+            f"the goal has {error}; that many are not supported; simplify it", place, UnsupportedPddl
         ) from error
     if not found:
         raise source.refusal("the goal cannot hold in any state; mend it", place)

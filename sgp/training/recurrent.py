@@ -70,8 +70,8 @@ class RecurrentFit:
     """A training of a recurrent model on sequences of (rows [T, F], targets [T, D]), which can pause and go on.
 
     Losses are means over real steps: 1 - cosine, or the squared error. `seed` orders the batches (the weights' first
-    values are the caller's). One thread computes, so that a seed gives the same weights whatever else runs; on other
-    processors, whose kernels sum in another order, it does so in double precision (`LSTMShape.precision`).
+    values are the caller's). One thread computes, so that a seed gives the same weights whatever else runs, on
+    processors of one kind; on others they are alike in double precision alone (`LSTMShape.precision`).
     """
 
     def __init__(

@@ -42,6 +42,15 @@ def test_a_domain_that_no_run_fits_is_told_with_what_trains_one(home):
         sgp.solve(Problem("courier-1", COURIER, COURIER_PROBLEM))
 
 
+def test_a_domain_that_no_run_can_be_trained_on_is_told_why(home):
+    every = COURIER.replace("(and (at ?v ?a)", "(and (at ?v ?a) (forall (?q - parcel) (not (in ?q ?v)))", 1)
+    assert every != COURIER
+    with pytest.raises(
+        DomainMismatch, match="none can be trained on it, because its quantifiers range over a problem's"
+    ):
+        sgp.solve(Problem("courier-1", every, COURIER_PROBLEM))
+
+
 def test_the_users_latest_run_is_taken_where_none_is_shipped(home, quick_run, monkeypatch, caplog):
     run = quick_run("random-successor", "gripper")
     monkeypatch.setattr("sgp.methods.fitting.shipped_folders", list)

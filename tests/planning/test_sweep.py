@@ -195,12 +195,22 @@ def _files() -> Iterator[tuple[str, str, str]]:
 def _read(problem: Problem):
     """The first states, or why the problem is refused."""
     try:
-        return _agreeing(problem), None
+        return _agreeing(problem.alternatives()[0]), None
     except PddlError as error:
         return None, error
 
 
-FOREIGN = [*(("example", *each) for each in _examples()), *(("file", *each) for each in _files())]
+def _adl() -> Iterator[tuple[str, str, str]]:
+    """The house's own domains of ADL, each with its first problem."""
+    for folder in sorted(Path(__file__).with_name("adl").iterdir()):
+        yield folder.name, (folder / "domain.pddl").read_text(), (folder / "p1.pddl").read_text()
+
+
+FOREIGN = [
+    *(("example", *each) for each in _examples()),
+    *(("file", *each) for each in _files()),
+    *(("adl", *each) for each in _adl()),
+]
 
 
 @pytest.mark.parametrize(("domain", "problem"), [each[2:] for each in FOREIGN], ids=["-".join(x[:2]) for x in FOREIGN])
@@ -210,7 +220,8 @@ def test_foreign_domains_are_read_alike_or_refused_by_a_named_feature(domain, pr
         assert isinstance(error, UnsupportedPddl) or error.line is not None
         assert re.search(r"not supported; \w|is no name; write", str(error))
     else:
-        assert _same_first_states(domain, problem, found) is True
+        # unified-planning does not read parameters of several types; test_adl has other judges.
+        assert _same_first_states(domain, problem, found) is (None if "(either" in domain else True)
 
 
 def test_the_sweep_is_of_many_domains():

@@ -1,5 +1,7 @@
 """Corridor: rooms in a row, of which some are to be painted."""
 
+from itertools import pairwise
+
 from sgp.planning.domain import Domain, Sizes, problem_pddl
 from sgp.planning.words import Words
 
@@ -21,7 +23,7 @@ UNTYPED = """\
 def generate(rng, rooms):
     """At least one room is to be painted."""
     names = [f"room{n}" for n in range(rooms)]
-    pairs = [pair for one, two in zip(names, names[1:]) for pair in ((one, two), (two, one))]
+    pairs = [pair for one, two in pairwise(names) for pair in ((one, two), (two, one))]
     init = [f"(door {one} {two})" for one, two in pairs] + [f"(in-room {rng.choice(names)})"]
     wanted = rng.choice(names, size=rng.integers(1, rooms + 1), replace=False)
     return problem_pddl(f"corridor-{rooms}", "corridor", names, init, [f"(painted {room})" for room in wanted])

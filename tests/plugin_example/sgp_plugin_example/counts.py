@@ -16,7 +16,6 @@ class CountEncoder:
 
     def refuses(self, task):
         task.require_domain(self.domain_text)
-        return
 
     def embed(self, task, states):
         goals = set(task.goal_atoms)

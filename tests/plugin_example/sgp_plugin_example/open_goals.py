@@ -1,10 +1,12 @@
 """Open goals: go where the fewest goals are open. Nothing is learned."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from sgp.datasets.training_data import Problems
+from sgp.methods.contract import DataKind
 from sgp.planning.policy import one_step
 from sgp.planning.task import missing_goal_atoms
 from sgp.policies.decoding import DEFAULT, BeamDecoding
@@ -26,8 +28,9 @@ class Values:
 
 class OpenGoals:
     key, title, paper, libraries = "open-goals", "Open goals", "", ()
-    learns_from, variants = Problems, {"all": Nothing()}
-    decodings = {DEFAULT: BeamDecoding(), "wide": BeamDecoding(beam=3)}
+    learns_from: DataKind = Problems
+    variants: Mapping[str, Nothing] = {"all": Nothing()}
+    decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(), "wide": BeamDecoding(beam=3)}
 
     def deterministic(self, training):
         return True
