@@ -112,5 +112,4 @@ def _read(chunk: Work) -> list[Attempt] | None:
     try:
         return [Attempt.from_record(record) for record in read_json(chunk.kept)]
     except (StoreError, KeyError, TypeError, ValueError):
-        chunk.kept.unlink(missing_ok=True)  # cut while it was written by an older version: try again
-        return None
+        return None  # cut while it was written by an older version: tried again, and written anew
