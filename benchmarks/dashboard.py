@@ -1,4 +1,4 @@
-"""What the dashboard costs its user: `python benchmarks/dashboard.py` prints a table with the goals beside it.
+"""What the dashboard costs its user, beside the goals: `python benchmarks/dashboard.py --csv dashboard.csv`.
 
 Headless Chromium on this machine. Client steps are taken in the recorded rollout of at least 100 steps in Blocksworld:
 processor time of the main thread a step, frames a second while it plays at 8 steps a second and more, and key presses
@@ -9,6 +9,7 @@ What if a model is trained first.
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import os
 import shutil
@@ -24,12 +25,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from measuring import add_csv, note, write
 from player import ARGUMENTS, milliseconds
 from playwright.sync_api import Page, sync_playwright
 from rich.console import Console
 from rich.table import Table
 
 import sgp
+from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.viewer.dashboard import command
 
@@ -173,6 +176,9 @@ def free_port() -> int:
 
 def main() -> None:
     """Measures and prints."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_csv(parser)
+    options = parser.parse_args()
     port = free_port()
     address = f"http://localhost:{port}"
     asked: list[str] = []
@@ -203,6 +209,21 @@ def main() -> None:
         chromium.close()
     outside = sorted({url for url in asked if not url.startswith((address, "file:", "data:", "blob:"))})
     lines.append(Line(f"requests that leave the machine, of {len(asked)}", len(outside), "", "none", not outside))
+    about = note("streamlit", "playwright")
+    write(
+        options.csv,
+        [
+            Score(
+                method="dashboard",
+                variant=each.what,
+                metric=each.unit or "number",
+                value=each.value,
+                count=0,
+                note=about,
+            )
+            for each in lines
+        ],
+    )
     table = Table("measured", "value", "unit", "goal", "")
     for line in lines:
         reached = "" if not line.goal else "reached" if line.reached else "missed"

@@ -1,31 +1,32 @@
 """Decoding speed: the package against a naive decoder, in one process, on the same models and problems.
 
-    python benchmarks/decoding.py --json decoding.json
+    python benchmarks/decoding.py --csv decoding.csv
 
 Both decode every test problem of the bundled suite with the same trained WL-XGBoost delta models, one thread each; the
-plans must be the same. Model loading is not timed, PDDL parsing is. Training, where a run is missing, comes first.
+plans must be the same. Processor time counts. Model loading is not timed, PDDL parsing is. Training, where a run is
+missing, comes first.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import resource
-import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
+from measuring import add_csv, note, timed, write
 from naive import NaivePlanner
 from rich.console import Console
 from rich.table import Table
 
 import sgp
+from sgp.evaluation.scores import Score
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.planner import Planner
 from sgp.progress import track
 
+SUITE = "state-centric"
 Plans = list[tuple[Action, ...] | None]
 
 
@@ -58,9 +59,7 @@ class _Counting:
 def measure_ours(planner: Planner, problems: list[Problem]) -> Measurement:
     found = Measurement()
     counted = replace(planner, policy=_Counting(planner.policy, found))
-    started = time.perf_counter()
-    rollouts = counted.solve_many(map(sgp.Task, problems))
-    found.seconds = time.perf_counter() - started
+    rollouts, found.seconds = timed(lambda: counted.solve_many(map(sgp.Task, problems)))
     found.plans = [rollout.plan if rollout.solved else None for rollout in rollouts]
     found.decisions = sum(len(rollout.steps) for rollout in rollouts)
     found.peak = peak_memory()
@@ -70,9 +69,7 @@ def measure_ours(planner: Planner, problems: list[Problem]) -> Measurement:
 def measure_naive(planner: NaivePlanner, problems: list[Problem], title: str) -> Measurement:
     found = Measurement()
     planner.decisions = planner.scored = 0
-    started = time.perf_counter()
-    found.plans = [planner.solve(problem) for problem in track(problems, title)]
-    found.seconds = time.perf_counter() - started
+    found.plans, found.seconds = timed(lambda: [planner.solve(problem) for problem in track(problems, title)])
     found.decisions, found.scored, found.peak = planner.decisions, planner.scored, peak_memory()
     return found
 
@@ -82,15 +79,32 @@ def peak_memory() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
+def scores_of(domain: str, ours: Measurement, naive: Measurement) -> Iterator[Score]:
+    """Processor seconds of both decoders, and milliseconds a scored successor."""
+    for name, found in (("sgp", ours), ("naive", naive)):
+        figures = {"seconds": found.seconds, "ms_a_successor": 1000 * found.seconds / max(found.scored, 1)}
+        for metric, value in figures.items():
+            yield Score(
+                method="decoder",
+                variant=name,
+                domain=domain,
+                suite=SUITE,
+                metric=metric,
+                value=value,
+                count=len(found.plans),
+                note=note("wlplan", "xgboost", "pyperplan"),
+            )
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    add_csv(parser)
     parser.add_argument("--domains", default="blocksworld,gripper,logistics,visitall")
     parser.add_argument("--splits", default="validation,interpolation,extrapolation")
     parser.add_argument("--limit", type=int, help="only this many problems of each split")
     options = parser.parse_args()
 
-    suite = sgp.load_suite("state-centric")
+    suite = sgp.load_suite(SUITE)
     rows = {}
     for domain in options.domains.split(","):
         run = sgp.train("state-centric", domain, suite.name, "wl-xgboost-delta")
@@ -127,37 +141,11 @@ def main() -> None:
             )
     total = [sum(pair[which].seconds for pair in rows.values()) for which in (0, 1)]
     same = all(ours.plans == naive.plans for ours, naive in rows.values())
-    figures = {
-        "ratio": total[1] / total[0],
-        "same_plans": same,
-        "seconds": total[0],
-        "naive_seconds": total[1],
-        "cores": len(os.sched_getaffinity(0)),
-        "domains": {
-            domain: {
-                "problems": len(ours.plans),
-                "ratio": naive.seconds / ours.seconds,
-                "same_plans": ours.plans == naive.plans,
-                **{
-                    f"{prefix}{key}": value
-                    for prefix, found in (("", ours), ("naive_", naive))
-                    for key, value in {
-                        "seconds": found.seconds,
-                        "ms_per_step": 1000 * found.seconds / max(found.decisions, 1),
-                        "ms_per_successor": 1000 * found.seconds / max(found.scored, 1),
-                        "peak_bytes": found.peak,
-                    }.items()
-                },
-            }
-            for domain, (ours, naive) in rows.items()
-        },
-    }
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write(options.csv, (score for domain, pair in rows.items() for score in scores_of(domain, *pair)))
     console = Console(width=120)
     console.print(table)
     console.print(
-        f"whole evaluation: sgp {total[0]:.1f} s, naive {total[1]:.1f} s, ratio {figures['ratio']:.1f}; "
+        f"whole evaluation: sgp {total[0]:.1f} s, naive {total[1]:.1f} s, ratio {total[1] / total[0]:.1f}; "
         f"plans {'the same' if same else 'DIFFER'}"
     )
     raise SystemExit(0 if same else 1)

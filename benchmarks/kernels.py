@@ -1,6 +1,6 @@
 """Speed of the WL kernels against wlplan, in one process and one thread, on the same states.
 
-    python benchmarks/kernels.py --json kernels.json
+    python benchmarks/kernels.py --csv kernels.csv
 
 The states are the successors of the states of random walks, from extrapolation problems of the bundled suite; the
 vocabulary is that of the training trajectories. Every encoder starts from the states of the planning library:
@@ -9,22 +9,20 @@ vocabulary is that of the training trajectories. Every encoder starts from the s
 - plain: `WLEncoder.embed`, every graph coloured anew, all successors of a problem in one call;
 - incremental: `WLEncoder.embed_candidates`, all successors of a problem in one call, and of one walk's state a call.
 
-Figures are of CPU time, the best of several passes. The vectors must be equal.
+Figures are of processor time, the best of several passes. The vectors must be equal.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import random
 import tempfile
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from measuring import add_csv, note, timed, write
 from rich.console import Console
 from rich.table import Table
 from wlplan.feature_generator import load_feature_generator
@@ -34,9 +32,11 @@ from wlplan.planning import State as WlState
 import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.evaluation.scores import Score
 from sgp.planning.task import State, Successor, Task
 from sgp.progress import track
 
+SUITE, SPLIT = "state-centric", "extrapolation"
 KINDS = ("wlplan", "plain", "incremental", "incremental_by_state")
 
 
@@ -114,18 +114,32 @@ def measure(encoder: WLEncoder, task: Task, steps: int, passes: int, found: Meas
     found.states += len(successors)
     found.parents += len(states)
     for kind, embed in encoders.items():
-        found.seconds[kind] += min(cpu_seconds(embed) for _ in range(passes))
+        found.seconds[kind] += min(timed(embed)[1] for _ in range(passes))
 
 
-def cpu_seconds(embed: Callable[[], list]) -> float:
-    started = time.process_time()
-    embed()
-    return time.process_time() - started
+def scores_of(domain: str, found: Measurement) -> Iterator[Score]:
+    """Microseconds a state of every encoder, and how many times wlplan's are those of the others."""
+    for kind in KINDS:
+        figures = {"microseconds": found.microseconds(kind)}
+        if kind != "wlplan":
+            figures["wlplan_ratio"] = found.ratio(kind)
+        for metric, value in figures.items():
+            yield Score(
+                method="wl",
+                variant=kind,
+                domain=domain,
+                suite=SUITE,
+                split=SPLIT,
+                metric=metric,
+                value=value,
+                count=found.states,
+                note=note("wlplan"),
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--json", type=Path, help="write the figures here")
+    add_csv(parser)
     parser.add_argument("--domains", default="blocksworld,gripper,logistics,visitall")
     parser.add_argument("--problems", type=int, default=10, help="extrapolation problems of each domain")
     parser.add_argument("--steps", type=int, default=60, help="length of each random walk")
@@ -135,12 +149,12 @@ def main() -> None:
         if getattr(options, name) < 1:
             parser.error(f"--{name} is {getattr(options, name)}; expected at least 1")
 
-    suite = sgp.load_suite("state-centric")
+    suite = sgp.load_suite(SUITE)
     rows: dict[str, Measurement] = {}
     for domain in options.domains.split(","):
         train = load_training_data(suite, domain).train
         encoder = WLEncoder.fit(WLConfig(), [(each.task, each.states) for each in train])
-        problems = suite.problems(domain, "extrapolation")
+        problems = suite.problems(domain, SPLIT)
         chosen = problems[:: max(1, len(problems) // options.problems)][: options.problems]
         rows[domain] = Measurement()
         for problem in track(chosen, domain):
@@ -158,22 +172,7 @@ def main() -> None:
             *(f"{found.ratio(kind):.1f}" for kind in KINDS[1:]),
         )
     same = all(found.equal for found in rows.values())
-    figures = {
-        "same_vectors": same,
-        "cores": len(os.sched_getaffinity(0)),
-        "domains": {
-            domain: {
-                "states": found.states,
-                "parents": found.parents,
-                "same_vectors": found.equal,
-                "microseconds": {kind: found.microseconds(kind) for kind in KINDS},
-                "ratios": {kind: found.ratio(kind) for kind in KINDS[1:]},
-            }
-            for domain, found in rows.items()
-        },
-    }
-    if options.json:
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    write(options.csv, (score for domain, found in rows.items() for score in scores_of(domain, found)))
     console = Console(width=140)
     console.print(table)
     console.print(f"vectors {'the same' if same else 'DIFFER'}")

@@ -1,6 +1,6 @@
 """Length of kept plans against the best known: the optimal plan where A* found one, else the best of LAMA in 60 s.
 
-    python benchmarks/plan_length.py --methods contrastive-jumps
+    python benchmarks/plan_length.py --methods contrastive-jumps --csv plan-length.csv
 
 Our lengths are those of the committed attempts. LAMA's plans stand in data/baselines/<suite>/lama, a line for each
 problem that A* with LM-cut did not solve; those that are missing are made, one at a time, a minute each.
@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from statistics import fmean
 
+from measuring import add_csv, note, write
 from rich.console import Console
 from rich.table import Table
 
@@ -19,6 +20,7 @@ from sgp.datasets.experts import experts_file, kept_plans, plan_of, write_plans
 from sgp.datasets.store import data_folder
 from sgp.datasets.suite import Suite
 from sgp.evaluation.attempts import read_attempts
+from sgp.evaluation.scores import Score
 from sgp.planning.experts import OPTIMAL, Stage
 from sgp.progress import track
 
@@ -48,23 +50,38 @@ def main() -> None:
     parser.add_argument("--split", default="extrapolation")
     parser.add_argument("--domains", default="", help="only these domains, with commas between")
     parser.add_argument("--methods", default="contrastive-jumps", help="methods, with commas between")
+    add_csv(parser)
     arguments = parser.parse_args()
     suite = sgp.load_suite(arguments.suite)
     attempts = read_attempts(data_folder() / "measured" / f"attempts-{arguments.suite}.csv")
+    scores: list[Score] = []
     table = Table("planner", "domain", "plans", "mean length", "best known", "mean ratio", "largest")
     for domain in arguments.domains.split(",") if arguments.domains else suite.domains:
         best = best_lengths(suite, domain, arguments.split)
-        plans: dict[str, list[tuple[int, int]]] = {}
+        plans: dict[tuple[str, str], list[tuple[int, int]]] = {}
         for row in attempts:
             place = row.domain, row.split
             if row.method in arguments.methods.split(",") and place == (domain, arguments.split) and row.solved:
                 assert row.length is not None
                 if row.problem in best:
-                    plans.setdefault(f"{row.method} {row.variant}", []).append((row.length, best[row.problem]))
-        for planner, lengths in plans.items():
+                    plans.setdefault((row.method, row.variant), []).append((row.length, best[row.problem]))
+        for (method, variant), lengths in plans.items():
             ratios = [ours / known for ours, known in lengths]
             means = (f"{fmean(column):.1f}" for column in zip(*lengths, strict=True))
-            table.add_row(planner, domain, str(len(lengths)), *means, f"{fmean(ratios):.3f}", f"{max(ratios):.2f}")
+            spent = f"{fmean(ratios):.3f}", f"{max(ratios):.2f}"
+            table.add_row(f"{method} {variant}", domain, str(len(lengths)), *means, *spent)
+            subject = {"method": method, "variant": variant, "domain": domain}
+            subject |= {"suite": suite.name, "split": arguments.split}
+            scores.append(
+                Score(
+                    **subject,
+                    metric="best_length_ratio",
+                    value=fmean(ratios),
+                    count=len(lengths),
+                    note=note("up-fast-downward"),
+                )
+            )
+    write(arguments.csv, scores)
     Console().print(table)
 
 

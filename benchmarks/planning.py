@@ -1,27 +1,29 @@
-"""How long a method trains and plans: `python benchmarks/planning.py` prints a table.
+"""How long a method trains and plans: `python benchmarks/planning.py --csv planning.csv` prints a table.
 
-Training is timed twice and the second time is reported, data loading included and compilation excluded. Planning is
-timed problem by problem, one after the other in one process, instantiation included; reading the PDDL is not in it.
+Processor time of this process counts. Training is timed twice and the second time is reported, data loading included
+and compilation excluded. Planning is timed problem by problem, reading the PDDL and instantiation included.
 Suite `harder` gives the large problems, of each row the first ones; `--large` takes 40x40 cells and 100 blocks too.
 """
 
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from measuring import add_csv, note, timed, write
 from rich.console import Console
 from rich.table import Table
 
 import sgp
 from sgp.datasets.suite import Suite
+from sgp.evaluation.scores import Score
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Planner
 from sgp.planning.task import Task
 from sgp.progress import track
 
+SUITE = "state-centric"
 ROWS = {
     "blocksworld": ("50-blocks",),
     "gripper": ("150-159-balls",),
@@ -34,28 +36,35 @@ LARGE = {"blocksworld": ("100-blocks",), "visitall": ("40x40",)}
 def trained(method: str, domain: str, suite: str) -> tuple[Planner, float]:
     """A planner, and the seconds that it takes to train it again."""
     sgp.train(method, domain, suite, again=True)
-    started = time.perf_counter()
-    run = sgp.train(method, domain, suite, again=True)
-    seconds = time.perf_counter() - started
+    run, seconds = timed(lambda: sgp.train(method, domain, suite, again=True))
     return sgp.load_planner(str(run.folder)), seconds
 
 
-def timed(planner: Planner, problems: Sequence[Problem], words: str) -> tuple[list[float], int]:
+def solved(planner: Planner, problems: Sequence[Problem], words: str) -> tuple[list[float], int]:
     """Seconds of each problem, and how many were solved."""
-    rollouts = (planner.solve(Task(problem)) for problem in track(problems, words))
-    seconds, solved = zip(*((rollout.seconds, rollout.solved) for rollout in rollouts), strict=True)
-    return list(seconds), sum(solved)
+    rollouts, seconds = zip(
+        *(timed(lambda each=each: planner.solve(Task(each))) for each in track(problems, words)), strict=True
+    )
+    return list(seconds), sum(rollout.solved for rollout in rollouts)
 
 
 def rows(
     arguments: argparse.Namespace, suite: Suite, harder: Suite, domain: str, planner: Planner
 ) -> Iterator[tuple[str, list[float], int]]:
     """Name, seconds and solved problems of each row of a domain."""
-    timed(planner, suite.problems(domain, "validation")[:1], f"{domain}, compiling")
+    solved(planner, suite.problems(domain, "validation")[:1], f"{domain}, compiling")
     problems = suite.problems(domain, "extrapolation")[:: arguments.every]
-    yield "extrapolation", *timed(planner, problems, domain)
+    yield "extrapolation", *solved(planner, problems, domain)
+    if not arguments.problems:
+        return
     for row in (*ROWS.get(domain, ()), *(LARGE.get(domain, ()) if arguments.large else ())):
-        yield row, *timed(planner, harder.problems(domain, row)[: arguments.problems], row)
+        yield row, *solved(planner, harder.problems(domain, row)[: arguments.problems], row)
+
+
+def score(method: str, domain: str, suite: str, split: str, metric: str, value: float, count: int) -> Score:
+    """One figure."""
+    subject = {"method": method, "domain": domain, "suite": suite, "split": split, "seed": 13}
+    return Score(**subject, metric=metric, value=value, count=count, note=note())
 
 
 def main() -> None:
@@ -63,18 +72,25 @@ def main() -> None:
     parser.add_argument("--method", default="contrastive-jumps")
     parser.add_argument("--domains", default="", help="only these domains, with commas between")
     parser.add_argument("--every", type=int, default=1, help="every so many problems of the extrapolation split")
-    parser.add_argument("--problems", type=int, default=3, help="problems of each row of suite harder")
+    parser.add_argument("--problems", type=int, default=3, help="problems of each row of suite harder, 0: none")
     parser.add_argument("--large", action="store_true")
+    add_csv(parser)
     arguments = parser.parse_args()
-    suite, harder = sgp.load_suite("state-centric"), sgp.load_suite("harder")
+    suite, harder = sgp.load_suite(SUITE), sgp.load_suite("harder")
     table = Table("domain", "row", "problems", "solved", "median ms", "mean ms", "largest ms")
     seconds_of: dict[str, float] = {}
+    scores: list[Score] = []
     for domain in arguments.domains.split(",") if arguments.domains else suite.domains:
-        planner, training = trained(arguments.method, domain, "state-centric")
+        planner, training = trained(arguments.method, domain, SUITE)
         seconds_of[domain] = training
-        for name, seconds, solved in rows(arguments, suite, harder, domain, planner):
+        scores.append(score(arguments.method, domain, SUITE, "", "training_processor_seconds", training, 0))
+        for name, seconds, found in rows(arguments, suite, harder, domain, planner):
+            source = suite if name == "extrapolation" else harder
+            spent = "median_processor_seconds", median(seconds), len(seconds)
+            scores.append(score(arguments.method, domain, source.name, name, *spent))
             figures = (f"{1000 * value:.0f}" for value in (median(seconds), sum(seconds) / len(seconds), max(seconds)))
-            table.add_row(domain, name, str(len(seconds)), str(solved), *figures)
+            table.add_row(domain, name, str(len(seconds)), str(found), *figures)
+    write(arguments.csv, scores)
     Console().print(table)
     each = ", ".join(f"{domain} {seconds:.1f}" for domain, seconds in seconds_of.items())
     print(f"training: {each}; together {sum(seconds_of.values()):.1f} s")

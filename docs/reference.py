@@ -36,6 +36,7 @@ CHAPTERS = (
         "The verbs, and grids of them.",
         (
             "sgp.api",
+            "sgp.estimator",
             "sgp.experiments.grid",
             "sgp.experiments.joint",
             "sgp.experiments.scaling_runs",

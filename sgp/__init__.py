@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from sgp.api import as_recorded as as_recorded
     from sgp.api import diagnose as diagnose
     from sgp.api import evaluate as evaluate
+    from sgp.api import fitting as fitting
     from sgp.api import map_run as map_run
     from sgp.api import solve as solve
     from sgp.api import train as train
+    from sgp.api import train_given as train_given
+    from sgp.estimator import Estimator as Estimator
     from sgp.experiments.scaling_runs import scaling as scaling
     from sgp.experiments.scaling_runs import scaling_subject as scaling_subject
     from sgp.methods.loading import load_planner as load_planner
@@ -26,9 +29,11 @@ _HOMES = {
         "as_recorded",
         "diagnose",
         "evaluate",
+        "fitting",
         "map_run",
         "solve",
         "train",
+        "train_given",
     ),
     "sgp.datasets.experts": (
         "expert_plans",
@@ -46,6 +51,7 @@ _HOMES = {
     "sgp.encoders.node_colours": ("ColouredGraph", "coloured_graph"),
     "sgp.encoders.wl": ("WLConfig", "WLEncoder"),
     "sgp.errors": ("SgpError",),
+    "sgp.estimator": ("Estimator",),
     "sgp.evaluation.attempts": ("AttemptRow",),
     "sgp.evaluation.curves": ("curve_scores",),
     "sgp.analysis.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),
@@ -116,7 +122,12 @@ __all__ = sorted(_HOME_OF)  # noqa: PLE0605  computed from the table above
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module 'sgp' has no attribute '{name}'")
-    value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    try:
+        value = getattr(importlib.import_module(_HOME_OF[name]), name)
+    except ModuleNotFoundError as error:
+        from sgp.installed import missing
+
+        raise missing(f"sgp.{name}", error) or error from error
     globals()[name] = value
     return value
 

@@ -15,6 +15,7 @@ from sgp.analysis import diagnostics, maps
 from sgp.analysis.explanations import explain
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
+from sgp.datasets.given_problems import Plan, given_texts
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
@@ -31,23 +32,23 @@ from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
-from sgp.methods import get_method, planning_method
+from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, require_decodings
-from sgp.methods.contract import Selectable
+from sgp.methods.contract import Method, Selectable
+from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import NO_LIMIT, Limit
+from sgp.planning.planner import NO_LIMIT, Limit, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import Task
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.card import keep_scores, write_card
-from sgp.workers import Folder, Jobs, cores, processes, workers
+from sgp.workers import Folder, Jobs, Workers, cores, processes, workers
 
 logger = logging.getLogger(__name__)
 
@@ -79,10 +80,7 @@ def train(
     and for several domains where the method learns in one, PddlError and PlanError for texts that cannot be used,
     ToolError where Fast Downward fails, and StoreError for a damaged file.
     """
-    learner = get_method(method)
-    name, config = configure(learner, variant, overrides)
-    if isinstance(learner, Selectable):
-        configure_decoding(planning_method(method), config.decoding)  # what it raises
+    learner, name, config = configured(method, variant, overrides)
     crew = workers(jobs)
     if not crew.elsewhere:
         choose_device(device)  # before expert plans are made: what it raises
@@ -91,10 +89,51 @@ def train(
     data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
         data, name = data.without(without), f"{name}+without={without}"
-    key = RunKey(learner.key, name, source.name, data.domain, seed)
+    return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, crew, again)
+
+
+def train_given(
+    method: str,
+    problems: Sequence[Problem],
+    plans: Sequence[Plan] | None = None,
+    variant: str | None = None,
+    seed: int = DEFAULT_SEED,
+    device: str = "auto",
+    jobs: int = 1,
+    overrides: Mapping[str, str] | None = None,
+) -> Run:
+    """A run trained on a list of problems of one domain, or the one in the store that was.
+
+    `plans` has a plan for each problem; where there is none, an expert makes it, `jobs` at a time. The run stands in
+    the store under a suite named by the hash of its problems. Raises what `train` raises of methods, settings and
+    texts, SuiteError for problems of several domains, UnsolvableProblem for one that has no plan.
+    """
+    learner, name, config = configured(method, variant, overrides)
+    choose_device(device)  # before expert plans are made: what it raises
+    data = given_texts(learner.learns_from, problems, plans, jobs=jobs)
+    return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, workers(1))
+
+
+def configured(method: str, variant: str | None, overrides: Mapping[str, str] | None) -> tuple[Method, str, Any]:
+    """A method, its variant's name with the settings that are overridden, and that configuration of training.
+
+    Raises InputError for an unknown method, MissingLibrary for one whose library is not installed, ConfigurationError
+    for an unknown variant or setting, or one of decoding.
+    """
+    learner = get_method(method)
+    name, config = configure(learner, variant, overrides)
+    if isinstance(learner, Selectable):
+        configure_decoding(planning_method(method), config.decoding)  # what it raises
+    return learner, name, config
+
+
+def _trained(key: RunKey, config: Any, data: Texts, device: str, crew: Workers, again: bool = False) -> Run:
+    """The run of the store where configuration and data are the same, else a new one."""
     found = None if again else _usable_run(key)
     if found is not None and found.training == asdict(config) and found.record["data"]["sha256"] == data.sha256:
+        logger.info("%s is of this configuration and these data: nothing to train", found.folder)
         return found
+    logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)
     if crew.elsewhere:
         ((_, files),) = crew.each(_trained_files, [(key, config, data, device)])
         receive_run(key, files)
@@ -108,7 +147,7 @@ def train(
 def _train(key: RunKey, config: Any, texts: Texts, device: str, folder: Path | None = None) -> None:
     """Trains a run into its place in the store, or into another folder."""
     data, learner = texts.replayed(), get_method(key.method)
-    origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), learner.libraries)
+    origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
     with new_run(key, origin, folder) as draft:
         learner.train(config, data, draft)
 
@@ -132,13 +171,27 @@ def _usable_run(key: RunKey) -> Run | None:
     return run
 
 
-def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
-    """A rollout of one problem by a trained run.
+def fitting(problem: Problem) -> Run:
+    """The trained run that plans in a problem's domain: one that comes with the package, or else the user's latest.
 
-    Raises DomainMismatch for a problem of another domain, PddlError for text that cannot be used, StoreError for a
-    damaged run, InputError for one of an unknown method, ConfigurationError for an unknown decoding.
+    Raises DomainMismatch where there is none, PddlError for text that cannot be used, StoreError where the package's
+    data are missing.
     """
-    task, trained = Task(problem), open_run(run)
+    domain, _ = problem.alternatives()[0].read()
+    return fitting_run(domain, domain.name)
+
+
+def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
+    """A rollout of one problem by a trained run, or by the one that `fitting` finds.
+
+    Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a problem of
+    another domain, PddlError for text that cannot be used, StoreError for a damaged run, InputError for one of an
+    unknown method, ConfigurationError for an unknown decoding, and LimitReached or MemoryError for one that is not read
+    within the limit.
+    """
+    tasks = [read_task(each, limit) for each in problem.alternatives()]
+    task, trained = tasks[0], fitting(problem) if run is None else open_run(run)
+    logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)
     if task.domain_text.signature != trained.domain_text.signature:
@@ -146,7 +199,8 @@ def solve(problem: Problem, run: Path | str, limit: Limit = NO_LIMIT, decoding: 
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    return planner_of(trained, decoding).solve(task, limit)
+    rollouts = planner_of(trained, decoding).solve_many(tasks, limit)
+    return next((each for each in rollouts if each.solved), rollouts[0])
 
 
 @dataclass(frozen=True)
@@ -198,6 +252,8 @@ def evaluate(
         scored.setdefault(work.planner, []).extend(scores_of(source, subject, tried))
     if limit == NO_LIMIT:
         for run in opened:
+            if is_shipped(run):
+                continue  # it belongs to the package
             keep_scores(run, scored[str(run.folder)])
     return Evaluation(tuple(score for found in scored.values() for score in found), named)
 

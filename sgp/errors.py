@@ -10,7 +10,8 @@
     |  |- DomainMismatch         a model or plan of another domain
     |  |- SuiteError             a suite, split or folder of problems
     |  |- ConfigurationError     a setting outside its range, or two that conflict
-    |  `- MissingLibrary      an optional library that is asked for is not installed
+    |  |- MissingLibrary         an optional library that is asked for is not installed
+    |  `- PluginError            a method, domain or encoder of another package that cannot be used
     |- ToolError                 an external program is missing or failed
     |- UnsolvableProblem         an expert planner proved that no plan exists
     |- StoreError                a file of the store is damaged or of another version
@@ -21,6 +22,9 @@ error but an `Outcome`.
 """
 
 from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
 
 
 class SgpError(Exception):
@@ -64,7 +68,11 @@ class ConfigurationError(InputError):
 
 
 class MissingLibrary(InputError):
-    """A library that a method needs is not installed."""
+    """A library that is needed for what was asked is not installed."""
+
+
+class PluginError(InputError):
+    """A method, domain or encoder of another package cannot be used."""
 
 
 class ToolError(SgpError):
@@ -81,3 +89,13 @@ class StoreError(SgpError):
 
 class ValidationDisagreement(SgpError):
     """Our simulator and VAL judge one plan differently: a defect, never a failed plan."""
+
+
+def expected_one_of(known: Iterable[str], given: str) -> str:
+    """The words for a name that is none of the known ones: all of them, and the one that may be meant.
+
+    A setting may be meant by its last part: `rounds` for `boosting.rounds`.
+    """
+    names = list(known)
+    meant = [name for name in names if name.rpartition(".")[2] == given] or difflib.get_close_matches(given, names, 1)
+    return f"expected one of {', '.join(names)}" + (f" (did you mean '{meant[0]}'?)" if meant else "")

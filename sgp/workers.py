@@ -29,6 +29,7 @@ Arguments = tuple[Any, ...]
 RETRIES = 3  # how often a task is done again whose process or machine was lost: it may be the task that kills it
 _AHEAD = 2  # tasks that a cluster holds for each of its processors, so that none waits for the next
 _LOOK = 1.0  # seconds between two looks at whether the work was called off
+_AT_WORK = "SGP_AT_WORK"  # in the environment: how many processes of this machine do tasks at once
 _REACH = 10.0  # seconds to wait for the head of a cluster to answer
 
 
@@ -98,7 +99,10 @@ class Processes:
             return
         with joblib.parallel_config(backend="loky", inner_max_num_threads=1):
             parallel = joblib.Parallel(n_jobs=self.slots, return_as="generator_unordered")
-            yield from parallel(joblib.delayed(_placed)(place, function, task) for place, task in enumerate(found))
+            slots = min(self.slots, len(found))
+            yield from parallel(
+                joblib.delayed(_placed)(slots, place, function, task) for place, task in enumerate(found)
+            )
 
     def delegate(self, function: Callable[..., Result], tasks: Iterable[Arguments]) -> Iterator[tuple[int, Result]]:
         """The same; each process does itself what the function hands out."""
@@ -193,6 +197,11 @@ def workers(jobs: Jobs) -> Workers:
     return Here() if jobs == 1 else Processes(jobs)
 
 
+def at_work() -> int:
+    """How many processes of this machine do tasks at once, as far as this one knows: they share its memory."""
+    return int(os.environ.get(_AT_WORK, "1"))
+
+
 def cores() -> int:
     """The processor cores that this process may use."""
     return len(os.sched_getaffinity(0))
@@ -203,8 +212,25 @@ def processes(jobs: Jobs) -> int:
     return jobs if isinstance(jobs, int) else cores()
 
 
-# What a process is started with so that numerical libraries compute in it with one thread, since others work beside it.
-ONE_THREAD: Mapping[str, str] = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+# What a process is started with so that numerical libraries compute in it with one thread, since others work beside it:
+# threads of several processes that wait for each other spin, and those that they wait for do not get the core. Where
+# someone asks for more threads they sleep while they wait.
+ONE_THREAD: Mapping[str, str] = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "OMP_WAIT_POLICY": "PASSIVE",
+    "KMP_BLOCKTIME": "0",
+}
+
+
+def threads() -> int:
+    """How many threads a library computes with that is told in each call: one, where the user asked for no more."""
+    asked = os.environ.get("OMP_NUM_THREADS", "")
+    return int(asked) if asked.isdigit() and int(asked) else 1
+
+
+def compute_with_one_thread() -> None:
+    """Has numerical libraries that are loaded from now on compute with one thread, where the user asked for no more."""
+    os.environ.update({**ONE_THREAD, **os.environ})
 
 
 @contextmanager
@@ -224,7 +250,8 @@ def _call(function: Callable[..., Result], task: Arguments) -> Result:
     return function(*(str(value.path) if isinstance(value, Folder) else value for value in task))
 
 
-def _placed(place: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
+def _placed(slots: int, place: int, function: Callable[..., Result], task: Arguments) -> tuple[int, Result]:
+    os.environ[_AT_WORK] = str(slots)
     return place, _call(function, task)
 
 
@@ -248,6 +275,7 @@ _unpacked: dict[str, tempfile.TemporaryDirectory[str]] = {}  # by hash: the next
 
 def _there(function: Callable[..., Result], *arguments: Any) -> Result:
     """What a process of another machine does; Ray has put values in the place of references."""
+    os.environ[_AT_WORK] = str(cores())
     return function(*(_path_of(value) if isinstance(value, _Packed) else value for value in arguments))
 
 

@@ -15,8 +15,7 @@ from sgp.planning.task import Task
 from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, CHROMIUM, serving
 
-if "PYTEST_XDIST_WORKER" in os.environ:  # processes share the cores, and their threads would wait for each other
-    os.environ.update({**ONE_THREAD, **os.environ})
+os.environ.update({**ONE_THREAD, **os.environ})  # others compute beside the tests, and threads wait for each other
 
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import logging
 import os
 import re
 import signal
@@ -17,11 +18,12 @@ from typer.testing import CliRunner
 import sgp
 from sgp.cli import app, unforeseen
 from sgp.experiments import listing as listings
+from sgp.installed import version
 from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table",
-         "diagnose", "grid", "report", "export", "ablate", "jackknife", "select", "record", "map",
+         "diagnose", "grid", "report", "export", "ablate", "jackknife", "select", "record", "map", "ship",
          "dashboard"]  # fmt: skip
 runner = CliRunner()
 
@@ -107,12 +109,21 @@ def test_solve_says_by_its_exit_code_whether_it_solved(blocks_run, files):
     assert not read_rollouts(files / "r.jsonl")[0].solved
 
 
+def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(blocks_run, files, caplog):
+    every = BLOCKS.replace(":precondition (and", ":precondition (and (forall (?z) (not (on ?z ?x)))", 1)
+    assert every != BLOCKS
+    (files / "every.pddl").write_text(every)
+    code, out, _ = call("solve", files / "every.pddl", files / "two.pddl", "--run", blocks_run)
+    assert (code, sgp.parse_plan(out)) == (0, sgp.parse_plan("(pick-up a)\n(stack a b)"))
+    assert "for the objects of this problem alone" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("domain", "problem", "words"),
     [
         ("domain.pddl", "broken.pddl", "broken.pddl, line 1: the '(' of this line is never closed; 1 ')' are missing"),
         ("domain.pddl", "absent.pddl", "absent.pddl: cannot be read (No such file or directory); check the path"),
-        ("adl.pddl", "two.pddl", "conditional effects (when) are not supported"),
+        ("adl.pddl", "two.pddl", "and adds the actions pick-up-1/1, pick-up-2/1, unstack-1/2"),
         ("courier.pddl", "courier-1.pddl", "lacks the predicates clear/1"),
         ("two.pddl", "two.pddl", "expected '(domain NAME)' after 'define', found '(problem ...)'"),
     ],
@@ -125,6 +136,31 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
     assert all(line.startswith("    ") for line in err.splitlines()[1:])  # the place that it speaks of
 
 
+def test_the_version_is_told():
+    assert call("--version") == (0, f"sgp {version()}\n", "")
+
+
+def test_a_nearly_right_name_is_met_with_the_right_one(home):
+    words = ("train", "--domain", "gripper", "--suite", "state-centric")
+    assert "(did you mean 'state-centric'?)" in call(*words[:-1], "state-centrik")[2]
+    assert "(did you mean 'contrastive-jumps'?)" in call(*words, "--method", "contrastive-jump")[2]
+    wrong = call(*words, "--method", "state-centric", "--set", "rounds=5")[2]
+    assert "(did you mean 'boosting.rounds'?)" in wrong
+
+
+def test_runs_are_listed_with_their_whole_folder(blocks_run):
+    assert str(blocks_run) in call("list", "runs")[1]
+
+
+def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
+    words = ("solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run)
+    with caplog.at_level(logging.NOTSET, logger="sgp"):
+        call(*words)
+        assert not [each for each in caplog.records if each.levelno < logging.WARNING]
+        call("--verbose", *words)
+        assert any(str(blocks_run) in each.getMessage() for each in caplog.records)
+
+
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
@@ -132,7 +168,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
             ["train", "--domain", "gripper", "--suite", "nope"],
             "unknown suite 'nope'; expected one of harder, scaling, selection, state-centric",
         ),
-        (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; it has blocksworld"),
+        (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; expected one of blocksworld"),
         (["train", "--method", "nope", "--domain", "gripper", "--suite", "state-centric"], "unknown method 'nope'"),
         (["train", "--domain", "gripper", "--suite", "state-centric", "--variant", "x"], "no variant 'x'"),
         (["train", "--domain", "gripper", "--suite", "state-centric", "--set", "beam"], "has no '='"),

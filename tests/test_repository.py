@@ -8,14 +8,13 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import sgp
 from sgp.methods import get_method
 from sgp.methods.contract import Tunable
-from sgp.planning.subject import PlannerName
 from sgp.reports.papers.state_centric import SETTINGS
-from sgp.reports.sheets import Sheet
-from sgp.reports.tables import Line, cell, lines_of, measured, select
+from sgp.reports.tables import measured
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text()
@@ -32,14 +31,21 @@ def names(requirements):
     return {re.match(r"[A-Za-z0-9._-]+", requirement).group().lower() for requirement in requirements}
 
 
+def requirements_of(*extras):
+    """What the package and some extras ask for, extras of extras included."""
+    found = [] if extras else list(PYPROJECT["project"]["dependencies"])
+    for extra in extras:
+        for line in PYPROJECT["project"]["optional-dependencies"][extra]:
+            inner = re.fullmatch(r"sgp\[(.*)\]", line)
+            found += requirements_of(*inner.group(1).split(",")) if inner else [line]
+    return found
+
+
 def test_environment_yml_installs_what_pyproject_lists():
     lines = (ROOT / "environment.yml").read_text().splitlines()
     (install,) = [line.strip() for line in lines if "-e ." in line]
     extras = re.search(r"\[(.*)\]", install).group(1).split(",")
-    declared = PYPROJECT["project"]["optional-dependencies"]
-    assert set(extras) <= set(declared)
-    installed = names(PYPROJECT["project"]["dependencies"]).union(*(names(declared[extra]) for extra in extras))
-    assert set(NAMED) <= installed
+    assert set(NAMED) <= names(requirements_of() + requirements_of(*extras))
     (python,) = [re.search(r"python=(\S+)", line).group(1) for line in lines if "python=" in line]
     assert python in ("3.11", "3.12")
     assert PYPROJECT["project"]["requires-python"] == ">=3.11,<3.13"
@@ -55,10 +61,38 @@ def test_versions_and_licence_agree():
     citation = (ROOT / "CITATION.cff").read_text()
     assert f"version: {PYPROJECT['project']['version']}" in citation
     assert "license: GPL-3.0-or-later" in citation
-    assert any(
-        requirement.startswith("torch") and "<2.14" in requirement
-        for requirement in PYPROJECT["project"]["dependencies"]
-    )
+    changes = (ROOT / "CHANGELOG.md").read_text()
+    assert f"## {PYPROJECT['project']['version']}, " in changes
+    assert any(line.startswith("torch") and "<2.14" in line for line in requirements_of("networks"))
+
+
+def test_the_core_is_light_and_all_has_every_extra_of_a_user():
+    heavy = {"torch", "xgboost", "wlplan", "streamlit", "jupyterlab", "plotly", "pandas", "ray"}
+    assert not heavy & names(requirements_of())
+    assert heavy <= names(requirements_of("all"))
+    extras = set(PYPROJECT["project"]["optional-dependencies"]) - {"all", "dev", "site"}
+    for extra in extras:
+        assert set(requirements_of(extra)) <= set(requirements_of("all")), extra
+
+
+def test_the_wheel_brings_what_the_package_looks_for():
+    assert PYPROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"] == {
+        name: f"sgp/bundled/{name}" for name in ("dashboard", "data")
+    }
+
+
+def test_the_constraints_name_every_library_in_a_version_that_is_asked_for():
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    pinned = dict(line.lower().split("==") for line in lines if not line.startswith("#"))
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    for requirement in map(Requirement, requirements_of() + requirements_of(*extras)):
+        assert requirement.specifier.contains(pinned[requirement.name.lower()]), requirement
+
+
+def test_what_is_installed_before_a_commit_are_tools_of_the_extra_dev():
+    hooks = re.findall(r"entry: (\S+)", (ROOT / ".pre-commit-config.yaml").read_text())
+    assert hooks
+    assert set(hooks) <= names(requirements_of("dev"))
 
 
 def test_the_readme_marks_its_two_command_lines():
@@ -83,7 +117,7 @@ def test_the_map_of_the_rooms_is_true():
         listed.append(str(path).rstrip("/"))
         if name.endswith("/"):
             stack.append((indent, name))
-    missing = [name for name in listed if not (ROOT / name).exists() and name != "runs"]
+    missing = [name for name in listed if not (ROOT / name).exists()]
     assert not missing
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     tops = {name.split("/")[0] for name in tracked} - {".gitignore", "LICENSE", "CITATION.cff"}
@@ -92,72 +126,14 @@ def test_the_map_of_the_rooms_is_true():
     assert rooms == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
 
 
-def coverage_scores():
-    """The coverage of the bundled suite: what was measured and committed, and what the paper printed."""
-    ours = [score for score in measured() if score.suite == "state-centric"]
-    return ours, [score for score in sgp.published("state-centric") if score.table == "1"]
-
-
-def test_the_results_show_the_committed_measurements():
-    sheet = sgp.paper_sheet("state-centric", 1, coverage_scores()[0], splits=["extrapolation"])
-    shown = PAGES["docs/results.md"]
-    assert sheet.markdown().strip() in shown, "print it with 'sgp table 1 --splits extrapolation --markdown'"
-
-
 def test_beside_table_1_stands_which_methods_were_tuned():
-    shown = {score.method for score in coverage_scores()[0] if score.metric == "coverage"} - {"fast-downward"}
+    ours = [score for score in measured() if score.suite == "state-centric"]
+    shown = {score.method for score in ours if score.metric == "coverage"} - {"fast-downward"}
     assert {name for name in shown if isinstance(get_method(name), Tunable)} == {"contrastive-jumps"}
     assert "contrastive-jumps were tuned, on generated problems" in SETTINGS
-    for text in (PAGES["docs/results.md"], sgp.paper_sheet("state-centric", 1, coverage_scores()[0]).markdown()):
+    for text in (PAGES["docs/results.md"], sgp.paper_sheet("state-centric", 1, ours).markdown()):
         assert SETTINGS in text
     assert "its settings were tuned on generated problems, those of state-centric are its paper's" in README
-
-
-def test_the_readme_shows_six_lines_of_the_committed_measurements():
-    ours, theirs = coverage_scores()
-    counts = {"blocksworld": "20", "gripper": "16", "logistics": "18", "visitall": "219 (131 distinct)"}
-    planners = [each.planner for each in lines_of(theirs) if each.planner.method == "state-centric"]
-    assert len(planners) == 8
-
-    def line(title, scores, *planners):
-        """Of several planners the one with the highest coverage, chosen in each domain."""
-        cells = [[cell(select(scores, each, domain, "extrapolation")) for each in planners] for domain in counts]
-        best = [max(found, key=lambda each: each.value) for found in cells]
-        assert [each.count for each in best] == [20, 16, 18, 219]
-        return title, *map(str, best)
-
-    sheet = Sheet.of(
-        "",
-        ("planner", *(f"{domain}, n = {n}" for domain, n in counts.items())),
-        [
-            line("contrastive jumps", ours, Line("", PlannerName("contrastive-jumps", "aiw"))),
-            line("state-centric, best of eight", ours, *(Line("", each) for each in planners)),
-            line("as published", theirs, *(Line("state-centric", each) for each in planners)),
-            line("nothing changes", ours, Line("", PlannerName("zero-change", "wl"))),
-            line("a random unvisited successor", ours, Line("", PlannerName("random-successor", "unvisited"))),
-            line("Fast Downward, LAMA's first plan", ours, Line("", PlannerName("fast-downward", "lama-first"))),
-        ],
-    )
-    assert f"\n\n{sheet.markdown()}\n" in README, sheet.markdown()
-
-
-def test_the_results_tell_what_contrastive_jumps_never_saw():
-    unseen = {
-        each.domain: f"{each.value:.4f}".removeprefix("0").rstrip("0")
-        for each in measured()
-        if (each.method, each.variant, each.split, each.metric, each.size)
-        == ("contrastive-jumps", "aiw", "extrapolation", "unseen", None)
-    }
-    assert unseen == {"blocksworld": ".0009", "gripper": ".", "logistics": ".0145", "visitall": "."}
-    said = f"{unseen['blocksworld']} of them in Blocksworld, none in Gripper and VisitAll, and {unseen['logistics']} in"
-    assert said in PAGES["docs/results.md"]
-
-
-def test_the_scaling_page_shows_what_was_measured():
-    theirs = [score for score in sgp.published("dynamic-validation") if score.table == "1"]
-    (block,) = re.findall(r"<!-- table: scaling -->\n(.*?)<!-- end of table -->", PAGES["docs/scaling.md"], re.DOTALL)
-    expected = sgp.scaling_table(sgp.measured_scaling(), theirs).markdown()
-    assert block == expected, "print it with 'sgp table scaling --markdown'"
 
 
 def anchors(text):

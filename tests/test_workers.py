@@ -21,7 +21,7 @@ from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.experiments.grid import grid_cells, run_grid
 from sgp.planning.recorded import read_recorded
-from sgp.workers import ONE_THREAD, Cluster, Folder, Here, Processes, one_thread, workers
+from sgp.workers import ONE_THREAD, Cluster, Folder, Here, Processes, at_work, one_thread, workers
 from tests.test_cli import call
 
 TINY = 100 * 2**20  # bytes of each machine's object store
@@ -245,3 +245,28 @@ def test_a_process_is_started_with_one_thread():
     command = [sys.executable, "-c", "import torch; print(torch.get_num_threads())"]
     found = subprocess.run(command, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
     assert found.stdout.strip() == "1"
+
+
+def _threads_and_share():
+    import torch
+
+    return torch.get_num_threads(), os.environ["OMP_NUM_THREADS"], at_work()
+
+
+def test_each_of_several_processes_has_one_thread_and_knows_how_many_work():
+    found = [each for _, each in Processes(2).each(_threads_and_share, [(), ()])]
+    assert found == [(1, "1", 2)] * 2
+    assert at_work() == 1
+
+
+def test_the_command_line_computes_with_one_thread_unless_the_user_asks_for_more():
+    code = "from sgp.workers import compute_with_one_thread as calm; calm(); import os; print(os.environ['{}'])"
+    for asked, name, value in (
+        ({}, "OMP_NUM_THREADS", "1"),
+        ({"OMP_NUM_THREADS": "3"}, "OMP_NUM_THREADS", "3"),
+        ({}, "OMP_WAIT_POLICY", "PASSIVE"),
+    ):
+        own = {key: each for key, each in os.environ.items() if key not in ONE_THREAD}
+        command = [sys.executable, "-c", code.format(name)]
+        found = subprocess.run(command, env={**own, **asked}, capture_output=True, text=True, check=True)
+        assert found.stdout.strip() == value

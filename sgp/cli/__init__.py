@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 
 from sgp.cli.verbs import app
+from sgp.workers import compute_with_one_thread
 
 SUBJECTS = ("watching", "data", "training", "solving", "measuring", "experimenting", "reporting")
 for _subject in SUBJECTS:
@@ -13,4 +14,5 @@ for _subject in SUBJECTS:
 
 def main() -> None:
     """The entry point of the command `sgp`."""
+    compute_with_one_thread()
     app()

@@ -16,13 +16,14 @@ def list_(
     what: Annotated[str, typer.Argument(help="suites, domains, methods, papers or runs; all where left out.")] = "",
 ) -> None:
     """Show the suites, domains, methods, papers and trained runs there are."""
-    from sgp.errors import InputError
+    from sgp.errors import InputError, expected_one_of
     from sgp.experiments.listing import LISTINGS
 
     if what and what not in LISTINGS:
-        raise InputError(f"unknown listing '{what}'; expected one of {', '.join(LISTINGS)}")
+        raise InputError(f"unknown listing '{what}'; {expected_one_of(LISTINGS, what)}")
     for name in [what] if what else LISTINGS:
-        console().print(LISTINGS[name]())
+        table = LISTINGS[name]()
+        console(table).print(table)
 
 
 @verb("generate", "sgp generate --domain blocksworld --size 20 --count 5 --out problems")
@@ -74,7 +75,7 @@ def import_(
         typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.house})" if domain.house else ""))
 
 
-@verb("export", "sgp export runs/state-centric/wl-xgboost-delta/state-centric/gripper/seed13 --out gripper.zip")
+@verb("export", "sgp export RUN --out gripper.zip")
 def export(
     run: Annotated[Path, typer.Argument(help="Folder of a trained run.")],
     out: Annotated[Path, typer.Option(help="Archive to write.")],
@@ -110,11 +111,11 @@ def experts(
 
     from sgp.datasets.experts import expert_plans
     from sgp.datasets.suite import load_suite
-    from sgp.errors import ConfigurationError
+    from sgp.errors import ConfigurationError, expected_one_of
     from sgp.planning.experts import TEACHERS
 
     if teacher not in TEACHERS:
-        raise ConfigurationError(f"unknown teacher '{teacher}'; expected one of {', '.join(TEACHERS)}")
+        raise ConfigurationError(f"unknown teacher '{teacher}'; {expected_one_of(TEACHERS, teacher)}")
     stages = [stage if seconds is None else replace(stage, seconds=seconds) for stage in TEACHERS[teacher]]
     source = load_suite(suite)
     for name in [source.domain(domain).name] if domain else source.domains:

@@ -18,6 +18,8 @@ By = Annotated[
         "trains as it does alone."
     ),
 ]
+_ANY = 10_000  # columns: of a table that is printed to a file
+
 ClusterAddress = Annotated[
     str, typer.Option("--cluster", metavar="HOST:PORT", help="Head of the Ray cluster that does the work instead.")
 ]
@@ -28,8 +30,14 @@ Decodings = Annotated[
     str,
     typer.Option("--decoding", help="Decodings of the same training, separated by commas, as default,default+beam=1."),
 ]
-Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem.")]
-Memory = Annotated[float | None, typer.Option("--memory", help="Most GB of memory per process.")]
+Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem, reading included.")]
+Memory = Annotated[
+    float | None,
+    typer.Option(
+        "--memory",
+        help="Most GB of memory per process; where left out its share of 80 % of what the machine has free.",
+    ),
+]
 Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas; all but train where left out.")]
 DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
@@ -49,11 +57,13 @@ def crew(chosen: int, cluster: str) -> Any:
     return Cluster(cluster) if cluster else processes_of(chosen)
 
 
-def console() -> Any:
-    """Where tables are printed: as wide as the terminal, or 140 columns."""
+def console(table: Any = None) -> Any:
+    """Where tables are printed: as wide as the terminal, or 140 columns, or more where `table` needs more."""
     from rich.console import Console
 
-    return Console() if sys.stdout.isatty() else Console(width=140)
+    if sys.stdout.isatty():
+        return Console()
+    return Console(width=140 if table is None else max(140, Console(width=_ANY).measure(table).maximum))
 
 
 def words(text: str) -> list[str]:

@@ -11,11 +11,13 @@ from sgp.cli.options import Decisions, DomainFile, Memory, ProblemFile, Seconds,
 from sgp.cli.verbs import NOT_SOLVED, SOLVED, verb
 
 
-@verb("solve", "sgp solve domain.pddl problem.pddl --run runs/state-centric/wl-xgboost-delta/... --plan plan.txt")
+@verb("solve", "sgp solve domain.pddl problem.pddl --plan plan.txt")
 def solve(
     domain: DomainFile,
     problem: ProblemFile,
-    run: Annotated[Path, typer.Option(help="Folder of a trained run.")],
+    run: Annotated[
+        Path | None, typer.Option(help="Folder of a trained run; the one that fits the domain where left out.")
+    ] = None,
     plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
     rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
     seconds: Seconds = None,
@@ -28,12 +30,22 @@ def solve(
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
     from sgp import api
     from sgp.files import write_text
+    from sgp.planning.clock import LimitReached
     from sgp.planning.pddl import Problem, format_plan
+    from sgp.planning.planner import ENDINGS
     from sgp.planning.recording import write_records
     from sgp.planning.validation import confirm
     from sgp.viewer.page import export_html
 
-    found = api.solve(Problem.from_files(domain, problem), run, limit_of(seconds, memory, horizon, decisions), decoding)
+    asked, limit = Problem.from_files(domain, problem), limit_of(seconds, memory, horizon, decisions)
+    if run is None:
+        run = api.fitting(asked).folder
+        typer.echo(f"planning with {run}", err=True)
+    try:
+        found = api.solve(asked, run, limit, decoding)
+    except (LimitReached, MemoryError) as error:
+        typer.echo(f"not solved: {ENDINGS[type(error)].value} before the problem was read", err=True)
+        raise typer.Exit(NOT_SOLVED) from error
     if rollout is not None or html is not None:
         recorded = api.as_recorded(found, run, decoding)
     if rollout is not None:

@@ -47,13 +47,13 @@ def train(
 def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **others: Any) -> Any:
     """The run of a training, or the one that a validation selects from it, with a table of all that it chose from."""
     from sgp import api
-    from sgp.errors import ConfigurationError
+    from sgp.errors import ConfigurationError, expected_one_of
     from sgp.experiments.joint import VALIDATIONS, joint_sheet, train_jointly
 
     if by == "none":
         return api.train(method, words(domain), suite, variant or None, **others)
     if by not in VALIDATIONS:
-        raise ConfigurationError(f"validation is '{by}'; expected one of {', '.join(VALIDATIONS)}, none")
+        raise ConfigurationError(f"validation is '{by}'; {expected_one_of((*VALIDATIONS, 'none'), by)}")
     domains = words(domain)
     if len(domains) != 1:
         raise ConfigurationError(f"--domain is '{domain}'; expected one domain, in which --by {by} selects")

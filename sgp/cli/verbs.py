@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import errno
 import functools
+import logging
 from collections.abc import Callable
-from typing import ParamSpec
+from typing import Annotated, ParamSpec
 
 import typer
-from click import ClickException
 
 from sgp.errors import SgpError
 
@@ -16,12 +16,35 @@ from sgp.errors import SgpError
 
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Learned generalized planning: train on small problems, solve much larger ones. Begin with 'sgp demo'.",
 )
 Parameters = ParamSpec("Parameters")
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        from sgp.installed import version
+
+        typer.echo(f"sgp {version()}")
+        raise typer.Exit
+
+
+@app.callback()
+def _every_verb(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, help="Log what is done; twice: in detail.")
+    ] = 0,
+) -> None:
+    """What holds for every verb."""
+    level = (logging.WARNING, logging.INFO, logging.DEBUG)[min(verbose, 2)]
+    logging.basicConfig(format="%(name)s: %(message)s" if verbose else "sgp: %(message)s", level=logging.WARNING)
+    logging.getLogger("sgp").setLevel(level)
+
 
 SOLVED, NOT_SOLVED, FAILED, UNFORESEEN, INTERRUPTED = 0, 1, 2, 70, 130  # 70: EX_SOFTWARE of sysexits.h
 
@@ -37,12 +60,12 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
             except SgpError as error:
                 typer.echo(f"sgp: {error}", err=True)
                 raise typer.Exit(FAILED) from error
-            except (typer.Exit, typer.Abort, ClickException):
+            except (typer.Exit, typer.Abort):
                 raise
             except Exception as error:
                 if isinstance(error, BrokenPipeError):  # the reader of the output has enough: typer ends quietly
                     raise
-                told = _told(error)
+                told = _told(name, error)
                 if told is not None:
                     typer.echo(f"sgp: {told}", err=True)
                     raise typer.Exit(FAILED) from error
@@ -59,8 +82,13 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
     return register
 
 
-def _told(error: Exception) -> str | None:
-    """The sentence for what the system says of disks and paths; None for any other error."""
+def _told(name: str, error: Exception) -> str | None:
+    """The sentence for a missing library and for what the system says of disks and paths; None for other errors."""
+    if isinstance(error, ModuleNotFoundError):
+        from sgp.installed import missing
+
+        lacking = missing(f"sgp {name}", error)
+        return None if lacking is None else str(lacking)
     if not isinstance(error, OSError):
         return None
     if error.errno in (errno.ENOSPC, errno.EDQUOT):

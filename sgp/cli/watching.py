@@ -22,9 +22,15 @@ def demo(
     At its end the dashboard is served where standard output is a terminal.
     """
     from sgp.experiments.demo import run_demo
+    from sgp.installed import has_dashboard
     from sgp.viewer.dashboard import free_port, serve
 
     run_demo(processes_of(jobs), console())
+    if not has_dashboard():
+        typer.echo(
+            "To watch the plans: 'pip install \"sgp[dashboard]\"', then 'sgp demo' again; what is done stays done."
+        )
+        return
     port = free_port()
     if no_serve or not sys.stdout.isatty():
         typer.echo(f"Watch the plans: 'sgp dashboard --port {port}' serves them at http://localhost:{port}")
@@ -36,7 +42,7 @@ def demo(
 
 @verb("record", "sgp record")
 def record(
-    out: Annotated[Path | None, typer.Option(help="Folder; data/recorded of the checkout where left out.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder; data/recorded of the package where left out.")] = None,
     suite: Suite = "state-centric",
     jobs: Jobs = 0,
 ) -> None:
@@ -49,6 +55,19 @@ def record(
     for path in record(out or recorded_folder(), suite, jobs=processes_of(jobs)):
         typer.echo(path)
     typer.echo(record_tour(out or recorded_folder(), suite, next(iter(load_suite(suite).domains)), processes_of(jobs)))
+
+
+@verb("ship", "sgp ship --jobs 2")
+def ship(
+    out: Annotated[Path | None, typer.Option(help="Folder; data/planners of the package where left out.")] = None,
+    jobs: Jobs = 0,
+) -> None:
+    """Make the trained planners that come with the package, each measured on larger problems made for that."""
+    from sgp.experiments.shipping import ship
+    from sgp.methods.fitting import shipped_folder
+
+    for path in ship(out or shipped_folder(), processes_of(jobs)):
+        typer.echo(path)
 
 
 @verb("map", "sgp map RUN --rollouts rollout.jsonl")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,8 @@ from sgp.files import parse_json, read_json, write_json, write_text
 from sgp.planning.experts import STAGES, ExpertPlan, Stage, fast_downward_driver, find_plan
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.progress import progress
+
+logger = logging.getLogger(__name__)
 
 _NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what other JSON raises when it is read
 
@@ -90,6 +93,7 @@ def expert_plans(
     if not missing:
         return kept
     title = f"{baseline or 'expert plans'} {domain} {split}"
+    logger.info("%s: %d of %d are to be made", title, len(missing), len(problems))
     file, lock = experts_file(suite, domain, split, baseline), Lock()
 
     def keep(plans: Mapping[str, ExpertPlan]) -> None:

@@ -86,6 +86,7 @@ class RunDraft:
     device: Device = "cpu"
     facts: dict[str, Any] = field(default_factory=dict)
     check: dict[str, Any] = field(default_factory=dict)
+    libraries: tuple[str, ...] = ()  # beside those of the method, such as an encoder's
 
     def keep_check(self, problem: Problem, vectors: Mapping[str, Vector]) -> None:
         """Keeps a problem and vectors made from it, which loading must reproduce."""
@@ -218,7 +219,7 @@ def new_run(key: RunKey, origin: Origin, folder: Path | None = None) -> Iterator
             "device": origin.device,
             "trained": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
             "cores": os.cpu_count(),
-            "versions": library_versions(origin.libraries),
+            "versions": library_versions((*origin.libraries, *draft.libraries)),
             "facts": draft.facts,
             "check": draft.check,
             "files": {path.name: _sha256(path) for path in sorted(draft.folder.iterdir())},

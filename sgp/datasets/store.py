@@ -1,29 +1,24 @@
-"""Where things lie: bundled data in the checkout, everything made by a user under `SGP_HOME`."""
+"""Where things lie: data that come with the package, and everything that a user makes."""
 
 from __future__ import annotations
 
 import os
 from pathlib import Path
 
-from sgp.errors import StoreError
+import platformdirs
 
-_CHECKOUT = Path(__file__).resolve().parents[2]
+from sgp.installed import bundled
 
 
 def data_folder() -> Path:
-    """The checkout's `data/`. Raises StoreError where the package does not stand in a checkout."""
-    folder = _CHECKOUT / "data"
-    if not (folder / "benchmarks").is_dir():
-        raise StoreError(
-            f"the bundled problems are missing at {folder}; install the package from its checkout: 'pip install -e .'"
-        )
-    return folder
+    """The data that come with the package. Raises StoreError where they are missing."""
+    return bundled("data")
 
 
 def home() -> Path:
-    """The folder of runs, imported suites and caches: `SGP_HOME`, else `runs/` in the checkout."""
+    """The folder of runs, imported suites and caches: `SGP_HOME`, else the user's folder for data of programs."""
     chosen = os.environ.get("SGP_HOME", "")
-    return Path(chosen).expanduser().resolve() if chosen else _CHECKOUT / "runs"
+    return Path(chosen).expanduser().resolve() if chosen else platformdirs.user_data_path("sgp", appauthor=False)
 
 
 def cache_folder() -> Path:

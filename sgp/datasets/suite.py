@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from sgp.datasets.store import data_folder, home
 from sgp.domains import get_domain
-from sgp.errors import InputError, SuiteError
+from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.files import write_text
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
@@ -76,7 +76,7 @@ class Suite:
         for domain in self.domains.values():
             if house and house in (domain.name, domain.house):
                 return domain
-        raise SuiteError(f"suite {self.name} has no domain '{name}'; it has {', '.join(self.domains)}")
+        raise SuiteError(f"suite {self.name} has no domain '{name}'; {expected_one_of(self.domains, name)}")
 
     def split(self, domain: str, split: str) -> str:
         """The full name of a split; a unique ending such as 'easy' will do. Raises SuiteError with those there are."""
@@ -87,7 +87,7 @@ class Suite:
         endings = [name for name in splits if name == wanted or name.endswith(f"-{wanted}")]
         if len(endings) == 1:
             return endings[0]
-        raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; it has {', '.join(splits)}")
+        raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; {expected_one_of(splits, split)}")
 
     def chosen_splits(self, domain: str, splits: Sequence[str]) -> tuple[str, ...]:
         """The full names of splits, each once; every split but `train` where none are named.
@@ -193,7 +193,7 @@ def load_suite(name: str) -> Suite:
     if (imported / MANIFEST).is_file():
         return read_suite(imported, home())
     raise SuiteError(
-        f"unknown suite '{name}'; expected one of {', '.join(suite_names())}, or import one with 'sgp import FOLDER'"
+        f"unknown suite '{name}'; {expected_one_of(suite_names(), name)}, or import one with 'sgp import FOLDER'"
     )
 
 

@@ -256,17 +256,13 @@ def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, 
                 f"{name} of suite {suite.name} has no {split} problem with an expert plan of at least one action; "
                 "add problems, or give the expert planner more time with 'sgp experts --retry'"
             )
-    digest = sha256()
-    for each in (*train, *validation):
-        digest.update(each.problem.sha256.encode())
-        digest.update("\n".join(map(str, each.plan)).encode())
     return DemonstrationTexts(
         suite=suite.name,
         domain=name,
         domain_pddl=suite.domain_pddl(name),
         train=tuple(train),
         validation=tuple(validation),
-        sha256=digest.hexdigest(),
+        sha256=hash_of(each for found in (train, validation) for each in found),
         largest=suite.largest[name],
     )
 
@@ -278,26 +274,36 @@ def problem_texts(suite: Suite, domain: str) -> Problems:
     """
     name = suite.domain(domain).name
     train, validation = _parts(suite, name, lambda split: suite.problems(name, split))
-    digest = sha256()
-    for each in (*train, *validation):
-        digest.update(each.sha256.encode())
     return Problems(
         suite=suite.name,
         domain=name,
         domain_pddl=suite.domain_pddl(name),
         train=tuple(train),
         validation=tuple(validation),
-        sha256=digest.hexdigest(),
+        sha256=hash_of(each for found in (train, validation) for each in found),
         largest=suite.largest[name],
     )
+
+
+def hash_of(parts: Iterable[Demonstration | Problem]) -> str:
+    """Hash of the PDDL of problems and of their plans, where they have some."""
+    digest = sha256()
+    for each in parts:
+        digest.update((each.problem if isinstance(each, Demonstration) else each).sha256.encode())
+        if isinstance(each, Demonstration):
+            digest.update("\n".join(map(str, each.plan)).encode())
+    return digest.hexdigest()
 
 
 def _parts(suite: Suite, domain: str, read: Callable[[str], Sequence[Part]]) -> tuple[Sequence[Part], Sequence[Part]]:
     """What a domain is trained on and what is held out for validation."""
     splits = list(suite.domain(domain).splits)
     train = read(splits[0] if len(splits) == 1 else "train")
-    if "validation" in splits:
-        return train, read("validation")
+    return (train, read("validation")) if "validation" in splits else held_out(train)
+
+
+def held_out(train: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
+    """What is left to train on, and every fifth part (at least the last) to validate on; one alone serves as both."""
     validation = train[_HELD_OUT - 1 :: _HELD_OUT] or train[-1:]
     return [each for each in train if each not in validation] or train, validation
 

@@ -1,44 +1,104 @@
-"""The domains of the house, one file each; a domain is found by standing in this folder."""
+"""The domains of the house, one file each; a domain is found by standing in this folder.
+
+Those of other packages are found by their entry points in the group `sgp.domains`, and imported when no domain of the
+house is what is asked for.
+"""
 
 from __future__ import annotations
 
 import importlib
+import logging
 import pkgutil
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
 
 from sgp.domains.drawing.fallback import draw_any
-from sgp.errors import InputError
+from sgp.errors import InputError, PluginError, expected_one_of
 from sgp.planning.domain import Domain, Scene
 from sgp.planning.pddl import DomainText
 from sgp.planning.words import Words
+from sgp.plugins import Plugin, plugins
+
+logger = logging.getLogger(__name__)
 
 
 @cache
-def all_domains() -> tuple[Domain, ...]:
-    """Every domain of the house, by name."""
+def house_domains() -> tuple[Domain, ...]:
+    """Every domain that stands in this folder, by name."""
     modules = (
         importlib.import_module(f"{__name__}.{info.name}") for info in pkgutil.iter_modules(__path__) if not info.ispkg
     )
     return tuple(sorted((module.DOMAIN for module in modules), key=lambda domain: domain.name))
 
 
+@cache
+def domain_plugins() -> dict[str, Plugin]:
+    """The domains of other packages by name; none is imported."""
+    return plugins("sgp.domains", {name for domain in house_domains() for name in (domain.name, *domain.aliases)})
+
+
+def all_domains() -> tuple[Domain, ...]:
+    """Every domain, by name; one of another package that cannot be used is left out with a warning."""
+    return tuple(sorted(_house_first(), key=lambda domain: domain.name))
+
+
 def get_domain(name: str) -> Domain:
-    """The domain with this name or alias. Raises InputError with the known names."""
-    for domain in all_domains():
-        if name.lower() in (domain.name, *domain.aliases):
-            return domain
-    raise InputError(f"unknown domain '{name}'; expected one of {', '.join(domain.name for domain in all_domains())}")
+    """The domain with this name or alias.
+
+    Raises InputError with the known names, and PluginError for one of another package that cannot be used.
+    """
+    if name.lower() in domain_plugins():
+        return _of_plugin(domain_plugins()[name.lower()])
+    found = _called(name)
+    if found is None:
+        known = sorted((*(domain.name for domain in house_domains()), *domain_plugins()))
+        raise InputError(f"unknown domain '{name}'; {expected_one_of(known, name)}")
+    return found
 
 
 def canonical_name(name: str) -> str:
     """The name in this house of a domain that may be called otherwise elsewhere; unknown names stay as they are."""
-    return next((domain.name for domain in all_domains() if name.lower() in (domain.name, *domain.aliases)), name)
+    found = _called(name)
+    return name if found is None else found.name
 
 
 def serving(text: DomainText) -> Domain | None:
-    """The domain of the house with the same predicates and actions as a domain's text, or None."""
-    return next((domain for domain in all_domains() if domain.serves(text)), None)
+    """The domain with the same predicates and actions as a domain's text, one of the house first, or None."""
+    return next((domain for domain in _house_first() if domain.serves(text)), None)
+
+
+def _called(name: str) -> Domain | None:
+    return next((domain for domain in _house_first() if name.lower() in (domain.name, *domain.aliases)), None)
+
+
+def _house_first() -> Iterator[Domain]:
+    """The domains of the house, then those of other packages, which are imported only where no one stops before."""
+    yield from house_domains()
+    for plugin in domain_plugins().values():
+        found = _usable(plugin)
+        if found is not None:
+            yield found
+
+
+@cache
+def _usable(plugin: Plugin) -> Domain | None:
+    try:
+        return _of_plugin(plugin)
+    except PluginError as error:
+        logger.warning("%s", error)
+        return None
+
+
+@cache
+def _of_plugin(plugin: Plugin) -> Domain:
+    domain = plugin.load()
+    if not isinstance(domain, Domain) or domain.name != plugin.key:
+        raise plugin.refused(f"a sgp.planning.domain.Domain with the name '{plugin.key}'")
+    taken = {name for each in house_domains() for name in (each.name, *each.aliases)} & {*domain.aliases}
+    if taken:
+        raise plugin.refused(f"aliases other than the names of domains of sgp ({', '.join(sorted(taken))})")
+    return domain
 
 
 def words_of(text: DomainText) -> Words:

@@ -18,8 +18,9 @@ import weakref
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,11 +35,13 @@ from sgp.encoders.kernels.sparse_rows import measured_rows
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
-from sgp.planning.candidates import goals, lengths, rows_as_bytes
+from sgp.planning.candidates import goals, lengths, parts, rows_as_bytes
+from sgp.planning.clock import look, looking, stop
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.task import State, Successor, Task
 
 _SCALARS = len(SCALARS_IN_WORDS)
+_AT_A_TIME = 8192  # candidates that are embedded together: some 100 MB, and what all share is computed once
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,11 @@ class MarkedTransitionEncoder:
         first, columns = self._features(task, state, choice, self._vocabulary)
         return Embedded(first, columns.astype(np.int64), _scalars(task, choice))
 
+    def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
+        """What decoding asks of the embeddings, which are made for some candidates at a time and not kept."""
+        measured = [self.embed(task, state, part).measured(weights) for part in parts(choice, _AT_A_TIME)]
+        return measured[0] if len(measured) == 1 else Measured(*map(_joined, zip(*measured, strict=True)))
+
     def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
         """What some columns stand for, told of the first of the transitions that has the feature."""
         config, graph = self.config, self._graph(task)
@@ -176,7 +184,7 @@ class MarkedTransitionEncoder:
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
         found, config = graph.change(state, choice), self.config
-        return transition_features(
+        features = transition_features(
             graph.layout,
             config.iterations,
             config.open_atoms,
@@ -186,13 +194,21 @@ class MarkedTransitionEncoder:
             found.first,
             found.changed,
             vocabulary,
+            stop(),
         )
+        look()
+        return features
 
     def _graph(self, task: Task) -> _Graph:
         graph = self._graphs.get(task)
         if graph is None:
             graph = self._graphs[task] = _Graph(task, self.walked)
         return graph
+
+
+def _joined(pieces: Sequence[Any]) -> Any:
+    """Arrays, or lists, one after the other."""
+    return np.concatenate(pieces) if isinstance(pieces[0], np.ndarray) else list(chain.from_iterable(pieces))
 
 
 def _scalars(task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
@@ -246,7 +262,7 @@ class _Graph:
         self._first, self._arguments = [0], list[int]()
         self._kind, self._walkable = list[int](), list[bool]()
         self._kinds: dict[tuple[str, str], int] = {}  # a memo
-        self._static = [self._number(atom) for atom in task.static_atoms if len(atom.objects) > 1]
+        self._static = [self._number(atom) for atom in looking(task.static_atoms) if len(atom.objects) > 1]
         self._goals = [self._number(atom) for atom in self._goal]
         self._layout: MarkedLayout | None = None
 

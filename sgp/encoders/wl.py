@@ -8,7 +8,7 @@ from __future__ import annotations
 import tempfile
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Literal, get_args
@@ -24,6 +24,7 @@ from sgp.encoders.wl_words import ColourWords
 from sgp.errors import ConfigurationError
 from sgp.files import write_text
 from sgp.planning import pddl
+from sgp.planning.clock import look, stop
 from sgp.planning.silence import native_output_silenced
 from sgp.planning.task import State, Successor, Task
 
@@ -103,7 +104,10 @@ class WLEncoder:
         graph, words = self._graph(task), self.vocabulary
         changes = graph.changes(states, choices)
         rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
-        candidate_histograms(graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows)
+        candidate_histograms(
+            graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows, stop()
+        )
+        look()
         return rows
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
@@ -164,6 +168,29 @@ class WLEncoder:
             rows,
         )
         return rows
+
+
+@dataclass(frozen=True)
+class WL:
+    """The kind of encoder that `WLEncoder` is, with the configuration by which it is made."""
+
+    config: WLConfig = field(default_factory=WLConfig)
+    key: str = "wl"
+    title: str = "Weisfeiler-Leman features"
+    libraries: Sequence[str] = ("wlplan",)
+    invariant: bool = True  # colours know no names
+
+    def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> WLEncoder:
+        """An encoder of the colours of these states. Raises what `WLEncoder.fit` raises."""
+        return WLEncoder.fit(self.config, states)
+
+    def save(self, encoder: WLEncoder, path: Path) -> None:
+        """Writes the vocabulary. Raises StoreError where it cannot be written."""
+        encoder.save(path)
+
+    def load(self, path: Path, domain_text: pddl.DomainText, largest: int) -> WLEncoder:
+        """Reads the vocabulary. Raises StoreError for one that is damaged or of another wlplan."""
+        return WLEncoder.load(path, domain_text)
 
 
 def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> str:

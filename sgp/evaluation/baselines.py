@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from sgp.datasets.experts import expert_plans
 from sgp.datasets.suite import Suite
-from sgp.errors import ConfigurationError, ValidationDisagreement
+from sgp.errors import ConfigurationError, ValidationDisagreement, expected_one_of
 from sgp.evaluation.coverage import Attempt
 from sgp.planning.experts import OPTIMAL, Stage
 from sgp.planning.rollout import Outcome
@@ -26,7 +26,7 @@ def baseline_attempts(suite: Suite, domain: str, split: str, variant: str, jobs:
     Seconds are those of the whole planner, its translation included. Raises ConfigurationError for an unknown variant.
     """
     if variant not in BASELINES:
-        raise ConfigurationError(f"unknown baseline '{variant}'; expected one of {', '.join(BASELINES)}")
+        raise ConfigurationError(f"unknown baseline '{variant}'; {expected_one_of(BASELINES, variant)}")
     plans = expert_plans(suite, domain, split, BASELINES[variant], jobs, baseline=variant)
     attempts = []
     for problem in suite.problems(domain, split):

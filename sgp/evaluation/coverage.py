@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ from sgp.planning.validation import confirm
 if TYPE_CHECKING:  # who reads scores needs no planning library
     from sgp.evaluation.keeping import Keeping
     from sgp.planning.planner import Limit, Planner
+    from sgp.planning.task import Task
 
 
 @dataclass(frozen=True)
@@ -67,12 +68,31 @@ def attempt(
 ) -> list[Attempt]:
     """Tries problems in lockstep and has every plan judged by VAL; `keeping` keeps the rollouts.
 
+    A problem that cannot be read within the limit ends like one that cannot be solved within it; its size is told as 0.
     Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
     """
-    from sgp.planning.task import Task
+    from sgp.planning.clock import LimitReached
+    from sgp.planning.planner import ENDINGS, read_task
 
     attempts: dict[int, Attempt] = {}
-    for place, rollout in planner.solve_each(map(Task, problems), limit):
+    read: list[int] = []  # places of the problems that were
+
+    def tasks() -> Iterator[Task]:
+        for place, problem in enumerate(problems):
+            try:
+                task = read_task(problem, limit)
+            except (LimitReached, MemoryError) as error:
+                reason = "the problem was not read within the limit"
+                attempts[place] = Attempt(
+                    problem.name, problem.sha256, 0, ENDINGS[type(error)], (), 0, limit.seconds or 0.0, reason
+                )
+                continue
+            read.append(place)
+            yield task
+            del task
+
+    for number, rollout in planner.solve_each(tasks(), limit):
+        place = read[number]
         confirm(rollout)
         if keeping is not None:
             keeping.keep(rollout)

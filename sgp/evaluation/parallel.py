@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -19,6 +20,8 @@ from sgp.planning.planner import Limit, Planner
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.workers import Folder, Jobs, workers
+
+logger = logging.getLogger(__name__)
 
 Load = Callable[[str, str], Planner]
 Tried = tuple[list[Attempt], dict[Path, str]]  # attempts, and rollouts that are still to be written
@@ -65,6 +68,7 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
     chunks = {chunk.kept: chunk for work in works for chunk in split_work(work)}
     tried = {kept: found for kept, chunk in chunks.items() if (found := _read(chunk)) is not None}
     open_chunks = [chunk for kept, chunk in chunks.items() if kept not in tried]
+    logger.info("%s: %d of %d parts stand since an interruption", title, len(tried), len(chunks))
     with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
         bar.advance(sum(map(len, tried.values())))
         crew = workers(jobs)

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from rich.console import Console
+from rich.markup import escape
 
 from sgp.api import Evaluation, evaluate, train
 from sgp.datasets.runs import open_run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
+from sgp.errors import MissingLibrary
 from sgp.evaluation.scores import write_scores
 from sgp.experiments.record import SPLIT, record_attempted
+from sgp.installed import has_dashboard
+from sgp.methods import get_method
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress, track
 from sgp.reports.papers import beside_ours
@@ -24,18 +30,26 @@ LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
 METHODS = (*LEARNED, ("zero-change", "wl"), ("random-successor", "unvisited"))
 
 
+def _trained(method: str, variant: str, domain: str) -> Path:
+    """The folder of a run of the demo."""
+    return train(method, domain, SUITE, variant).folder
+
+
 def run_demo(jobs: int, console: Console) -> Evaluation:
     """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's.
 
-    Some rollouts of the learned ones, solved and not, are left with their maps where the dashboard shows them.
+    A method whose libraries are not installed is left out, and that is said. Where the dashboard is installed,
+    some rollouts of the learned ones, solved and not, are left with their maps for it.
     """
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
-    work = [(method, variant, domain) for domain in domains for method, variant in METHODS]
+    methods = list(_installed(console))
+    work = [(method, variant, domain) for domain in domains for method, variant in methods]
     console.print(
         f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
     )
-    runs = [train(method, domain, SUITE, variant, jobs=jobs).folder for method, variant, domain in track(work, "train")]
+    found_runs = dict(track(workers(jobs).each(_trained, work), "train", len(work)))
+    runs = [found_runs[place] for place in range(len(work))]
     trained = time.perf_counter()
     console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
     found = evaluate(runs, SUITE, jobs=jobs)
@@ -47,7 +61,14 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
         f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"
     )
-    evaluated = time.perf_counter()
+    if has_dashboard():
+        _record(runs, found, jobs, console)
+    return found
+
+
+def _record(runs: Sequence[Path], found: Evaluation, jobs: int, console: Console) -> None:
+    """Records rollouts of the learned runs, with maps, for the dashboard."""
+    started = time.perf_counter()
     learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
     tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]
     with progress("record and map", len(learned)) as bar:
@@ -56,7 +77,17 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
             recorded += len(files)
             bar.advance()
     console.print(
-        f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - evaluated:.0f} s, for the "
+        f"Recorded {recorded} rollouts with maps by PCA in {time.perf_counter() - started:.0f} s, for the "
         f"dashboard: {own_rollouts_folder()} ('sgp map RUN --rollouts FILE' adds UMAP)"
     )
-    return found
+
+
+def _installed(console: Console) -> Iterator[tuple[str, str]]:
+    """The demo's methods whose libraries are installed."""
+    for method, variant in METHODS:
+        try:
+            get_method(method)
+        except MissingLibrary as error:
+            console.print(f"Left out: {escape(str(error))}.", highlight=False)
+            continue
+        yield method, variant

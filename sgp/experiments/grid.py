@@ -17,7 +17,7 @@ from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import Problems, training_texts
-from sgp.errors import ConfigurationError, InputError, StoreError
+from sgp.errors import ConfigurationError, InputError, StoreError, expected_one_of
 from sgp.evaluation.attempts import AttemptRow, write_attempts
 from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
 from sgp.evaluation.coverage import Attempt
@@ -112,7 +112,7 @@ def parse_variants(text: str) -> dict[str, list[str]]:
         name, _, variant = word.partition(":")
         method, names = planning_method(name).key, planning_method(name).variants
         if variant and variant not in names:
-            raise InputError(f"method {method} has no variant '{variant}'; expected one of {', '.join(names)}")
+            raise InputError(f"method {method} has no variant '{variant}'; {expected_one_of(names, variant)}")
         known = found.setdefault(method, [])
         known += [name for name in ([variant] if variant else names) if name not in known]
     if not found:

@@ -27,7 +27,7 @@ from sgp.evaluation.parallel import run_all
 from sgp.evaluation.scaling import Evaluated, Source
 from sgp.experiments.scaling_runs import plan_bound, source_for
 from sgp.files import read_json, write_json
-from sgp.methods import get_method, planning_method, selectable
+from sgp.methods import get_method, planning_method, recorded_libraries, selectable
 from sgp.methods.configuration import configure, decoded_identity
 from sgp.methods.contract import Snapshot
 from sgp.methods.loading import load_planner
@@ -107,7 +107,7 @@ def train_jointly(
     data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
     source = source_for(data.domain_pddl, data.domain, VALIDATION_SEED)
     trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, settings.decoding, identity_of, jobs)
-    versions = library_versions(learner.libraries)
+    versions = library_versions(recorded_libraries(learner))
     facts = [
         learner.key,
         asdict(settings),
@@ -129,7 +129,7 @@ def train_jointly(
         return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, _selected(done))
     for snapshot in passing.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))
-        origin = Origin(asdict(snapshot.training), data.domains, data.facts, chosen, learner.libraries)
+        origin = Origin(asdict(snapshot.training), data.domains, data.facts, chosen, recorded_libraries(learner))
         with new_run(keys["dynamic"], origin, place) as draft:
             snapshot.save(draft)
         done.append(trial.validated(snapshot, open_run(place)))

@@ -9,10 +9,11 @@ from rich.table import Table
 
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
-from sgp.domains import all_domains
+from sgp.domains import domain_plugins, house_domains
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
-from sgp.methods import get_method, method_keys
+from sgp.methods import get_method, house_keys, method_plugins
 from sgp.methods.contract import PlanningMethod
+from sgp.methods.fitting import shipped_folders
 from sgp.reports.papers import listed
 
 
@@ -32,26 +33,30 @@ def suites() -> Table:
 
 
 def domains() -> Table:
-    """Domains of the house with their generators' arguments."""
+    """Domains of the house with their generators' arguments, and the names of those of other packages."""
     table = Table("domain", "also called", "models", "generator's arguments", title="domains")
-    for domain in all_domains():
+    for domain in house_domains():
         words = (domain.aliases, domain.models, domain.sizes.bounds)
         table.add_row(domain.name, *map(", ".join, words))
+    for plugin in domain_plugins().values():
+        table.add_row(plugin.key, "", "", f"of package {plugin.package}")
     return table
 
 
 def methods() -> Table:
-    """Methods with what they learn from, their variants and decodings, the default first."""
+    """Methods with what they learn from, their variants and decodings, the default first; other packages' by name."""
     table = Table("method", "variants", "decodings", "learns from", "paper", title="methods")
-    for key in method_keys():
+    for key in house_keys():
         try:
             method = get_method(key)
         except MissingLibrary as error:
-            table.add_row(key, str(error))
+            table.add_row(key, escape(str(error)))
             continue
         decodings = ", ".join(method.decodings) if isinstance(method, PlanningMethod) else "none: it does not plan"
         learns_from = method.learns_from.__name__.lower()
         table.add_row(key, ", ".join(method.variants), decodings, learns_from, method.paper)
+    for plugin in method_plugins().values():  # not imported: a listing waits for no one's libraries
+        table.add_row(plugin.key, f"of package {plugin.package}")
     return table
 
 
@@ -64,9 +69,10 @@ def papers() -> Table:
 
 
 def runs() -> Table:
-    """Trained runs with their folders."""
-    table = Table("method", "variant", "suite", "domain", "seed", "trained", "folder", title="runs")
-    for folder in run_folders():
+    """Trained runs with their folders, those that come with the package first."""
+    table = Table("method", "variant", "suite", "domain", "seed", "trained", title="runs")
+    table.add_column("folder", overflow="fold")  # whole: other verbs take it
+    for folder in (*shipped_folders(), *run_folders()):
         try:
             run = open_run(folder)
             key = run.key

@@ -19,6 +19,7 @@ from sgp.planning.recorded import map_file
 from sgp.planning.recording import records, write_records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
 from sgp.planning.validation import confirm
 from sgp.progress import track
 
@@ -82,7 +83,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], neighbours:
     experts, policy = kept_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
-        plan = () if expert is None or expert.plan is None else expert.plan
+        plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
         why = [{} if each is None else each.record() for each in explain(rollout, policy)]
         write_records(file, records(rollout, subject_of(run, suite.name, split=SPLIT).record(), plan, why))
     return [*rollouts, *map_run(run.folder, list(rollouts), neighbours)[1:]]

@@ -9,7 +9,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
-from sgp.errors import InputError
+from sgp.errors import InputError, expected_one_of
 from sgp.evaluation.attempts import AttemptRow
 from sgp.experiments.grid import SEEDS, Results, grid_cells, run_grid
 from sgp.files import whole_file
@@ -53,7 +53,9 @@ def choices(method: str, settings: Sequence[str] = ()) -> Mapping[str, Sequence[
     found = choices_of(get_method(method))
     unknown = [setting for setting in settings if setting not in found]
     if unknown:
-        raise InputError(f"method {method} does not choose setting '{unknown[0]}'; expected one of {', '.join(found)}")
+        raise InputError(
+            f"method {method} does not choose setting '{unknown[0]}'; {expected_one_of(found, unknown[0])}"
+        )
     return {setting: values for setting, values in found.items() if not settings or setting in settings}
 
 

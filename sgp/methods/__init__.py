@@ -1,65 +1,102 @@
-"""The methods, one file each: found by standing in this folder, imported when they are asked for."""
+"""The methods, one file each: found by standing in this folder, imported when they are asked for.
+
+Those of other packages are found by their entry points in the group `sgp.methods`.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.metadata
+import logging
 import pkgutil
-import re
 from collections.abc import Iterator
 from contextlib import suppress
 from functools import cache
 from typing import Any, cast
 
-from sgp.errors import InputError, MissingLibrary
-from sgp.methods.contract import Ablatable, Method, PlanningMethod, Selectable, Settings, Tunable
+from sgp.errors import InputError, MissingLibrary, PluginError, expected_one_of
+from sgp.installed import lacking, missing
+from sgp.methods.contract import Ablatable, Method, PlanningMethod, PredictingMethod, Selectable, Settings, Tunable
 from sgp.planning.subject import method_key
+from sgp.plugins import Plugin, plugins
 
-_SHARED = frozenset({"configuration", "contract", "loading"})  # what the methods have in common
+logger = logging.getLogger(__name__)
+
+_SHARED = frozenset({"configuration", "contract", "fitting", "loading"})  # what the methods have in common
 
 
 @cache
-def method_keys() -> tuple[str, ...]:
-    """The keys of all methods, in alphabetical order; none is imported."""
+def house_keys() -> tuple[str, ...]:
+    """The keys of the methods that stand in this folder, in alphabetical order; none is imported."""
     names = {module.name for module in pkgutil.iter_modules(__path__)} - _SHARED
     return tuple(sorted(map(method_key, names)))
+
+
+@cache
+def method_plugins() -> dict[str, Plugin]:
+    """The methods of other packages by key; none is imported."""
+    return plugins("sgp.methods", house_keys())
+
+
+def method_keys() -> tuple[str, ...]:
+    """The keys of all methods, in alphabetical order; none is imported."""
+    return tuple(sorted((*house_keys(), *method_plugins())))
 
 
 @cache
 def get_method(key: str) -> Method:
     """The method with this key, imported now. Older spellings with "_" are taken, too.
 
-    Raises InputError with the known keys, and MissingLibrary where a library that the method needs is not installed.
+    Raises InputError with the known keys, MissingLibrary where a library that the method needs is not installed, and
+    PluginError for one of another package that cannot be used.
     """
     key = method_key(key)
     if key not in method_keys():
-        raise InputError(f"unknown method '{key}'; expected one of {', '.join(method_keys())}")
-    try:
-        module = importlib.import_module(f"{__name__}.{key.replace('-', '_')}")
-    except ModuleNotFoundError as error:
-        library = (error.name or "").partition(".")[0]
-        if library in ("", "sgp"):
-            raise
-        raise MissingLibrary(_lacking(key, library)) from error
-    method = cast(Method, module.METHOD)
+        raise InputError(f"unknown method '{key}'; {expected_one_of(method_keys(), key)}")
+    method = _of_plugin(method_plugins()[key]) if key in method_plugins() else _of_house(key)
     for library in method.libraries:  # some are imported when they are first used
         try:
             importlib.metadata.version(library)
         except importlib.metadata.PackageNotFoundError as error:
-            raise MissingLibrary(_lacking(key, library)) from error
+            raise MissingLibrary(lacking(f"method {key}", library)) from error
     return method
 
 
-def _lacking(key: str, library: str) -> str:
-    return (
-        f"method {key} needs the library {library}, which is not installed; install it with "
-        f"'pip install \"{_requirement(library)}\"'"
-    )
+def _of_house(key: str) -> Method:
+    try:
+        module = importlib.import_module(f"{__name__}.{key.replace('-', '_')}")
+    except ModuleNotFoundError as error:
+        raise missing(f"method {key}", error) or error from error
+    return cast(Method, module.METHOD)
+
+
+def _of_plugin(plugin: Plugin) -> Method:
+    method = plugin.load()
+    if not isinstance(method, PlanningMethod | PredictingMethod) or method_key(method.key) != plugin.key:
+        raise plugin.refused(f"a method as in sgp.methods.contract, with the key '{plugin.key}'")
+    return method
+
+
+def recorded_libraries(method: Method) -> tuple[str, ...]:
+    """The distributions whose versions a run records: those that a method names, and the package that it is of."""
+    plugin = method_plugins().get(method.key)
+    return tuple(dict.fromkeys([*method.libraries, *([plugin.package] if plugin else [])]))
 
 
 def all_methods() -> tuple[Method, ...]:
-    """Every method, by key. Raises MissingLibrary where one needs a library that is not installed."""
-    return tuple(map(get_method, method_keys()))
+    """Every method, by key; one of another package that cannot be used is left out with a warning.
+
+    Raises MissingLibrary where one of the house needs a library that is not installed.
+    """
+    found = []
+    for key in method_keys():
+        try:
+            found.append(get_method(key))
+        except (PluginError, MissingLibrary) as error:
+            if key in house_keys():
+                raise
+            logger.warning("%s", error)
+    return tuple(found)
 
 
 def planning_method(key: str) -> PlanningMethod:
@@ -121,19 +158,5 @@ def _unable(method: Method, ability: type[Any], lack: str, otherwise: str = "") 
 def _installed() -> Iterator[Method]:
     """The methods whose libraries are installed."""
     for key in method_keys():
-        with suppress(MissingLibrary):
+        with suppress(MissingLibrary, PluginError):
             yield get_method(key)
-
-
-def _requirement(module: str) -> str:
-    """What to install for a module: the package's extra that brings it, or the library itself."""
-    library = module.replace("_", "-").lower()
-    try:
-        lines = importlib.metadata.requires("sgp") or ()
-    except importlib.metadata.PackageNotFoundError:  # a checkout on the path that was not installed
-        return library
-    for line in lines:
-        name, extra = re.match(r"[\w.-]+", line), re.search(r"extra == ['\"]([\w-]+)['\"]", line)
-        if name and extra and name.group().lower().replace("_", "-") == library:
-            return f"sgp[{extra.group(1)}]"
-    return library

@@ -10,7 +10,7 @@ from hashlib import sha256
 from types import NoneType
 from typing import Any, TypeVar, get_type_hints
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, expected_one_of
 from sgp.methods.contract import Method, PlanningMethod, Settings
 from sgp.policies.decoding import DEFAULT
 
@@ -28,7 +28,7 @@ def configure(method: Method, variant: str | None, overrides: Settings | None = 
     name = variant or next(iter(method.variants))
     if name not in method.variants:
         raise ConfigurationError(
-            f"method {method.key} has no variant '{name}'; expected one of {', '.join(method.variants)}"
+            f"method {method.key} has no variant '{name}'; {expected_one_of(method.variants, name)}"
         )
     config = method.variants[name]
     for path, text in sorted((overrides or {}).items()):
@@ -48,7 +48,7 @@ def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str
     base, *settings = name.split("+")
     if base not in method.decodings:
         raise ConfigurationError(
-            f"method {method.key} has no decoding '{base}'; expected one of {', '.join(method.decodings)}, with "
+            f"method {method.key} has no decoding '{base}'; {expected_one_of(method.decodings, base)}, with "
             f"settings as in {DEFAULT}+NAME=VALUE"
         )
     config = method.decodings[base]
@@ -117,7 +117,7 @@ def overridden(config: Config, path: str, text: str) -> Config:
     head, _, rest = path.partition(".")
     known = {entry.name for entry in fields(config)}  # type: ignore[arg-type]  # every configuration is a dataclass
     if head not in known:
-        there_are = f"expected one of {', '.join(sorted(known))}" if known else "there are none"
+        there_are = expected_one_of(_paths(config), path) if known else "there are none"
         raise ConfigurationError(f"unknown setting '{path}'; {there_are}")
     current, hint = getattr(config, head), get_type_hints(type(config))[head]
     kind = hint if isinstance(hint, type) else type(current)
@@ -126,6 +126,15 @@ def overridden(config: Config, path: str, text: str) -> Config:
         raise ConfigurationError(f"setting '{path}' is wrong at '{head}', which has {inside}")
     value = overridden(current, rest, text) if rest else _parse(path, text, kind)
     return replace(config, **{head: value})  # type: ignore[type-var]
+
+
+def _paths(config: Any) -> list[str]:
+    """The settings of a configuration, those of nested ones with dots, in alphabetical order."""
+    found = []
+    for entry in fields(config):
+        value = getattr(config, entry.name)
+        found += [f"{entry.name}.{inner}" for inner in _paths(value)] if is_dataclass(value) else [entry.name]
+    return sorted(found)
 
 
 def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:

@@ -22,8 +22,10 @@ from numpy.typing import NDArray
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.domains import serving
+from sgp.encoders import HOUSE_ENCODERS, encoder_keys, plugged_encoder, recorded_encoder_libraries
+from sgp.encoders.contract import EncoderKind, StateEncoder
 from sgp.encoders.fsf import FSFEncoder
-from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.encoders.wl import WL, WLConfig, WLEncoder
 from sgp.errors import ConfigurationError
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Settings, Snapshot
@@ -41,13 +43,13 @@ from sgp.training.boosting import BoostingConfig, fit_boosted_trees
 from sgp.training.prediction_rows import Sequences, prediction_rows
 from sgp.training.recurrent import Loss, RecurrentFit, RecurrentTraining
 
-Encoder = Literal["wl", "fsf"]
 Model = Literal["xgboost", "lstm"]
 
 METRICS: Mapping[Mode, Metric] = {"state": "cosine", "delta": "euclidean"}  # state-centric, Table 7
 LOSSES: Mapping[Mode, Loss] = {"state": "cosine", "delta": "squared"}  # state-centric, Table 7; trees: always squared
 
 _ENCODER = "encoder.json"
+_SLOTS = "fsf"
 _FILES: Mapping[Model, str] = {"xgboost": "model.ubj", "lstm": "model.safetensors"}
 
 
@@ -72,7 +74,7 @@ class LSTMConfig:
 class StateCentricTraining:
     """What is predicted, from which features, by which model."""
 
-    encoder: Encoder = "wl"  # Weisfeiler-Leman features, or fixed-size factored slots
+    encoder: str = "wl"  # Weisfeiler-Leman features, fixed-size factored slots (fsf), or one of another package
     model: Model = "xgboost"  # boosted trees, or an LSTM that remembers the path
     mode: Mode = "delta"  # predict the next embedding, or its difference from the present one
     wl: WLConfig = field(default_factory=WLConfig)
@@ -82,11 +84,10 @@ class StateCentricTraining:
     decoding: str = DEFAULT  # by which validation selects among these
 
     def __post_init__(self) -> None:
-        for name, kind in (("encoder", Encoder), ("model", Model), ("mode", Mode)):
-            if getattr(self, name) not in get_args(kind):
-                raise ConfigurationError(
-                    f"{name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kind))}"
-                )
+        known = {"encoder": encoder_keys(), "model": get_args(Model), "mode": get_args(Mode)}
+        for name, values in known.items():
+            if getattr(self, name) not in values:
+                raise ConfigurationError(f"{name} is '{getattr(self, name)}'; expected one of {', '.join(values)}")
         if self.parts < 1:
             raise ConfigurationError(f"parts is {self.parts}; expected at least 1")
 
@@ -109,7 +110,7 @@ class StateCentric:
     learns_from = Demonstrations
     variants: Mapping[str, StateCentricTraining] = {
         f"{encoder}-{model}-{mode}": StateCentricTraining(encoder, model, mode)
-        for encoder, model, mode in product(get_args(Encoder), get_args(Model), reversed(get_args(Mode)))
+        for encoder, model, mode in product(HOUSE_ENCODERS, get_args(Model), reversed(get_args(Mode)))
     }
     decodings: Mapping[str, StateCentricDecoding] = {
         DEFAULT: StateCentricDecoding(),
@@ -125,7 +126,7 @@ class StateCentric:
 
     def invariant(self, config: StateCentricTraining) -> bool:
         """WL colours know no names; the slots stand in the order of the objects."""
-        return config.encoder == "wl"
+        return config.encoder != _SLOTS and _kind(config).invariant
 
     def train(self, config: StateCentricTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Makes the encoder from the training states and fits the model, stopping by the validation trajectories."""
@@ -166,14 +167,17 @@ class StateCentric:
         Raises ConfigurationError for a decoding without static atoms where the encoder knows none.
         """
         config, facts = from_record(StateCentricTraining, run.training), run.record["facts"]
-        if decoding.strip_static and config.encoder == "fsf":
-            raise ConfigurationError("strip_static conflicts with encoder fsf, whose slots hold no static atoms")
-        encoder: WLEncoder | FSFEncoder
+        if decoding.strip_static and config.encoder != "wl":
+            raise ConfigurationError(
+                f"strip_static conflicts with encoder {config.encoder}, whose static atoms cannot be left out"
+            )
         if config.encoder == "wl":
             run.require_version("wlplan")
-            encoder = WLEncoder.load(run.folder / _ENCODER, run.domain_text)
-        else:
+        encoder: StateEncoder
+        if config.encoder == _SLOTS:
             encoder = _fsf(run.domain_text, facts["largest"])
+        else:
+            encoder = _kind(config).load(run.folder / _ENCODER, run.domain_text, facts["largest"])
         file = run.folder / _FILES[config.model]
         predictor: RowPredictor | RecurrentPredictor
         if config.model == "xgboost":
@@ -192,7 +196,7 @@ class _Fitted:
     """A fitted model with its encoder, and what its run says of it."""
 
     config: StateCentricTraining
-    encoder: WLEncoder | FSFEncoder
+    encoder: StateEncoder
     predictor: RowPredictor | RecurrentPredictor
     facts: Mapping[str, float]
 
@@ -207,8 +211,9 @@ class _Fitted:
 
     def save(self, data: Demonstrations, draft: RunDraft) -> None:
         """Writes what `load` reads."""
-        if isinstance(self.encoder, WLEncoder):
-            self.encoder.save(draft.folder / _ENCODER)
+        if self.config.encoder != _SLOTS:
+            _kind(self.config).save(self.encoder, draft.folder / _ENCODER)
+        draft.libraries = recorded_encoder_libraries(self.config.encoder)
         self.predictor.model.save(draft.folder / _FILES[self.config.model])
         draft.facts.update(self.facts, dimension=self.encoder.dimension, largest=data.largest)
         task = data.train[0].task
@@ -221,16 +226,16 @@ class _Fitting:
 
     config: StateCentricTraining
     data: Demonstrations
-    encoder: WLEncoder | FSFEncoder
+    encoder: StateEncoder
     seed: int
     device: Device
 
     @classmethod
     def of(cls, config: StateCentricTraining, data: Demonstrations, seed: int, device: Device) -> _Fitting:
         """Makes the encoder from the training states."""
-        if config.encoder == "fsf":
+        if config.encoder == _SLOTS:
             return cls(config, data, _fsf(data.train[0].task.domain_text, data.largest), seed, device)
-        encoder = WLEncoder.fit(config.wl, ((each.task, each.states) for each in data.train))
+        encoder = _kind(config).fit([(each.task, each.states) for each in data.train], data.largest)
         return cls(config, data, encoder, seed, device)
 
     def trees(self, title: str) -> tuple[BoostedTrees, Sequence[float]]:
@@ -291,6 +296,11 @@ class _Fitting:
 
     def _snapshot(self, name: str, loss: float, fitted: _Fitted) -> Snapshot:
         return Snapshot(name, fitted.config, loss, partial(fitted.save, self.data))
+
+
+def _kind(config: StateCentricTraining) -> EncoderKind:
+    """What makes the encoder and finds it again, for all but the slots, which a domain of the house defines."""
+    return WL(config.wl) if config.encoder == "wl" else plugged_encoder(config.encoder)
 
 
 def _fsf(text: DomainText, objects: int) -> FSFEncoder:

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
+from sgp.encoders.contract import Embeddings
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.methods.configuration import from_record
 from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
-from sgp.policies.nearest_embedding import Embeddings, NearestEmbedding
+from sgp.policies.nearest_embedding import NearestEmbedding
 
 _ENCODER = "encoder.json"
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from sgp.errors import StoreError
 from sgp.files import whole_file
+from sgp.workers import threads
 
 Rows = NDArray[np.floating[Any]]
 
@@ -21,6 +22,7 @@ class BoostedTrees:
 
     def __init__(self, booster: xgboost.Booster, rounds: int):
         self._booster = booster
+        self.use_threads(threads())
         self.rounds = rounds  # rounds kept by early stopping
         config = json.loads(booster.save_config())
         self.outputs = int(config["learner"]["learner_model_param"]["num_target"])

@@ -14,20 +14,31 @@ from sgp.errors import ConfigurationError
 from sgp.models.weights import Network
 
 Head = Literal["linear", "two-layer"]
+Precision = Literal["single", "double"]
 Hidden = tuple[Tensor, Tensor]
 
 
 @dataclass(frozen=True)
 class LSTMShape:
-    """The layers of the network. Defaults: state-centric, Table 7."""
+    """The layers of the network, and how it computes. Defaults: state-centric, Table 7."""
 
     hidden: int = 256  # units a layer
     layers: int = 2
+    # Processors round sums differently. In single precision training makes other networks of that; in double it takes
+    # longer, and the networks differ by rounding alone.
+    precision: Precision = "single"
 
     def __post_init__(self) -> None:
         for name in ("hidden", "layers"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"LSTM {name} is {getattr(self, name)}; expected at least 1")
+        if self.precision not in get_args(Precision):
+            raise ConfigurationError(f"LSTM precision is '{self.precision}'; expected single or double")
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The type of weights and sums."""
+        return torch.float64 if self.precision == "double" else torch.float32
 
 
 class RecurrentModel(Network):
@@ -53,6 +64,8 @@ class RecurrentModel(Network):
             )
         )
         self.shape = shape
+        if shape.precision == "double":
+            self.double()
 
     def forward(self, rows: Tensor, hidden: Hidden | None = None) -> tuple[Tensor, Hidden]:
         """Outputs [B, T, D] and the hidden state after the last row, two tensors [layers, B, hidden]."""
@@ -66,15 +79,15 @@ class RecurrentModel(Network):
     @torch.inference_mode()
     def step(
         self, rows: NDArray[np.floating[Any]], hidden: list[Hidden | None]
-    ) -> tuple[NDArray[np.float32], list[Hidden]]:
+    ) -> tuple[NDArray[np.floating[Any]], list[Hidden]]:
         """Outputs [B, D] of one row each, and each one's hidden state after it; None before means at the start."""
         device = next(self.parameters()).device
-        zero = torch.zeros(self.shape.layers, self.shape.hidden, device=device)
+        zero = torch.zeros(self.shape.layers, self.shape.hidden, dtype=self.shape.dtype, device=device)
         stacked = tuple(
             torch.stack([zero if each is None else each[part] for each in hidden], dim=1) for part in (0, 1)
         )
-        inputs = torch.as_tensor(np.ascontiguousarray(rows, np.float32), device=device)[:, None]  # [B, 1, F]
-        outputs, (short, long) = self(inputs, stacked)
+        inputs = torch.as_tensor(np.ascontiguousarray(rows), dtype=self.shape.dtype, device=device)  # [B, F]
+        outputs, (short, long) = self(inputs[:, None], stacked)
         # Clones: a view would keep the whole batch's hidden states alive along the path.
         after = [(short[:, place].clone(), long[:, place].clone()) for place in range(len(hidden))]
         return outputs[:, 0].cpu().numpy(), after

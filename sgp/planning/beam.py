@@ -112,13 +112,13 @@ class Pool:
         order = open_places[np.argsort(self.costs[open_places], kind="stable")]
         if len(order):
             dearest = float(self.costs[order[0]]) + margin
-            order = order[self.costs[order] <= max(dearest, self._tie_bound(self.costs[order[0]]))]
+            order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]], self.tie))]
         sorted_costs = self.costs[order]
         kept: list[int] = []
         states, keys = set[Hashable](), set[Hashable]()
         start = 0
         while start < len(order) and len(kept) < width:
-            end = int(np.searchsorted(sorted_costs, self._tie_bound(sorted_costs[start]), side="right"))
+            end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start], self.tie), side="right"))
             for place in np.sort(order[start:end]).tolist():
                 state, key = self.states[place], self.keys[place]
                 if len(kept) < width and state not in states and key not in keys:
@@ -139,13 +139,15 @@ class Pool:
         ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
         of_node = slice(self.starts[which], self.starts[which + 1])
         successor, closed, marks = choice[index], self.closed[of_node], self.marks[of_node]
+        # What a step needs alone: the ranking's memories would keep the embeddings of all candidates along the path.
+        costs, keys, note, tie = ranking.costs, ranking.keys, ranking.note, self.tie
 
         def decided() -> Step:
-            open_costs = np.where(closed, math.inf, ranking.costs)
+            open_costs = np.where(closed, math.inf, costs)
             own = marks.copy()
             own[index] |= _CHOSEN
-            own[open_costs <= self._tie_bound(open_costs.min())] |= _TIED
-            return Step(path.node.state, choice, ranking.costs, ranking.keys, own, index, ranking.note)
+            own[open_costs <= _tie_bound(open_costs.min(), tie)] |= _TIED
+            return Step(path.node.state, choice, costs, keys, own, index, note)
 
         node = Node(
             task=path.node.task,
@@ -158,13 +160,14 @@ class Pool:
         )
         return Trail(node, decided, path)
 
-    def _tie_bound(self, cost: float) -> float:
-        return float(cost) + tie_margin(float(cost), self.tie) if math.isfinite(cost) else -math.inf
-
     def _origin(self, place: int) -> tuple[int, int]:
         """Which node a candidate is of, and its place there."""
         which = bisect_right(self.starts, place) - 1
         return which, place - self.starts[which]
+
+
+def _tie_bound(cost: float, tie: float) -> float:
+    return float(cost) + tie_margin(float(cost), tie) if math.isfinite(cost) else -math.inf
 
 
 def _checked(ranking: Ranking, count: int) -> NDArray[np.float64]:

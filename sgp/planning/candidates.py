@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.planning.clock import look, stop
 from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Found, successor_states
 from sgp.planning.operators import Ints, state_identity
@@ -22,12 +23,36 @@ class Candidates(Sequence[Successor]):
     `changed[first[i] : first[i + 1]]`.
     """
 
-    def __init__(self, task: Task, model: GroundModel, state: State, fluents: Ints, found: Found):
+    def __init__(
+        self,
+        task: Task,
+        model: GroundModel,
+        state: State,
+        fluents: Ints,
+        found: Found,
+        begin: int = 0,
+        end: int | None = None,
+    ):
         self._task, self._model, self._state, self._found = task, model, state, found
-        self.fluents, self.first, self.changed = fluents, found.first, found.changed
-        self.lengths, self.goals = found.lengths, found.goals
-        self.identities: list[Hashable] = rows_as_bytes(found.identities)
+        self._all = range(len(found.parents))[begin:end]  # which of those found are in here
+        first = found.first[begin : self._all.stop + 1]
+        self.fluents, self.first, self.changed = fluents, first - first[0], found.changed[first[0] : first[-1]]
+        self.lengths, self.goals = found.lengths[begin:end], found.goals[begin:end]
+        self.identities: list[Hashable] = rows_as_bytes(found.identities[begin:end])
         self._made: dict[int, Successor] = {}
+
+    def part(self, begin: int, end: int) -> Candidates:
+        """Those from one place to another; in it, too, `parent` is a place among all that were found."""
+        start = self._all.start
+        return Candidates(
+            self._task,
+            self._model,
+            self._state,
+            self.fluents,
+            self._found,
+            start + begin,
+            min(start + end, self._all.stop),
+        )
 
     def __len__(self) -> int:
         return len(self.identities)
@@ -41,7 +66,7 @@ class Candidates(Sequence[Successor]):
     def __getitem__(self, index: int | slice) -> Successor | Sequence[Successor]:
         if isinstance(index, slice):
             return [self[place] for place in range(*index.indices(len(self)))]
-        place = range(len(self))[index]
+        place = self._all[index]
         known = self._made.get(place)
         if known is None:
             parent = int(self._found.parents[place])
@@ -49,7 +74,7 @@ class Candidates(Sequence[Successor]):
                 action = self._task.numbered(int(self._found.actions[place]))
                 known = Successor(action.actions, self._task.after(self._state, action))
             else:
-                changed = self.changed[self.first[place] : self.first[place + 1]]
+                changed = self._found.changed[self._found.first[place] : self._found.first[place + 1]]
                 state = self._task.state_of(sorted({*self.fluents.tolist()}.symmetric_difference(changed.tolist())))
                 known = Successor(self._path(place), state, parent)
             self._made[place] = known
@@ -66,7 +91,18 @@ class Candidates(Sequence[Successor]):
 def successors(task: Task, model: GroundModel, state: State) -> Candidates:
     """The states one action away, in the order of the PDDL's actions and objects."""
     fluents = np.array(task.fluents(state), np.int32)
-    return Candidates(task, model, state, fluents, successor_states(model.operators, model.goal, model.atoms, fluents))
+    found = successor_states(model.operators, model.goal, model.atoms, fluents, stop())
+    look()
+    return Candidates(task, model, state, fluents, found)
+
+
+def parts(choice: Sequence[Successor], most: int) -> Iterator[Sequence[Successor]]:
+    """The candidates in order, so many at a time."""
+    if len(choice) <= most:
+        yield choice
+        return
+    for begin in range(0, len(choice), most):
+        yield choice.part(begin, begin + most) if isinstance(choice, Candidates) else choice[begin : begin + most]
 
 
 def lengths(choice: Sequence[Successor]) -> NDArray[np.integer]:

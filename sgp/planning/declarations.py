@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 OBJECT = "object"  # the root of PDDL's type hierarchy, and the type of everything in an untyped domain
 
@@ -47,14 +47,52 @@ class Literal(NamedTuple):
         return str(self.atom) if self.positive else f"(not {self.atom})"
 
 
+class Formula(NamedTuple):
+    """What holds of its parts: of all ("and", "forall") or of one ("or", "exists"); negation stands at atoms alone.
+
+    A quantifier has one part and the variables that it binds, whose names stand nowhere else in an action or goal.
+    """
+
+    kind: str
+    parts: tuple[Condition, ...]
+    variables: tuple[Parameter, ...] = ()
+
+
+Condition: TypeAlias = Literal | Formula
+
+
+class ConditionalEffect(NamedTuple):
+    """The literals that become true for all objects, in the place of `variables`, of which the condition holds."""
+
+    variables: tuple[Parameter, ...]
+    condition: Condition
+    literals: tuple[Literal, ...]
+
+
+class AdlAction(NamedTuple):
+    """An action as a domain file declares it, with any condition and with effects under conditions."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    precondition: Condition
+    effects: tuple[ConditionalEffect, ...]
+    cost: str = ""
+
+
 @dataclass(frozen=True)
 class Schema:
-    """An action schema: parameters, precondition literals and the literals of its effect."""
+    """An action schema: parameters, precondition literals and the literals of its effect.
+
+    `cost` is what PDDL adds to the total cost, a number or a function's value such as "(length ?a ?b)"; "" where it is
+    nothing. A schema that stands for one case of an action of the file has this as its `original`.
+    """
 
     name: str
     parameters: tuple[Parameter, ...]
     precondition: tuple[Literal, ...]
     effect: tuple[Literal, ...]
+    cost: str = field(default="", compare=False)
+    original: Action | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
@@ -62,7 +100,9 @@ class DomainText:
     """What a domain file declares: requirements, types (name to parents), constants, predicates, action schemas.
 
     `predicates` has the arities and `arguments` the types; `remarks` are sentences on what was read though the letter
-    of PDDL forbids it; `costs` says whether actions have costs (which are not used).
+    of PDDL forbids it, and on what was compiled; `costs` says whether actions have costs (which are not used),
+    `functions` has the arities of those that they use. Where the schemas are cases of actions for the objects of one
+    problem alone, `alone` has the arities of the actions.
     """
 
     name: str
@@ -74,6 +114,21 @@ class DomainText:
     arguments: Mapping[str, tuple[Parameter, ...]] = field(default_factory=dict, compare=False)
     costs: bool = field(default=False, compare=False)
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    functions: Mapping[str, int] = field(default_factory=dict, compare=False)
+    alone: Mapping[str, int] = field(default_factory=dict, compare=False)
+
+    def original(self, action: Action) -> Action:
+        """The action of the file that an action of a schema is a case of."""
+        schema = self.schemas[action.name]
+        if schema.original is None:
+            return action
+        names = {each.name: thing for each, thing in zip(schema.parameters, action.objects, strict=True)}
+        return Action(schema.original.name, tuple(names.get(each, each) for each in schema.original.objects))
+
+    @property
+    def compiled(self) -> bool:
+        """Whether some actions of the file were compiled to schemas for their cases."""
+        return any(schema.original is not None for schema in self.schemas.values())
 
     @cached_property
     def fluent_predicates(self) -> frozenset[str]:
@@ -82,8 +137,11 @@ class DomainText:
 
     @cached_property
     def signature(self) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-        """Predicates and actions with their arities, sorted: what a model of the domain depends on."""
-        actions = {name: len(schema.parameters) for name, schema in self.schemas.items()}
+        """Predicates and actions with their arities, sorted: what a model of the domain depends on.
+
+        Schemas are no actions of the domain where another problem has others.
+        """
+        actions = self.alone or {name: len(schema.parameters) for name, schema in self.schemas.items()}
         return tuple(sorted(self.predicates.items())), tuple(sorted(actions.items()))
 
     def difference(self, other: DomainText) -> str:
@@ -109,7 +167,11 @@ class DomainText:
 
 @dataclass(frozen=True)
 class ProblemText:
-    """What a problem file declares: objects, initial atoms and the goal's literals; `remarks` as in a domain's."""
+    """What a problem file declares: objects, initial atoms and the goal's literals; `remarks` as in a domain's.
+
+    `goals` is how many conjunctions a disjunctive goal asks for one of. `values` are the initial values of functions,
+    as text, where actions have costs, and `minimised` says whether a plan's is to be low.
+    """
 
     name: str
     domain: str
@@ -117,3 +179,6 @@ class ProblemText:
     init: tuple[Atom, ...]
     goal: tuple[Literal, ...]
     remarks: tuple[str, ...] = field(default=(), compare=False)
+    goals: int = field(default=1, compare=False)
+    values: tuple[str, ...] = field(default=(), compare=False)
+    minimised: bool = field(default=False, compare=False)

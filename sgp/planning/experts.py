@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import math
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -20,12 +22,15 @@ from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.pddl_writing import rewritten
 
+logger = logging.getLogger(__name__)
+
 # Exit codes of Fast Downward's driver (its module returncodes).
 _SUCCESS = {0, 1, 2, 3}
 _UNSOLVABLE = {10, 11}
 _OUT_OF_TIME_IN_TRANSLATION = 256 - signal.SIGXCPU  # the driver hands on how the translator died
 _GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME_IN_TRANSLATION}
 _NOT_READ = {30, 31}  # by the translator
+_NOT_SUPPORTED = 34  # by the search: conditional effects, axioms
 _GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
 _OVERHEAD_SECONDS = 10  # of the driver and the translator, on top of the search's own limit
 _SUPERVISED = Path(__file__).with_name("supervised.py")
@@ -115,6 +120,7 @@ def find_plan(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path |
 
 def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.CompletedProcess[str]:
     """Runs the driver in a folder; nothing that it started outlives this call or this process, however they end."""
+    logger.debug("%s", shlex.join(command))
     with subprocess.Popen(
         command,
         cwd=folder,
@@ -136,7 +142,7 @@ def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.Comp
 def _attempt(
     problem: Problem, stage: Stage, driver: Path, texts: tuple[str, str] | None = None
 ) -> tuple[Action, ...] | None:
-    """One stage's plan for the problem, or for its `texts` written anew where Fast Downward does not read its own."""
+    """One stage's plan for the problem, or for its `texts` written anew where Fast Downward does not take its own."""
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
         domain, instance = texts or (normalise(problem.domain_pddl), normalise(problem.problem_pddl))
         Path(folder, "domain.pddl").write_text(domain, encoding="utf-8")
@@ -158,14 +164,17 @@ def _attempt(
             raise ToolError(f"Fast Downward could not be started ({error}); reinstall up-fast-downward") from error
         plan = _last_plan(Path(folder)) if run is None or run.returncode in _SUCCESS | _GAVE_UP else None
     if plan is not None:
-        return parse_plan(plan, f"Fast Downward's plan for {problem.name}")
+        actions = parse_plan(plan, f"Fast Downward's plan for {problem.name}")
+        return actions if texts is None else tuple(map(problem.read()[0].original, actions))
     if run is None or run.returncode in _GAVE_UP:
         return None
     if run.returncode in _UNSOLVABLE:
         raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
-    if run.returncode in _NOT_READ and texts is None:
+    if run.returncode in _NOT_READ | {_NOT_SUPPORTED} and texts is None:
         with suppress(PddlError):
             return _attempt(problem, stage, driver, rewritten(problem))
+    if run.returncode == _NOT_SUPPORTED:
+        return None
     said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]
     raise ToolError(
         f"Fast Downward ({stage.name}) failed on {problem.name} with exit code {run.returncode}: "

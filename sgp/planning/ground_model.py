@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled
+from sgp.planning.clock import look, looking
 from sgp.planning.instances import Places, StaticFacts
 from sgp.planning.operators import Goal, Lists, Operators, applicable_actions, grouped
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, ProblemText, Schema
@@ -40,7 +41,9 @@ class GroundModel:
         self._names = [thing.name for thing in facts.objects]
         instances = {schema: facts.instances(schema, most) for schema in domain.schemas.values()}
         fluents = _Fluents(facts, domain, problem, instances)
+        look()
         parts = [fluents.parts(schema, rows) for schema, rows in instances.items()]
+        look()
         needs, _, adds, _ = (_lists(kind) for kind in zip(*parts, strict=True))
         possible = np.concatenate([(needed >= 0).all(axis=1) for needed, *_ in parts])
         owners = np.repeat(np.arange(len(possible)), np.diff(needs.first))
@@ -103,7 +106,7 @@ class _Fluents:
     ):
         self._facts = facts
         initial: dict[str, list[Atom]] = {name: [] for name in domain.predicates if name in domain.fluent_predicates}
-        for atom in problem.init:
+        for atom in looking(problem.init):
             if atom.predicate in initial:
                 initial[atom.predicate].append(atom)
         known = {

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.planning.clock import look, looking
 from sgp.planning.pddl import Atom, DomainText, Literal, ProblemText, Schema
 
 _AT_A_TIME = 10_000  # bindings that are extended together
@@ -75,7 +76,7 @@ class StaticFacts:
         self._kinds = [set().union(*map(domain.supertypes, thing.types)) for thing in self.objects]
         self._fluent_predicates = domain.fluent_predicates
         atoms: dict[str, list[Atom]] = {}
-        for atom in problem.init:
+        for atom in looking(problem.init):
             if atom.predicate not in self._fluent_predicates:
                 atoms.setdefault(atom.predicate, []).append(atom)
         self._relations = {predicate: self.relation([self.places(known)]) for predicate, known in atoms.items()}
@@ -106,6 +107,7 @@ class StaticFacts:
             met[rows.shape[1]] += len(rows)
             if most is not None and met[rows.shape[1]] > most:
                 raise TooLarge
+            look()
             if rows.shape[1] == len(names):
                 parts.append(rows)
         rows = np.concatenate(parts)

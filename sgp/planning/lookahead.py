@@ -11,6 +11,7 @@ import numpy as np
 
 from sgp.errors import ConfigurationError
 from sgp.planning.candidates import Candidates
+from sgp.planning.clock import look, looking, stop
 from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Search, novel_states
 from sgp.planning.operators import Lists
@@ -64,7 +65,8 @@ class Lookahead:
         forms, count = _novelty_forms(task, self.abstraction, model)
         search = Search(self.layer or 0, self.enough or 0, self.states)
         fluents = np.array(task.fluents(state), np.int32)
-        found = novel_states(model.operators, forms, count, model.goal, model.atoms, fluents, search)
+        found = novel_states(model.operators, forms, count, model.goal, model.atoms, fluents, search, stop())
+        look()
         return Candidates(task, model, state, fluents, found)
 
     def _lifted(self, task: Task, state: State) -> list[Successor]:
@@ -80,7 +82,7 @@ class Lookahead:
             novel: list[tuple[State, tuple[Action, ...], int | None]] = []
             for origin, path, parent in layer:
                 near = goal.is_near(origin, most)
-                for action in task.applicable(origin):
+                for action in looking(task.applicable(origin)):
                     # What the action adds alone can be novel or reach the goal: most states need not be made.
                     new = novelty.add(action.adds)
                     if not (new or near or parent is None):
@@ -113,7 +115,8 @@ def _novelty_forms(task: Task, abstraction: Abstraction, model: GroundModel) -> 
         novelty = _Novelty(task, abstraction, task.init)
         numbers: dict[_Form, int] = {}
         forms = [
-            [numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)] for index in range(model.atoms)
+            [numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)]
+            for index in looking(range(model.atoms))
         ]
         known[abstraction] = Lists.of(forms), len(numbers)
     return known[abstraction]

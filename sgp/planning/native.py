@@ -15,7 +15,7 @@ from sgp.errors import UnsupportedPddl
 from sgp.planning.declarations import OBJECT, DomainText, Parameter, ProblemText, Schema
 from sgp.planning.pddl import Problem
 from sgp.planning.pddl_syntax import Source, placed, shown
-from sgp.planning.pddl_writing import type_names, write_domain, write_problem
+from sgp.planning.pddl_writing import type_names, with_constants, write_domain, write_problem
 
 _NAME = re.compile(r"\??[a-z][a-z0-9_-]*")
 _OWN = frozenset({OBJECT, "number", "="})  # predicates that pymimir has besides those of types
@@ -26,6 +26,7 @@ def parsed(problem: Problem, domain: DomainText, text: ProblemText) -> formalism
     _require_names(Source(problem.domain_source, problem.domain_pddl), _names_of(domain))
     _require_names(Source(problem.problem_source, problem.problem_pddl), (each.name for each in text.objects))
     source = problem.domain_source
+    domain, text = with_constants(domain, text)
     try:
         parser = formalism.Parser(write_domain(domain), "", formalism.ParserOptions())
         source = problem.problem_source

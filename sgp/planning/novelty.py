@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
+from sgp.planning.clock import Flag
 from sgp.planning.operators import (
     Goal,
     Ints,
@@ -63,12 +64,19 @@ class Origin(NamedTuple):
 
 @compiled
 def novel_states(
-    operators: Operators, forms: Lists, form_count: int, goal: Goal, atoms: int, state: Ints, search: Search
+    operators: Operators,
+    forms: Lists,
+    form_count: int,
+    goal: Goal,
+    atoms: int,
+    state: Ints,
+    search: Search,
+    stop: Flag,
 ) -> Found:
     """All successors of a state, all novel states, and goal states; none twice, nor the state itself.
 
     `state` lists the fluents that are true. Atom a stands for the novelty forms `forms[a]`: a state is novel if one of
-    its forms was true in no state generated before it. Novel states are expanded.
+    its forms was true in no state generated before it. Novel states are expanded. Ends early once `stop` [1] is true.
     """
     applicable = np.empty(len(operators.adds.first), np.int32)  # actions in the node
     origin = _origin(operators, goal, atoms, state, applicable)
@@ -89,6 +97,8 @@ def novel_states(
             else:
                 total = applicable_in(present, operators, applicable)
             for action in applicable[:total]:
+                if stop[0]:
+                    return _without_room(records, found)
                 new = _adds_unseen(operators.adds, action, forms, seen)
                 if not (new or near or node == 0):
                     continue
@@ -279,8 +289,11 @@ def _layer_end(table: Words, owner: Ints, begin: int, end: int, goal: Goal, most
 
 
 @compiled
-def successor_states(operators: Operators, goal: Goal, atoms: int, state: Ints) -> Found:
-    """The states one action away, one for each applicable action: not all need differ, nor from the state itself."""
+def successor_states(operators: Operators, goal: Goal, atoms: int, state: Ints, stop: Flag) -> Found:
+    """The states one action away, one for each applicable action: not all need differ, nor from the state itself.
+
+    Leaves the rest as it comes once `stop` [1] is true.
+    """
     actions = applicable_actions(operators, atoms, state)
     count, room = len(actions), 0
     for action in actions:
@@ -291,6 +304,8 @@ def successor_states(operators: Operators, goal: Goal, atoms: int, state: Ints) 
     words, here = words_of(state, atoms), state_identity(state)
     after, lacked = np.empty_like(words), lacking(words, goal)
     for number in range(count):
+        if stop[0]:
+            break
         action, end = actions[number], first[number]
         identities[number] = here
         for effect, value in ((operators.adds, False), (operators.deletes, True)):

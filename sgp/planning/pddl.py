@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -23,7 +23,7 @@ from sgp.planning.declarations import (
     ProblemText,
     Schema,
 )
-from sgp.planning.pddl_reading import SUPPORTED_REQUIREMENTS, read_domain, read_problem
+from sgp.planning.pddl_reading import SUPPORTED_REQUIREMENTS, read_both, read_domain, read_problem
 
 __all__ = [
     "OBJECT",
@@ -39,6 +39,7 @@ __all__ = [
     "format_plan",
     "format_problem",
     "parse_plan",
+    "read_both",
     "read_domain",
     "read_problem",
     "read_text",
@@ -47,13 +48,17 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Problem:
-    """One planning problem as text: what files hold and processes exchange. A `Task` is its living form."""
+    """One planning problem as text: what files hold and processes exchange. A `Task` is its living form.
+
+    `alternative` is the place of the conjunction that is aimed at, where the goal asks for one of several.
+    """
 
     name: str
     domain_pddl: str
     problem_pddl: str
     domain_source: str = field(default="domain", compare=False)
     problem_source: str = field(default="problem", compare=False)
+    alternative: int | None = None
 
     @classmethod
     def from_files(cls, domain: Path | str, problem: Path | str) -> Problem:
@@ -65,6 +70,18 @@ class Problem:
             domain_source=str(domain),
             problem_source=str(problem),
         )
+
+    def read(self) -> tuple[DomainText, ProblemText]:
+        """What domain and problem declare. Raises PddlError for text that cannot be used (`read_both`)."""
+        domain, problem = (self.domain_pddl, self.domain_source), (self.problem_pddl, self.problem_source)
+        return read_both(domain, problem, self.alternative)
+
+    def alternatives(self) -> tuple[Problem, ...]:
+        """Itself; or, where its goal asks for one of several conjunctions, a problem for each. Raises as `read`."""
+        if self.alternative is not None:
+            return (self,)
+        _, text = replace(self, alternative=0).read()
+        return (self,) if text.goals == 1 else tuple(replace(self, alternative=place) for place in range(text.goals))
 
     @cached_property
     def sha256(self) -> str:

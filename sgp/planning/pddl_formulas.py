@@ -1,29 +1,25 @@
-"""Typed lists and formulas of PDDL: what stands inside of the sections of domains and problems."""
+"""Names, typed lists and atoms of PDDL: what formulas and sections of domains and problems are made of."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, count
 
 from sgp.errors import UnsupportedPddl
-from sgp.planning.declarations import OBJECT, Atom, Literal, Parameter
+from sgp.planning.declarations import OBJECT, Atom, Parameter
 from sgp.planning.pddl_syntax import Block, Source, Word, shown, words_of
 
-_CONNECTIVES = {
-    "forall": "quantifiers (forall)",
-    "exists": "quantifiers (exists)",
-    "when": "conditional effects (when)",
-    "or": "disjunctions (or)",
-    "imply": "implications (imply)",
+REFUSED = {
     "preference": "preferences (preference)",
     "oneof": "nondeterministic effects (oneof)",
     "probabilistic": "nondeterministic effects (probabilistic)",
     **{head: f"numeric conditions ({head})" for head in ("<", "<=", ">", ">=")},
     **{head: f"numeric effects ({head})" for head in ("decrease", "assign", "scale-up", "scale-down")},
 }
+COST = "increase"
 _NUMBER = "number"  # the type of numeric functions
-_COST = "increase"
-_MEANT = frozenset(_CONNECTIVES) | {"and", "not", "either", _COST, OBJECT, _NUMBER}
+_MEANT = frozenset(REFUSED) | {"and", "or", "not", "imply", "forall", "exists", "when", "either", COST, OBJECT, _NUMBER}
 
 
 @dataclass
@@ -31,13 +27,32 @@ class Scope:
     """What a formula may speak of: predicates with their arguments, and objects or variables with their types.
 
     `kinds` has all types of each object, none of variables: their objects can be of a type below theirs. `uses` takes
-    down which requirement a text needs, and where it first does.
+    down which requirement a text needs, and where it first does. `types` are the declared ones, None where they are not
+    known. A variable of a quantifier is `called` by a name that is not among those `taken` by others.
     """
 
     predicates: Mapping[str, tuple[Parameter, ...]] | None
     names: Mapping[str, object] = field(default_factory=dict)
     kinds: Mapping[str, frozenset[str]] = field(default_factory=dict)
     uses: dict[str, Word | Block] = field(default_factory=dict)
+    types: Mapping[str, tuple[str, ...]] | None = None
+    called: Mapping[str, str] = field(default_factory=dict)
+    taken: set[str] = field(default_factory=set)
+
+    def of_action(self, parameters: Mapping[str, Parameter]) -> Scope:
+        """The scope within an action with these parameters."""
+        return replace(self, names={**self.names, **parameters}, taken=set(parameters))
+
+    def binding(self, variables: Iterable[Parameter]) -> tuple[Scope, tuple[Parameter, ...]]:
+        """The scope within a quantifier, and its variables by names of their own."""
+        called = dict(self.called)
+        bound = []
+        for name, kinds in variables:
+            own = next(each for each in chain([str(name)], (f"{name}-{n}" for n in count(2))) if each not in self.taken)
+            self.taken.add(own)
+            called[str(name)] = own
+            bound.append(Parameter(own, kinds))
+        return replace(self, names={**self.names, **dict.fromkeys(called)}, called=called), tuple(bound)
 
 
 def name_of(item: Word | Block, source: Source, what: str) -> str:
@@ -94,50 +109,12 @@ def typed_list(block: Block, start: int, source: Source, what: str, uses: dict[s
     return [*found, *(Parameter(name, (OBJECT,)) for name in pending)]
 
 
-def literals(block: Block, source: Source, scope: Scope, effect: bool = False) -> tuple[Literal, ...]:
-    """The literals of a conjunction; increases are passed over (action costs are not used).
-
-    Raises UnsupportedPddl for what is no conjunction of literals, PddlError for what is no formula or speaks of names
-    that `scope` does not know.
-    """
-    found: list[Literal] = []
-    waiting: list[tuple[Word | Block, bool]] = [(block, True)]  # a text may be nested deeper than Python calls
-    while waiting:
-        part, positive = waiting.pop()
-        if not isinstance(part, Block):
-            raise source.refusal(f"expected a list '(predicate ...)', found '{shown(part)}'", part)
-        head = part.head
-        if not part and positive:
-            continue
-        if head in _CONNECTIVES:
-            raise source.refusal(
-                f"{_CONNECTIVES[head]} are not supported; rewrite this in STRIPS with types, negative preconditions "
-                "and equality",
-                part,
-                UnsupportedPddl,
-            )
-        if head == "and":
-            if not positive and effect:
-                raise source.refusal("expected '(not (predicate ...))' in an effect, found '(not (and ...'", part)
-            if not positive:
-                raise source.refusal(
-                    "negated conjunctions (not (and ...)) are not supported, being disjunctions; rewrite this as a "
-                    "conjunction of literals",
-                    part,
-                    UnsupportedPddl,
-                )
-            waiting += [(each, True) for each in reversed(part[1:])]
-        elif head == "not":
-            if len(part) != 2 or not isinstance(part[1], Block) or (effect and not positive):
-                raise source.refusal("expected '(not (predicate ...))'", part)
-            waiting.append((part[1], not positive))
-        elif head == _COST and effect and positive:
-            scope.uses.setdefault(":action-costs", part)
-        else:
-            if not positive and not effect and head != "=":
-                scope.uses.setdefault(":negative-preconditions", part)
-            found.append(Literal(atom(part, source, scope, equality=not effect), positive))
-    return tuple(found)
+def plain(found: Parameter, types: Mapping[str, tuple[str, ...]] | None, source: Source) -> Parameter:
+    """A parameter without places, whose types are declared."""
+    for kind in found.types:
+        if types is not None and kind not in types and kind != OBJECT and isinstance(kind, Word):
+            raise source.refusal(f"type '{shown(kind)}' is undefined; declare it in (:types ...) or correct it", kind)
+    return Parameter(str(found.name), tuple(map(str, found.types)))
 
 
 def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> Atom:
@@ -154,7 +131,7 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
         scope.uses.setdefault(":equality", block)
         expected: tuple[Parameter, ...] | None = (Parameter("?x", (OBJECT,)), Parameter("?y", (OBJECT,)))
     elif scope.predicates is None:
-        return Atom(head, tuple(map(str, arguments)))
+        return Atom(head, tuple(scope.called.get(each, str(each)) for each in arguments))
     else:
         expected = scope.predicates.get(head)
     if expected is None:
@@ -177,4 +154,4 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
                 "correct the object or its type",
                 argument,
             )
-    return Atom(head, tuple(map(str, arguments)))
+    return Atom(head, tuple(scope.called.get(each, str(each)) for each in arguments))

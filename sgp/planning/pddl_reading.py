@@ -8,21 +8,35 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from sgp.errors import UnsupportedPddl
-from sgp.planning.declarations import OBJECT, Atom, DomainText, Parameter, ProblemText, Schema
-from sgp.planning.pddl_formulas import Scope, atom, free_name, literals, name_of, typed_list
+from sgp.planning.clock import looking
+from sgp.planning.declarations import (
+    OBJECT,
+    AdlAction,
+    Atom,
+    Condition,
+    DomainText,
+    Parameter,
+    ProblemText,
+)
+from sgp.planning.pddl_conditions import condition, effects, flat_text
+from sgp.planning.pddl_formulas import Scope, atom, free_name, name_of, plain, typed_list
+from sgp.planning.pddl_schemas import World, goals_of, with_schemas
 from sgp.planning.pddl_syntax import Block, Source, Word, read_sections, shown, words_of
 
-SUPPORTED_REQUIREMENTS = frozenset({":strips", ":typing", ":negative-preconditions", ":equality", ":action-costs"})
+_STRIPS = frozenset({":strips", ":typing", ":negative-preconditions", ":equality", ":action-costs"})
+_QUANTIFIED = {":existential-preconditions", ":universal-preconditions"}
+_CONDITIONS = {":disjunctive-preconditions", ":conditional-effects", *_QUANTIFIED}
+SUPPORTED_REQUIREMENTS = _STRIPS | _CONDITIONS | {":adl", ":quantified-preconditions"}
 # Of PDDL 1.2 to 3.1. Whether a text needs more than the supported ones is seen from what it uses.
 _REQUIREMENTS = SUPPORTED_REQUIREMENTS | {
-    *(":adl", ":disjunctive-preconditions", ":existential-preconditions", ":universal-preconditions"),
-    *(":quantified-preconditions", ":conditional-effects", ":derived-predicates", ":axioms", ":negation"),
+    *(":derived-predicates", ":axioms", ":negation"),
     *(":fluents", ":numeric-fluents", ":object-fluents", ":durative-actions", ":duration-inequalities"),
     *(":continuous-effects", ":timed-initial-literals", ":timed-effects", ":preferences", ":constraints", ":time"),
     *(":domain-axioms", ":goal-utilities", ":safety-constraints", ":expression-evaluation", ":non-deterministic"),
 }
 _IMPLIED = {
-    ":adl": {":typing", ":negative-preconditions", ":equality"},
+    ":adl": {":typing", ":negative-preconditions", ":equality", *_CONDITIONS},
+    ":quantified-preconditions": _QUANTIFIED,
     ":negation": {":negative-preconditions"},
     ":fluents": {":action-costs"},
     ":numeric-fluents": {":action-costs"},
@@ -33,8 +47,34 @@ _Uses = dict[str, Word | Block]
 
 
 def read_domain(text: str, source: str = "domain") -> DomainText:
-    """What a domain's text declares. Raises PddlError, and UnsupportedPddl for what the package does not handle."""
+    """What a domain's text declares, its actions as schemas that are the same for all problems.
+
+    Raises PddlError, UnsupportedPddl for what the package does not handle or has too many cases, and MissingLibrary
+    where actions are to be compiled and the extra `unified-planning` is not installed.
+    """
     origin = Source(source, text)
+    return with_schemas(*_declared(origin), origin)
+
+
+def read_both(
+    domain: tuple[str, str], problem: tuple[str, str], alternative: int | None = None
+) -> tuple[DomainText, ProblemText]:
+    """What the texts of a domain and a problem, each with its source, declare.
+
+    Where an action quantifies over objects, its schemas are those for the objects of this problem alone. `alternative`
+    is the place of one of the conjunctions of which a disjunctive goal asks for one. Raises as the readers of each.
+    """
+    origin = Source(domain[1], domain[0])
+    declared, actions = _declared(origin)
+    fluents = frozenset(
+        each.atom.predicate for _, action in actions.values() for effect in action.effects for each in effect.literals
+    )
+    found = _read_problem(problem, declared, fluents, alternative)
+    return with_schemas(declared, actions, origin, lambda: _world(declared, found.objects, found.init, fluents)), found
+
+
+def _declared(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAction]]]:
+    """What a domain's text declares but for schemas, and the actions that they are made of, with their places."""
     name, sections = read_sections(origin, "domain")
     actions = [section for section in sections if section.head == ":action"]
     by_head = _by_head([section for section in sections if section.head != ":action"], _ONCE, origin)
@@ -49,33 +89,35 @@ def read_domain(text: str, source: str = "domain") -> DomainText:
     if not actions:
         raise origin.refusal("the domain has no '(:action ...)'; expected at least one")
     known = {constant.name: constant for constant in constants}
-    scope = Scope(predicates, known, _kinds(DomainText(name, (), types, constants, {}, {}), known), uses)
-    schemas: dict[str, Schema] = {}
+    kinds = _kinds(DomainText(name, (), types, constants, {}, {}), known)
+    scope = Scope(predicates, known, kinds, uses, types)
+    found: dict[str, tuple[Block, AdlAction]] = {}
     for section in actions:
-        schema = _schema(section, types, scope, origin)
-        if schema.name in schemas:
-            raise origin.refusal(f"a second action has the name '{shown(schema.name)}'; rename one", section[1])
-        schemas[schema.name] = schema
+        action = _action(section, scope, origin)
+        if action.name in found:
+            raise origin.refusal(f"a second action has the name '{shown(action.name)}'; rename one", section[1])
+        found[action.name] = section, action
     _compare(requirements, uses, origin)
-    return DomainText(
-        name,
-        tuple(requirements),
-        types,
-        constants,
-        {name: len(arguments) for name, arguments in predicates.items()},
-        schemas,
-        predicates,
-        ":action-costs" in requirements or ":action-costs" in uses,
-        origin.remarks,
-    )
+    arities = {name: len(arguments) for name, arguments in predicates.items()}
+    costs = ":action-costs" in requirements or ":action-costs" in uses
+    functions = _functions(by_head.get(":functions", Block()))
+    text = DomainText(name, tuple(requirements), types, constants, arities, {}, predicates, costs, functions=functions)
+    return text, found
 
 
 def read_problem(text: str, source: str = "problem", domain: DomainText | None = None) -> ProblemText:
     """What a problem's text declares. Raises PddlError, also where objects, initial state or goal are missing.
 
-    With its `domain`, all names, arities and types are checked against it.
+    With its `domain`, all names, arities and types are checked against it; without it, a goal has to be a conjunction
+    of literals. Raises UnsupportedPddl where the goal asks for one of several conjunctions.
     """
-    origin = Source(source, text)
+    return _read_problem((text, source), domain, domain.fluent_predicates if domain else frozenset())
+
+
+def _read_problem(
+    text: tuple[str, str], domain: DomainText | None, fluents: frozenset[str], alternative: int | None = None
+) -> ProblemText:
+    origin = Source(text[1], text[0])
     name, sections = read_sections(origin, "problem")
     by_head = _by_head(sections, _OF_PROBLEMS, origin)
     for needed in (":domain", ":init", ":goal"):
@@ -91,13 +133,44 @@ def read_problem(text: str, source: str = "problem", domain: DomainText | None =
     known = {constant.name: constant for constant in domain.constants} if domain else {}
     objects = _things(by_head.get(":objects"), domain.types if domain else None, known, origin, uses)
     names = {**known, **{each.name: each for each in objects}}
-    scope = Scope(domain.arguments if domain else None, names, _kinds(domain, names), uses)
+    types = domain.types if domain else None
+    scope = Scope(domain.arguments if domain else None, names, _kinds(domain, names), uses, types)
     init = _init(by_head[":init"], scope, origin)
-    wanted = literals(goal[1], origin, scope)
+    asked: Condition = condition(goal[1], origin, scope)
+    goals = goals_of(asked, (lambda: _world(domain, objects, init, fluents)) if domain else None, goal, origin)
+    if alternative is None and len(goals) > 1:
+        raise origin.refusal(
+            f"the goal asks for one of {len(goals):,} conjunctions, which are solved one by one; disjunctive goals to "
+            "learn from are not supported; rewrite this as one conjunction",
+            goal,
+            UnsupportedPddl,
+        )
     if domain:
         # Action costs are declared by the domain, or are of no consequence.
         _compare(domain.requirements, {each: at for each, at in uses.items() if each != ":action-costs"}, origin)
-    return ProblemText(name, of, objects, init, wanted, origin.remarks)
+    equations = [fact for fact in by_head[":init"] if isinstance(fact, Block) and fact.head == "="]
+    values = tuple(f"(= {flat_text(fact[1])} {fact[2]})" for fact in equations)
+    low, wanted = _minimised(by_head.get(":metric")), goals[alternative or 0]
+    return ProblemText(name, of, objects, init, wanted, origin.remarks, len(goals), values, low)
+
+
+def _functions(section: Block) -> dict[str, int]:
+    """The numeric functions with their arities."""
+    declared = [each for each in section[1:] if isinstance(each, Block)]
+    return {each.head: sum(isinstance(word, Word) and word.startswith("?") for word in each) for each in declared}
+
+
+def _minimised(metric: Block | None) -> bool:
+    """Whether a problem asks for a plan of low cost."""
+    return metric is not None and len(metric) == 3 and metric[1] == "minimize" and metric[2] == ["total-cost"]
+
+
+def _world(domain: DomainText, objects: Sequence[Parameter], init: Sequence[Atom], fluents: frozenset[str]) -> World:
+    """What conditions that quantify over objects speak of."""
+    things = (*domain.constants, *objects)
+    above = {kinds: frozenset[str]().union(*map(domain.supertypes, kinds)) for _, kinds in things}
+    known = frozenset(each for each in init if each.predicate not in fluents)
+    return World(tuple((name, above[kinds]) for name, kinds in things), known, fluents)
 
 
 def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) -> dict[str, Block]:
@@ -149,7 +222,8 @@ def _compare(declared: Sequence[str] | Mapping[str, Word], uses: _Uses, source: 
             source.remark(f"{requirement} is used and not declared; it is read as if it were declared", at)
     if isinstance(declared, Mapping):
         for requirement, word in declared.items():
-            if requirement not in SUPPORTED_REQUIREMENTS:
+            needed = {requirement, *_IMPLIED.get(requirement, ())} & _CONDITIONS & set(uses)
+            if requirement not in _STRIPS and not needed:
                 source.remark(f"{requirement} is declared and not needed; it is passed over", word)
 
 
@@ -195,14 +269,6 @@ def _without_cycles(types: Mapping[str, tuple[str, ...]], section: Block, source
             del left[name]
 
 
-def _plain(found: Parameter, types: Mapping[str, tuple[str, ...]] | None, source: Source) -> Parameter:
-    """A parameter without places, whose types are declared."""
-    for kind in found.types:
-        if types is not None and kind not in types and kind != OBJECT and isinstance(kind, Word):
-            raise source.refusal(f"type '{shown(kind)}' is undefined; declare it in (:types ...) or correct it", kind)
-    return Parameter(str(found.name), tuple(map(str, found.types)))
-
-
 def _things(
     section: Block | None,
     types: Mapping[str, tuple[str, ...]] | None,
@@ -216,7 +282,7 @@ def _things(
         if each.name in found or each.name in known:
             assert isinstance(each.name, Word)
             raise source.refusal(f"object '{shown(each.name)}' has already been defined; remove one", each.name)
-        found[str(each.name)] = _plain(each, types, source)
+        found[str(each.name)] = plain(each, types, source)
     return tuple(found.values())
 
 
@@ -235,18 +301,18 @@ def _predicates(
         arguments = typed_list(declaration, 1, source, "a variable", uses)
         if len({each.name for each in arguments}) < len(arguments):
             source.remark("a variable stands twice in a predicate's declaration; each place is its own", declaration)
-        plain = tuple(_plain(each, types, source) for each in arguments)
+        kept = tuple(plain(each, types, source) for each in arguments)
         if name in found:
-            if [each.types for each in found[name]] != [each.types for each in plain]:
+            if [each.types for each in found[name]] != [each.types for each in kept]:
                 raise source.refusal(
                     f"a second predicate has the name '{shown(name)}' and other arguments; rename one", declaration
                 )
             source.remark("a predicate is declared twice", declaration)
-        found[name] = plain
+        found[name] = kept
     return found
 
 
-def _schema(section: Block, types: Mapping[str, tuple[str, ...]], scope: Scope, source: Source) -> Schema:
+def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
     if len(section) < 2 or not isinstance(section[1], Word):
         raise source.refusal("expected '(:action NAME ...)'", section)
     name = name_of(section[1], source, "an action")
@@ -263,21 +329,11 @@ def _schema(section: Block, types: Mapping[str, tuple[str, ...]], scope: Scope, 
                 each.name,
                 UnsupportedPddl,
             )
-        if len(each.types) > 1:  # the planning library takes it for "of both types"
-            raise source.refusal(
-                f"action '{shown(name)}': '{shown(each.name)} - (either {shown(' '.join(each.types))})' is not "
-                "supported; declare a type above these",
-                section,
-                UnsupportedPddl,
-            )
-        parameters[str(each.name)] = _plain(each, types, source)
-    inner = Scope(scope.predicates, {**scope.names, **parameters}, scope.kinds, scope.uses)
-    return Schema(
-        name=name,
-        parameters=tuple(parameters.values()),
-        precondition=literals(parts.get(":precondition", Block()), source, inner),
-        effect=literals(parts[":effect"], source, inner, effect=True),
-    )
+        parameters[str(each.name)] = plain(each, scope.types, source)
+    inner = scope.of_action(parameters)
+    precondition = condition(parts.get(":precondition", Block()), source, inner)
+    does, cost = effects(parts[":effect"], source, inner)
+    return AdlAction(name, tuple(parameters.values()), precondition, does, cost)
 
 
 def _parts(section: Block, source: Source) -> dict[str, Block]:
@@ -324,7 +380,7 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[Atom, ...]:
     """The atoms that are true at first; values of numeric functions, which action costs use, are passed over."""
     found: dict[Atom, None] = {}
     false: list[tuple[Atom, Block]] = []
-    for fact in section[1:]:
+    for fact in looking(section[1:]):
         if not isinstance(fact, Block):
             raise source.refusal(f"expected '(predicate object ...)' in :init, found '{shown(fact)}'", fact)
         if fact.head == "not" and len(fact) == 2 and isinstance(fact[1], Block):

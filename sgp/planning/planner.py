@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from pathlib import Path
 
 from sgp.errors import ConfigurationError
+from sgp.memory import fair_share, give_back
 from sgp.planning.beam import Pool, Trail
 from sgp.planning.candidates import names
-from sgp.planning.pddl import Action
+from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
+from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Step
 from sgp.planning.task import Successor, Task
+from sgp.workers import at_work
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
@@ -31,7 +32,9 @@ def horizon(size: int) -> int:
 class Limit:
     """When to give up: on actions (None: `horizon`), decisions, seconds per problem, bytes of this process's memory.
 
-    A decision is one choice; a jump takes several actions by one.
+    A decision is one choice; a jump takes several actions by one. Seconds and memory end a decision, too, and reading
+    the problem is part of its seconds. Without a limit on memory a process takes its share of what the machine has
+    free (`sgp.memory`).
 
     Raises ConfigurationError for one that is not positive.
     """
@@ -49,6 +52,12 @@ class Limit:
 
 
 NO_LIMIT = Limit()
+ENDINGS: Mapping[type[BaseException], Outcome] = {
+    OutOfTime: Outcome.TIMEOUT,
+    OutOfMemory: Outcome.MEMORY,
+    MemoryError: Outcome.MEMORY,
+}
+"""How a problem ends whose work was given up."""
 Watch = Callable[[Node, Callable[[], tuple[Step, ...]]], None]
 
 
@@ -94,19 +103,23 @@ class Planner:
         """
         waiting = enumerate(tasks)
         active: list[_Search] = []
-        while True:
-            for place, task in islice(waiting, self.batch - len(active)):
-                active.append(_Search(place, task, limit))
-                active[-1].begin(self.policy)
-            if not active:
-                return
-            _enforce(limit, active)
-            self._advance([search for search in active if search.outcome is None])
-            ended = [search for search in active if search.outcome is not None]
-            active = [search for search in active if search.outcome is None]
-            while ended:
-                search = ended.pop(0)
-                yield search.place, search.rollout()
+        with clock_of(limit) as clock:
+            while True:
+                for place, task in islice(waiting, self.batch - len(active)):
+                    active.append(_Search(place, task, limit))
+                    active[-1].begin(self.policy)
+                if not active:
+                    return
+                self._advance([search for search in active if search.outcome is None], clock)
+                ended = [search for search in active if search.outcome is not None]
+                active = [search for search in active if search.outcome is None]
+                short = any(search.outcome is Outcome.MEMORY for search in ended)
+                while ended:
+                    search = ended.pop(0)
+                    yield search.place, search.rollout()
+                    del search
+                if short:
+                    give_back()
 
     def resume(
         self,
@@ -125,30 +138,57 @@ class Planner:
         search = _Search(0, task, limit)
         search.begin(self.policy)
         search.follow(jumps, self.policy)
-        while search.outcome is None:
-            self._advance([search])
-            _enforce(limit, [search])
-            if watch is not None:
-                watch(search.beam[0].node, search.beam[0].steps)
+        with clock_of(limit) as clock:
+            while search.outcome is None:
+                self._advance([search], clock)
+                if watch is not None:
+                    watch(search.beam[0].node, search.beam[0].steps)
         return search.rollout()
 
-    def _advance(self, searches: Sequence[_Search]) -> None:
-        """One decision of every search, the policy called once for all."""
+    def _advance(self, searches: Sequence[_Search], clock: Clock) -> None:
+        """One decision of every search, the policy called once for all; of those that reach a limit it is the last.
+
+        Where memory is short, the others make theirs once the ended search is gone.
+        """
         for search in searches:
-            search.expand(self.successors)
-        asked = [search for search in searches if search.nodes]
-        nodes = [node for search in asked for node in search.nodes]
-        choices = [choice for search in asked for choice in search.choices]
+            search.expand(self.successors, clock)
+            if search.outcome is Outcome.MEMORY:
+                return
+        asked = [search for search in searches if search.outcome is None]
+        while asked:
+            rankings = self._rank(asked, clock)
+            if rankings is not None:
+                for search in asked:
+                    count = len(search.nodes)
+                    search.choose(rankings[:count], self)
+                    rankings = rankings[count:]
+                return
+            if any(search.outcome is Outcome.MEMORY for search in asked):
+                return
+            asked = [search for search in asked if search.outcome is None]
+
+    def _rank(self, searches: Sequence[_Search], clock: Clock) -> list[Ranking] | None:
+        """The rankings of all searches' nodes; None where a limit ended one of the searches.
+
+        Each pays for its candidates, so that the one is out of time first that has most of them for its seconds.
+        """
+        nodes = [node for search in searches for node in search.nodes]
+        choices = [choice for search in searches for choice in search.choices]
+        total = max(sum(map(len, choices)), 1)
+        shares = [sum(map(len, search.choices)) / total for search in searches]
+        lasting = [search.left / share if share else math.inf for search, share in zip(searches, shares, strict=True)]
         started = time.perf_counter()
-        rankings = self.policy.rank(nodes, choices) if nodes else []
-        seconds = time.perf_counter() - started
-        total = sum(map(len, choices))
-        taken = 0
-        for search in searches:
-            count = len(search.nodes)
-            search.seconds += seconds * sum(map(len, search.choices)) / max(total, 1)
-            search.choose(rankings[taken : taken + count], self)
-            taken += count
+        try:
+            with clock.within(min(lasting)):
+                return self.policy.rank(nodes, choices) if nodes else []
+        except (LimitReached, MemoryError) as error:
+            of = lasting.index(min(lasting)) if isinstance(error, OutOfTime) else shares.index(max(shares))
+            searches[of].end(error)
+            return None
+        finally:
+            seconds = time.perf_counter() - started
+            for search, share in zip(searches, shares, strict=True):
+                search.seconds += seconds * share
 
 
 class _Search:
@@ -166,6 +206,17 @@ class _Search:
         self.paths: list[Trail] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
         self.nodes: list[Node] = []
         self.choices: list[Sequence[Successor]] = []
+
+    @property
+    def left(self) -> float:
+        """The seconds that it may still take; reading the problem took some."""
+        most = self.limit.seconds
+        return math.inf if most is None else most - self.task.seconds - self.seconds
+
+    def end(self, error: BaseException) -> None:
+        """Ends it with the best path so far."""
+        self.outcome, self.reason = ENDINGS[type(error)], str(error)
+        self.paths, self.nodes, self.choices = [], [], []
 
     def begin(self, policy: Policy) -> None:
         if self.task.is_goal(self.task.init):
@@ -195,13 +246,19 @@ class _Search:
                 self.outcome = Outcome.HORIZON
             self._count()
 
-    def expand(self, successors: Successors) -> None:
+    def expand(self, successors: Successors, clock: Clock) -> None:
+        """Finds the candidates, or ends the search where that reaches a limit."""
         started = time.perf_counter()
-        expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
-        expanded = [(path, choice) for path, choice in expanded if choice]
-        self.paths = [path for path, _ in expanded]
-        self.nodes = [path.node for path in self.paths]
-        self.choices = [choice for _, choice in expanded]
+        try:
+            with clock.within(self.left):
+                expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
+        except (LimitReached, MemoryError) as error:
+            self.end(error)
+        else:
+            expanded = [(path, choice) for path, choice in expanded if choice]
+            self.paths = [path for path, _ in expanded]
+            self.nodes = [path.node for path in self.paths]
+            self.choices = [choice for _, choice in expanded]
         self.seconds += time.perf_counter() - started
 
     def choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
@@ -254,20 +311,12 @@ class _Search:
         return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason)
 
 
-def _enforce(limit: Limit, searches: Sequence[_Search]) -> None:
-    """Ends the searches that are over their seconds and, where memory is short, the one with the most states."""
-    running = [search for search in searches if search.outcome is None]
-    if limit.seconds is not None:
-        for search in running:
-            if search.seconds > limit.seconds:
-                search.outcome = Outcome.TIMEOUT
-    if limit.memory is not None and running and resident_memory() > limit.memory:
-        largest = max(running, key=lambda search: search.task.state_count())
-        if largest.outcome is None:
-            largest.outcome = Outcome.MEMORY
+def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:
+    """A problem alive, read within a limit. Raises LimitReached or MemoryError where that does not do (`ENDINGS`)."""
+    with clock_of(limit) as clock, clock.within(limit.seconds or math.inf):
+        return Task(problem)
 
 
-def resident_memory() -> int:
-    """Bytes of physical memory that this process holds."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
+def clock_of(limit: Limit) -> Clock:
+    """A clock for work within a limit, started by `with`."""
+    return Clock(limit.memory or fair_share(at_work()))

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from sgp.errors import StoreError
 from sgp.files import parse_json
-from sgp.planning.pddl import Atom, ProblemText, parse_plan, read_problem
+from sgp.planning.pddl import Atom, DomainText, ProblemText, parse_plan, read_both
 from sgp.planning.rollout import Mark, marks_of
 from sgp.planning.subject import Subject, read_subject
 
@@ -66,10 +66,20 @@ class Recorded:
             state = after(state, step["candidates"][step["chosen"]])
             yield state
 
-    @cached_property
+    @property
     def problem(self) -> ProblemText:
-        """What the problem declares. Raises PddlError where its text cannot be read."""
-        return read_problem(self.head["problem_pddl"], f"{self.place}, problem_pddl")
+        """What the problem declares. Raises PddlError where a text cannot be read."""
+        return self._texts[1]
+
+    @property
+    def domain(self) -> DomainText:
+        """What the domain declares. Raises PddlError where a text cannot be read."""
+        return self._texts[0]
+
+    @cached_property
+    def _texts(self) -> tuple[DomainText, ProblemText]:
+        domain = (self.head["domain_pddl"], f"{self.place}, domain_pddl")
+        return read_both(domain, (self.head["problem_pddl"], f"{self.place}, problem_pddl"), self.head.get("goal"))
 
     @cached_property
     def open_goals(self) -> tuple[frozenset[int], ...]:

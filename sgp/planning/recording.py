@@ -56,6 +56,7 @@ def records(
         "sha256": task.problem.sha256,
         "domain_pddl": task.problem.domain_pddl,
         "problem_pddl": task.problem.problem_pddl,
+        **({} if task.problem.alternative is None else {"goal": task.problem.alternative}),
         "initial": _texts(task.atoms(task.init)),
         "outcome": rollout.outcome.value,
         "reason": rollout.reason,
@@ -104,7 +105,7 @@ def replayed(recorded: Recorded) -> Rollout:
     """A recorded rollout alive. Raises StoreError where its atoms differ from those that its actions lead to."""
     head = recorded.head
     try:
-        task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"]))
+        task = Task(Problem(head["name"], head["domain_pddl"], head["problem_pddl"], alternative=head.get("goal")))
         steps = []
         state = task.init
         if _texts(task.atoms(state)) != head["initial"]:

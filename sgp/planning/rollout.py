@@ -117,8 +117,8 @@ class Rollout:
 
     @property
     def plan(self) -> tuple[Action, ...]:
-        """The actions, jumps unrolled."""
-        return tuple(action for step in self.steps for action in step.successor.actions)
+        """The actions of the domain's file, jumps unrolled."""
+        return tuple(self.task.original(action) for step in self.steps for action in step.successor.actions)
 
     @property
     def end(self) -> State:

@@ -48,7 +48,7 @@ class StateSpace:
     def distance(self, states: Sequence[State]) -> NDArray[np.float64]:
         """The lengths [b] of shortest plans from states."""
         rows = [self._words(self.table.shape[1], self.task.fluents(state)) for state in states]
-        return self._looked_up(np.array(rows, np.uint64).reshape(len(rows), -1))
+        return self._looked_up(np.array(rows, np.uint64).reshape(len(rows), self.table.shape[1]))
 
     def distance_beyond(self, choice: Sequence[Successor]) -> NDArray[np.float64]:
         """The lengths [b] of shortest plans from candidates; no states are made for it where they are not made yet."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -12,6 +13,7 @@ from typing import NamedTuple, TypeAlias
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
+from sgp.planning.clock import look, looking
 from sgp.planning.ground_model import MOST_INSTANCES, GroundModel
 from sgp.planning.instances import TooLarge
 from sgp.planning.native import parsed
@@ -24,14 +26,15 @@ from sgp.planning.pddl import (
     Problem,
     ProblemText,
     format_problem,
-    read_domain,
-    read_problem,
 )
+from sgp.planning.representatives import Representatives
 
 State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""
 
 Mode = OneOf["grounded", "lifted"]
+
+_MANY_ATOMS = 10_000  # of an initial state, which pymimir would read in a second
 
 
 class Successor(NamedTuple):
@@ -70,28 +73,61 @@ class Task:
     """
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
+        started = time.perf_counter()
         self.problem = problem
-        self.domain_text: DomainText = read_domain(problem.domain_pddl, problem.domain_source)
-        self.text: ProblemText = read_problem(problem.problem_pddl, problem.problem_source, self.domain_text)
+        self.domain_text: DomainText
+        self.text: ProblemText
+        self.domain_text, self.text = problem.read()
         if self.domain_text.costs:
             warnings.warn(
                 f"domain {self.domain_text.name}: action costs are ignored; every action counts 1", stacklevel=2
             )
-        self._native = parsed(problem, self.domain_text, self.text)
         self._mode = mode
-        lifted = search.LiftedOptions(search.LiftedKPKCOptions(search.SymmetryPruning.OFF))
+        self._fluents: dict[int, Atom] = {}
+        lean = mode != "lifted" and len(self.text.init) > _MANY_ATOMS
+        self._open(lean)
+        if lean and self.model is None:
+            self._open(lean=False)
+        self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
+        self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
+        self._ground_actions: dict[int, GroundAction] = {}  # by pymimir's index
+        self._numbered: dict[int, GroundAction] = {}  # by the model's number
+        self.seconds = time.perf_counter() - started
+        """How long reading took."""
+
+    def _open(self, lean: bool) -> None:
+        """Hands the problem to pymimir; `lean` without its initial atoms, which it needs to instantiate actions alone.
+
+        It reads an atom in a tenth of a millisecond, and cannot be interrupted.
+        """
+        look()
+        self._native = parsed(self.problem, self.domain_text, replace(self.text, init=()) if lean else self.text)
+        look()
+        instantiating = search.LiftedKPKCOptions(search.SymmetryPruning.OFF)
+        lifted = search.LiftedOptions(search.LiftedExhaustiveOptions() if lean else instantiating)
         context = search.SearchContext.create(self._native, search.SearchContextOptions(lifted))
         self._context = context  # owns the two below
         self._generator = context.get_applicable_action_generator()
         self._repository = context.get_state_repository()
         self._goal = search.ProblemGoalStrategy.create(self._native)
-        self.static_goal_holds: bool = self._goal.test_static_goal()  # of the goal what no action changes, and '='
-        self.init: State = self._repository.get_or_create_initial_state()[0]
-        self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
-        self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
-        self._ground_actions: dict[int, GroundAction] = {}  # by pymimir's index
-        self._numbered: dict[int, GroundAction] = {}  # by the model's number
-        self._fluents: dict[int, Atom] = {}
+        self.init: State = (
+            self.state_of(self._indices([each for each in self.text.init if each.predicate in self._changing]))
+            if lean
+            else self._repository.get_or_create_initial_state()[0]
+        )
+
+    @cached_property
+    def _changing(self) -> frozenset[str]:
+        return self.domain_text.fluent_predicates
+
+    @cached_property
+    def static_goal_holds(self) -> bool:
+        """Whether all of the goal holds that no action changes, '=' included."""
+        asked = [each for each in self.goal if each.atom.predicate not in self._changing]
+        true = set(self.static_atoms) if asked else set()
+        return all(
+            (_is_equation(atom) if atom.predicate == "=" else atom in true) == positive for atom, positive in asked
+        )
 
     def __repr__(self) -> str:
         return f"Task({self.name}, {self.size} objects)"
@@ -101,7 +137,8 @@ class Task:
         """All actions and atoms that can ever matter, as arrays; None where actions are instantiated as needed."""
         if self._mode == "lifted":
             return None
-        most = None if self._mode == "grounded" else MOST_INSTANCES
+        # Where many atoms are given, pymimir would read them for longer than all instances take.
+        most = None if self._mode == "grounded" else max(MOST_INSTANCES, len(self.text.init))
         try:
             return GroundModel(self.domain_text, self.text, self._indices, self.static_goal_holds, most)
         except TooLarge:
@@ -167,7 +204,9 @@ class Task:
     def successors(self, state: State) -> list[Successor]:
         """The states one action away, in the order of the PDDL's actions and objects."""
         apply = self._repository.get_or_create_successor_state
-        return [Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in self.applicable(state)]
+        return [
+            Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in looking(self.applicable(state))
+        ]
 
     def applicable(self, state: State) -> list[GroundAction]:
         """The actions applicable in `state`, in the order of the PDDL's actions and objects."""
@@ -175,10 +214,15 @@ class Task:
             known = self._numbered
             return [known.get(each) or self.numbered(each) for each in self.model.applicable(self.fluents(state))]
         met = self._ground_actions
-        found = [
-            met.get(native.get_index()) or self._learn(native)
-            for native in self._generator.generate_applicable_actions(state)
-        ]
+        many = self._representatives
+        found = (
+            [self.ground(action) for action in looking(many.applicable([*map(self.fluent, self.fluents(state))]))]
+            if many
+            else [
+                met.get(native.get_index()) or self._learn(native)
+                for native in looking(self._generator.generate_applicable_actions(state))
+            ]
+        )
         found.sort(key=_place)
         return found
 
@@ -197,10 +241,29 @@ class Task:
 
     def apply(self, state: State, action: Action) -> State:
         """The state after `action`. Raises PlanError where it is not applicable."""
-        for known in self.applicable(state):
+        return self.after(state, self.own(state, action))
+
+    def own(self, state: State, action: Action) -> GroundAction:
+        """The applicable action that is `action`, or its case in this state where the file's actions were compiled.
+
+        Raises PlanError where there is none.
+        """
+        if self.model is None and self._representatives is not None and self._is_instance(action):
+            known = self.ground(action)  # another one may stand for it among the applicable ones
+            if search.is_applicable(known.native, state):
+                return known
+        applicable = self.applicable(state)
+        for known in applicable:
             if known.actions[0] == action:
-                return self.after(state, known)
+                return known
+        for known in applicable:
+            if self.original(known.actions[0]) == action:
+                return known
         raise PlanError(f"action {action} is not applicable in {self.name}; expected one of its applicable actions")
+
+    def original(self, action: Action) -> Action:
+        """The action of the domain's file that an action of this task is a case of; itself where none was compiled."""
+        return self.domain_text.original(action)
 
     def is_goal(self, state: State) -> bool:
         """Whether the goal holds in `state`."""
@@ -228,6 +291,20 @@ class Task:
         """An action of this task as `applicable` gives it, wherever it is applicable."""
         schemas, things = self._native_names
         return self._learned(self._native.ground(schemas[action.name], [things[name] for name in action.objects]))
+
+    def _is_instance(self, action: Action) -> bool:
+        """Whether there is such a schema of so many parameters, and such objects."""
+        schema, (_, things) = self.domain_text.schemas.get(action.name), self._native_names
+        return (
+            schema is not None
+            and len(schema.parameters) == len(action.objects)
+            and things.keys() >= set(action.objects)
+        )
+
+    @cached_property
+    def _representatives(self) -> Representatives | None:
+        """What instantiates actions where pymimir would list too many."""
+        return Representatives.where_needed(self.domain_text, self.text, self.static_atoms)
 
     @cached_property
     def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:
@@ -266,6 +343,12 @@ class Task:
         return max(len(schema.parameters) for schema in self.domain_text.schemas.values())
 
 
+def _is_equation(atom: Atom) -> bool:
+    """Whether an atom of '=' holds."""
+    one, other = atom.objects
+    return one == other
+
+
 def check(problem: Problem) -> int:
     """The number of objects of a problem that can be used; nothing is grounded. Raises PddlError for another one."""
     domain, text = checked(problem)
@@ -274,8 +357,7 @@ def check(problem: Problem) -> int:
 
 def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
     """What a problem that can be used declares; nothing is grounded. Raises PddlError for another one."""
-    domain = read_domain(problem.domain_pddl, problem.domain_source)
-    text = read_problem(problem.problem_pddl, problem.problem_source, domain)
+    domain, text = problem.read()
     parsed(problem, domain, text)
     return domain, text
 

@@ -19,11 +19,15 @@ class Trajectory:
 
     @classmethod
     def of(cls, task: Task, actions: tuple[Action, ...]) -> Trajectory:
-        """Replays a plan. Raises PlanError where an action is not applicable or the goal is missed."""
+        """Replays a plan. Raises PlanError where an action is not applicable or the goal is missed.
+
+        Its actions are those of the task: cases where the file's were compiled.
+        """
         states = replay(task, actions)
         if not task.is_goal(states[-1]):
             raise PlanError(f"the plan of {len(actions)} actions for {task.name} ends short of the goal")
-        return cls(task, actions, tuple(states))
+        own = (task.own(state, action).actions[0] for state, action in zip(states, actions, strict=False))
+        return cls(task, tuple(own), tuple(states))
 
     def __len__(self) -> int:
         """Number of actions."""

@@ -40,13 +40,15 @@ def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = 
     """VAL's verdict on a plan. Raises ToolError where VAL is missing, crashes or does not end.
 
     VAL is asked with the original text first. Where it does not read that, though our readers do, it is asked with the
-    text written anew (an action without a precondition, sections in an order that it does not know).
+    text written anew (an action without a precondition, sections in an order that it does not know), unless actions
+    were compiled: a plan is of the file's.
     """
     program = program or val_program()
     run = _run(problem, plan, (normalise(problem.domain_pddl), normalise(problem.problem_pddl)), program)
     if not _understood(run):
         with suppress(PddlError):
-            run = _run(problem, plan, rewritten(problem), program)
+            if not problem.read()[0].compiled:
+                run = _run(problem, plan, rewritten(problem), program)
     if run.returncode == 0 and "Plan valid" in run.stdout:
         return Verdict(True, run.stdout)
     if run.returncode == 1 or "Bad operator in plan" in run.stdout + run.stderr:

@@ -9,8 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.planning.candidates import parts
+from sgp.planning.clock import looking
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
+
+_AT_ONCE = 4096  # states that are valued together, so that memory stays bounded
 
 
 class StateValue(Protocol):
@@ -39,10 +43,23 @@ class LowestValue:
         return self.value.refuses(task)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node; the states of all candidates are valued at once."""
+        """One ranking per node; the states of all candidates are valued together, unless they are many."""
+        sizes = [len(choice) for choice in choices]
+        if sum(sizes) <= _AT_ONCE:
+            values = self._values(nodes, choices)
+        else:
+            pieces = [
+                self._values([node], [part])
+                for node, choice in zip(nodes, choices, strict=True)
+                for part in parts(choice, _AT_ONCE)
+            ]
+            values = np.concatenate(pieces)
+        return [Ranking(costs) for costs in np.split(values, np.cumsum(sizes)[:-1])]
+
+    def _values(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> NDArray[np.float64]:
+        """The values of all candidates, of the first node, then of the second."""
         states = [
-            (node.task, [candidate.state for candidate in choice]) for node, choice in zip(nodes, choices, strict=True)
+            (node.task, [candidate.state for candidate in looking(choice)])
+            for node, choice in zip(nodes, choices, strict=True)
         ]
-        values = self.value(states).astype(np.float64)
-        ends = np.cumsum([len(choice) for choice in choices])
-        return [Ranking(costs) for costs in np.split(values, ends[:-1])]
+        return np.asarray(self.value(states), np.float64)

@@ -3,45 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.encoders.contract import Embeddings, StateEncoder
+from sgp.planning.candidates import parts
+from sgp.planning.clock import look
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.views import Contrast, View
 
 Metric = Literal["euclidean", "cosine"]
-Embeddings = NDArray[np.float32]
 
-
-class StateEncoder(Protocol):
-    """Embeds states and goals of a task."""
-
-    def refuses(self, task: Task) -> str | None:
-        """Why the task has no embedding, or None where it has one."""
-
-    def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
-        """The states' embeddings [n, D]."""
-        ...
-
-    def embed_candidates(
-        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
-    ) -> Embeddings:
-        """The embeddings [n, D] of the states' candidates, all of the first state, then of the second."""
-        ...
-
-    def embed_goal(self, task: Task) -> Embeddings:
-        """The goal's embedding [D]."""
-        ...
-
-    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """What some columns of an embedding stand for."""
-        ...
+_AT_ONCE = 64 << 20  # bytes of embeddings that are made together
+_KEPT = 256 << 20  # bytes of embeddings of one call that are kept for what is chosen; beyond, that is embedded again
 
 
 @runtime_checkable
@@ -68,7 +48,18 @@ class Predictor(Protocol):
 
 
 class _Memory(NamedTuple):
-    """What a node carries: its own embedding [D], the goal's [D], and what the predictor left behind."""
+    """What a node carries: its own embedding [D], the goal's [D], and what the predictor left behind.
+
+    The embedding is None where candidates were too many to keep theirs.
+    """
+
+    state: Embeddings | None
+    goal: Embeddings
+    carried: Any
+
+
+class _Known(NamedTuple):
+    """The same with the embedding made."""
 
     state: Embeddings
     goal: Embeddings
@@ -78,15 +69,16 @@ class _Memory(NamedTuple):
 class _Memories(Sequence[_Memory]):
     """The memory of each candidate, made when it is asked for: most candidates never become nodes."""
 
-    def __init__(self, candidates: Embeddings, goal: Embeddings, carried: Any):
-        self._candidates, self._goal, self._carried = candidates, goal, carried
+    def __init__(self, count: int, candidates: Embeddings | None, goal: Embeddings, carried: Any):
+        self._count, self._candidates, self._goal, self._carried = count, candidates, goal, carried
 
     def __len__(self) -> int:
-        return len(self._candidates)
+        return self._count
 
     def __getitem__(self, index: Any) -> Any:
         # A copy: a view would keep the embeddings of all candidates alive along the whole path.
-        return _Memory(self._candidates[index].copy(), self._goal, self._carried)
+        own = None if self._candidates is None else self._candidates[index].copy()
+        return _Memory(own, self._goal, self._carried)
 
 
 @dataclass(frozen=True)
@@ -108,21 +100,45 @@ class NearestEmbedding:
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
         """One ranking per node: candidates are embedded task by task, one prediction is made for all nodes."""
-        memories, embedded = self._embed(nodes, choices)
+        memories = self._remembered(nodes)
         predicted, carried = self.predictor(
             np.stack([memory.state for memory in memories]),
             np.stack([memory.goal for memory in memories]),
             [memory.carried for memory in memories],
         )
-        return [
-            Ranking(
-                costs=distances(self.metric, candidates, prediction),
-                keys=[_digest(row) for row in candidates],
-                memories=_Memories(candidates, memory.goal, left),
-                note={"predicted": prediction},
-            )
-            for memory, candidates, prediction, left in zip(memories, embedded, predicted, carried, strict=True)
-        ]
+        rankings: list[Ranking | None] = [None] * len(nodes)
+        room = _KEPT
+        for task, places in _by_task(nodes).items():
+            size = memories[places[0]].state.nbytes
+            whole = size * sum(len(choices[place]) for place in places)
+            room -= whole
+            embedded: list[Iterable[Embeddings]]
+            if whole <= _AT_ONCE:
+                embedded = [[rows] for rows in self._embed(task, places, nodes, choices)]
+            else:
+                embedded = [self._embed_parts(nodes[place], choices[place], size) for place in places]
+            for place, rows in zip(places, embedded, strict=True):
+                count, goal, prediction = len(choices[place]), memories[place].goal, predicted[place]
+                costs, keys, kept = self._costed(rows, prediction, keep=room >= 0)
+                after = _Memories(count, kept, goal, carried[place])
+                rankings[place] = Ranking(costs, keys, after, {"predicted": prediction})
+        return [ranking for ranking in rankings if ranking is not None]
+
+    def _costed(
+        self, pieces: Iterable[Embeddings], prediction: NDArray[np.floating[Any]], keep: bool
+    ) -> tuple[NDArray[np.float64], list[Hashable], Embeddings | None]:
+        """Costs and keys of one node's candidates, embedded part by part, and all their embeddings where kept."""
+        costs, keys, kept = list[NDArray[np.float64]](), list[Hashable](), list[Embeddings]()
+        for rows in pieces:
+            costs.append(distances(self.metric, rows, prediction))
+            keys += [_digest(row) for row in rows]
+            if keep:
+                kept.append(rows)
+        return (
+            costs[0] if len(costs) == 1 else np.concatenate(costs),
+            keys,
+            (kept[0] if len(kept) == 1 else np.concatenate(kept)) if keep else None,
+        )
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64] | None:
         """The share [n] of each state's features that training never saw; None for an encoder without a vocabulary."""
@@ -142,7 +158,8 @@ class NearestEmbedding:
         """The vectors of a path's steps; what the predictor carries is carried along the path."""
         memory: _Memory | None = None
         for step in steps:
-            (here,), (candidates,) = self._embed([Node(task, step.state, memory)], [step.candidates])
+            node = Node(task, step.state, memory)
+            (here,), (candidates,) = self._remembered([node]), self._embed(task, [0], [node], [step.candidates])
             (predicted,), (carried,) = self.predictor(here.state[None], here.goal[None], [here.carried])
             yield View(here.state, predicted, candidates)
             memory = _Memory(candidates[step.chosen], here.goal, carried)
@@ -160,27 +177,41 @@ class NearestEmbedding:
             words=lambda columns: self.encoder.in_words(task, columns),
         )
 
+    def _remembered(self, nodes: Sequence[Node]) -> list[_Known]:
+        """Each node's own embedding, its goal's, and what it carries."""
+        found = []
+        for node in nodes:
+            memory: _Memory | None = node.memory
+            if memory is None:
+                memory = _Memory(None, self.encoder.embed_goal(node.task), None)
+            own = memory.state
+            if own is None:
+                (own,) = self.encoder.embed(node.task, [node.state])
+            found.append(_Known(own, memory.goal, memory.carried))
+        return found
+
     def _embed(
-        self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]
-    ) -> tuple[list[_Memory], list[Embeddings]]:
-        """Each node's memory and the embeddings [n, D] of its candidates, task by task."""
-        memories: list[_Memory | None] = [node.memory for node in nodes]
-        embedded: list[Embeddings] = [np.empty(0, np.float32)] * len(nodes)
-        places: dict[Task, list[int]] = {}
-        for place, node in enumerate(nodes):
-            places.setdefault(node.task, []).append(place)
-        for task, of_task in places.items():
-            for place in of_task:
-                if memories[place] is None:
-                    (own,) = self.encoder.embed(task, [nodes[place].state])
-                    memories[place] = _Memory(own, self.encoder.embed_goal(task), None)
-            rows = self.encoder.embed_candidates(
-                task, [nodes[place].state for place in of_task], [choices[place] for place in of_task]
-            )
-            ends = np.cumsum([len(choices[place]) for place in of_task])
-            for place, candidates in zip(of_task, np.split(rows, ends[:-1]), strict=True):
-                embedded[place] = candidates
-        return [memory for memory in memories if memory is not None], embedded
+        self, task: Task, places: Sequence[int], nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]
+    ) -> list[Embeddings]:
+        """The embeddings [n, D] of the candidates of some of the nodes, all of one task, embedded together."""
+        rows = self.encoder.embed_candidates(
+            task, [nodes[place].state for place in places], [choices[place] for place in places]
+        )
+        return np.split(rows, np.cumsum([len(choices[place]) for place in places])[:-1])
+
+    def _embed_parts(self, node: Node, choice: Sequence[Successor], size: int) -> Iterator[Embeddings]:
+        """The same of one node, rows of `size` bytes, so many at a time that memory stays bounded."""
+        for part in parts(choice, max(_AT_ONCE // max(size, 1), 1)):
+            look()
+            yield self.encoder.embed_candidates(node.task, [node.state], [part])
+
+
+def _by_task(nodes: Sequence[Node]) -> dict[Task, list[int]]:
+    """The places of each task's nodes."""
+    places: dict[Task, list[int]] = {}
+    for place, node in enumerate(nodes):
+        places.setdefault(node.task, []).append(place)
+    return places
 
 
 def distances(

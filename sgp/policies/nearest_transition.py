@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.marked_transition import Embedded
+from sgp.encoders.marked_transition import Embedded, Measured
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
@@ -29,6 +29,10 @@ class TransitionEncoder(Protocol):
 
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
         """The transitions' embeddings."""
+        ...
+
+    def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
+        """What decoding asks of the embeddings, without keeping those of all candidates at once."""
         ...
 
     def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
@@ -69,9 +73,8 @@ class NearestTransition(Generic[Encoding]):
         """One ranking per node."""
         rankings = []
         for node, choice in zip(nodes, choices, strict=True):
-            embedded = self.encoder.embed(node.task, node.state, choice)
             weights = self._weights(node)
-            measured = embedded.measured(weights)
+            measured = self.encoder.measure(node.task, node.state, choice, weights)
             costs = self.alpha * measured.squared_norms - measured.products
             squared = float(weights @ weights) / (2 * self.alpha) ** 2  # |delta|^2
             distances = np.sqrt(np.maximum(costs / self.alpha + squared, 0.0))

@@ -41,7 +41,7 @@ class RecurrentPredictor:
 
     def __call__(
         self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
-    ) -> tuple[NDArray[np.float32], Sequence[Any]]:
+    ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
         """Next embeddings [B, D] and hidden states."""
         output, hidden = self.model.step(np.hstack([states, goals]), list(carried))
         return (states + output if self.mode == "delta" else output), hidden

@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import takewhile
@@ -25,14 +25,14 @@ from sgp.methods import planning_method, planning_variants
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
 from sgp.planning.forcing import least_forcing
-from sgp.planning.pddl import Action, Problem, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.planner import Limit
 from sgp.planning.policy import Node
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records, replayed
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.subject import Subject
-from sgp.planning.task import Successor, Task, check, missing_goal_atoms
+from sgp.planning.task import State, Successor, Task, checked, missing_goal_atoms
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
 from sgp.viewer.playback import playback, rank_order
@@ -48,22 +48,26 @@ PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; mo
 GOING_ON = "the planner goes on"  # the outcome of a preview
 
 
-def _problem(problem: Mapping[str, str]) -> Problem:
-    """A problem given as `name` ("": its own), `domain` and `problem`. Raises InputError for one that is too large."""
+def _problem(problem: Mapping[str, Any]) -> Problem:
+    """A problem given as `name` ("": its own), `domain`, `problem`, and `goal` where it has alternatives.
+
+    Raises InputError for one that is too large.
+    """
     for part in ("domain", "problem"):
         if len(problem[part]) > MOST_CHARACTERS:
             raise InputError(
                 f"the {part} has {len(problem[part]):,} characters, and at most {MOST_CHARACTERS:,} are taken here; "
                 "use the command line: 'sgp solve'"
             )
-    domain, text = read_domain(problem["domain"]), read_problem(problem["problem"])
+    asked = Problem(problem["name"], problem["domain"], problem["problem"], alternative=problem.get("goal"))
+    domain, text = replace(asked, alternative=asked.alternative or 0).read()
     objects = len(domain.constants) + len(text.objects)
     if objects > MOST_OBJECTS:
         raise InputError(
             f"the problem has {objects:,} objects, and at most {MOST_OBJECTS:,} are taken here; "
             "use the command line: 'sgp solve'"
         )
-    return Problem(problem["name"] or text.name, problem["domain"], problem["problem"])
+    return replace(asked, name=problem["name"] or text.name)
 
 
 @lru_cache(maxsize=2)
@@ -121,7 +125,7 @@ class _Telling:
 def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None, decoding: str = DEFAULT) -> Answer:
     """Loads a run's planner and has it rank a problem's first candidates, so that the next job finds all warm."""
     planner = load_planner(run, decoding)
-    asked = open_run(run).check_problem if problem is None else _problem(problem)
+    asked = open_run(run).check_problem if problem is None else _problem(problem).alternatives()[0]
     planner.resume(_task(asked), (), Limit(actions=1))
     return {}
 
@@ -129,16 +133,20 @@ def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None, decodin
 def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float, decoding: str = DEFAULT) -> Answer:
     """A run's rollout of a problem, its plan judged by VAL where it claims to reach the goal.
 
-    The progress has a `preview`: what the player shows of the rollout so far.
+    Of a goal's alternatives one after another is tried. The progress has a `preview`: what the player shows of the
+    rollout so far.
     """
-    asked = _problem(problem)
-    trained, text = open_run(run), read_domain(asked.domain_pddl, "domain")
-    task = _task(asked)
-    task.require_domain(trained.domain_text)
-    telling = _Telling(tell, task, _about(run, decoding))
-    rollout = load_planner(run, decoding).resume(task, (), Limit(seconds=seconds), telling)
-    verdict = validate(asked, rollout.plan).valid if rollout.solved else None
-    return {**_shown(_explained(rollout, run, decoding)), "valid": verdict, "domain": text.name}
+    trained, begun = open_run(run), time.monotonic()
+    for each in _problem(problem).alternatives():
+        task = _task(each)
+        task.require_domain(trained.domain_text)
+        telling = _Telling(tell, task, _about(run, decoding))
+        left = Limit(seconds=max(0.0, seconds - (time.monotonic() - begun)))
+        rollout = load_planner(run, decoding).resume(task, (), left, telling)
+        if rollout.solved:
+            break
+    verdict = validate(task.problem, rollout.plan).valid if rollout.solved else None
+    return {**_shown(_explained(rollout, run, decoding)), "valid": verdict, "domain": task.domain_text.name}
 
 
 def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
@@ -152,7 +160,8 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
         raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one that is listed")
     kept = [*steps[: step - 1], _forced(steps[step - 1], rank)]
     tell(preview=playback(Recorded("rollout", 1, {**head, "outcome": GOING_ON, "reason": ""}, tuple(kept))))
-    task = _task(_problem({"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}))
+    texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
+    task = _task(_problem({**texts, "goal": head.get("goal")}))
     decoding = _decoding(head)
     planner = load_planner(run, decoding)
     telling = _Telling(tell, task, _about(run, decoding), kept, due=time.monotonic() + PREVIEW_SECONDS)
@@ -229,8 +238,7 @@ def _cost(candidate: Mapping[str, Any]) -> float:
 def read(tell: Tell, problem: Mapping[str, str]) -> Answer:
     """What a problem declares, which runs of the store can plan in it, and which suites have its domain."""
     asked = _problem(problem)
-    check(asked)
-    text, declared = read_domain(asked.domain_pddl), read_problem(asked.problem_pddl)
+    text, declared = checked(asked.alternatives()[0])
     runs, others = [], []
     for folder in run_folders():
         try:
@@ -297,18 +305,12 @@ def replay(tell: Tell, problem: Mapping[str, str], plan: str) -> Answer:
     if len(plan) > MOST_CHARACTERS:
         raise InputError(f"the plan has {len(plan):,} characters; at most {MOST_CHARACTERS:,} are taken here")
     actions = parse_plan(plan, "plan")
-    task = _task(asked)
-    steps, state, stopped = [], task.init, ""
-    for number, action in enumerate(actions, start=1):
-        try:
-            after = task.apply(state, action)
-        except PlanError as error:
-            stopped = f"step {number} of {len(actions)}: {error}"
+    for each in asked.alternatives():
+        task = _task(each)
+        steps, end, stopped = _replayed(task, actions)
+        reached = task.is_goal(end)
+        if reached:
             break
-        marks = np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
-        steps.append(Step(state, [Successor((action,), after)], np.zeros(1), None, marks, 0))
-        state = after
-    reached = task.is_goal(state)
     verdict = validate(asked, actions)
     rollout = Rollout(task, tuple(steps), Outcome.SOLVED if reached else Outcome.STUCK)
     head, *rest = records(rollout, Subject(method="given plan").record())
@@ -319,6 +321,21 @@ def replay(tell: Tell, problem: Mapping[str, str], plan: str) -> Answer:
         "report": verdict.report.strip()[-4000:],
         "stopped": stopped,
     }
+
+
+def _replayed(task: Task, actions: Sequence[Action]) -> tuple[list[Step], State, str]:
+    """The steps of a plan as far as its actions are applicable, the last state, and why it stopped there."""
+    steps, state = list[Step](), task.init
+    for number, action in enumerate(actions, start=1):
+        try:
+            own = task.own(state, action)
+        except PlanError as error:
+            return steps, state, f"step {number} of {len(actions)}: {error}"
+        after = task.after(state, own)
+        marks = np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
+        steps.append(Step(state, [Successor(own.actions, after)], np.zeros(1), None, marks, 0))
+        state = after
+    return steps, state, ""
 
 
 JOBS: Mapping[str, Callable[..., Answer]] = {

@@ -14,6 +14,7 @@ from sgp.errors import ConfigurationError
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device
 from sgp.progress import Bar, progress
+from sgp.workers import threads
 
 Rows = NDArray[np.floating[Any]]
 
@@ -55,10 +56,10 @@ def fit_boosted_trees(
     """Trees for (rows [n, F], targets [n, D]), squared error, as many rounds as the validation error falls.
 
     Also gives the validation error (root mean square) after each round that was trained; those kept end with the first
-    least one. Training is deterministic on one kind of device, and takes all cores; `seed` is passed on although
-    nothing is sampled.
+    least one. Training is deterministic on one kind of device, and takes as many threads as `sgp.workers.threads` says;
+    `seed` is passed on although nothing is sampled.
     """
-    data = [xgboost.DMatrix(rows, label=targets) for rows, targets in (train, validation)]
+    data = [xgboost.DMatrix(rows, label=targets, nthread=threads()) for rows, targets in (train, validation)]
     parameters = {
         "objective": "reg:squarederror",
         "max_depth": config.depth,
@@ -68,6 +69,7 @@ def fit_boosted_trees(
         "device": device,
         "seed": seed,
         "verbosity": 0,
+        "nthread": threads(),
     }
     errors: dict[str, dict[str, list[float]]] = {}
     with progress(f"{title}, rounds") as bar:  # early stopping decides how many, so that none can be promised

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.encoders.contract import StateEncoder
 from sgp.planning.trajectory import Trajectory
-from sgp.policies.nearest_embedding import StateEncoder
 from sgp.policies.predictors import Mode
 
 Sequences = Sequence[tuple[NDArray[np.float32], NDArray[np.float32]]]  # rows [T, F] and targets [T, D]

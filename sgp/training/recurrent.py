@@ -49,10 +49,10 @@ class _Padded:
     real: Tensor
 
     @classmethod
-    def of(cls, sequences: Sequences, device: Device) -> _Padded:
+    def of(cls, sequences: Sequences, dtype: torch.dtype, device: Device) -> _Padded:
         kept = [pair for pair in sequences if len(pair[0])]
         rows, targets = (
-            nn.utils.rnn.pad_sequence([torch.as_tensor(np.asarray(pair[part], np.float32)) for pair in kept], True)
+            nn.utils.rnn.pad_sequence([torch.as_tensor(np.asarray(pair[part]), dtype=dtype) for pair in kept], True)
             for part in (0, 1)
         )
         lengths = torch.tensor([len(pair[0]) for pair in kept])
@@ -70,7 +70,8 @@ class RecurrentFit:
     """A training of a recurrent model on sequences of (rows [T, F], targets [T, D]), which can pause and go on.
 
     Losses are means over real steps: 1 - cosine, or the squared error. `seed` orders the batches (the weights' first
-    values are the caller's). One thread computes, so that a seed gives the same weights whatever else runs.
+    values are the caller's). One thread computes, so that a seed gives the same weights whatever else runs, on
+    processors of one kind; on others they are alike in double precision alone (`LSTMShape.precision`).
     """
 
     def __init__(
@@ -85,7 +86,8 @@ class RecurrentFit:
     ):
         self.epoch = 0  # epochs done
         self._model, self._config, self._loss, self._device = model.to(device), config, loss, device
-        self._train, self._validation = _Padded.of(train, device), _Padded.of(validation, device)
+        dtype = model.shape.dtype
+        self._train, self._validation = _Padded.of(train, dtype, device), _Padded.of(validation, dtype, device)
         self._optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
         self._order = torch.Generator().manual_seed(seed)
         self._parts: Parts = {"model": model, "optimizer": self._optimizer, "order": self._order}

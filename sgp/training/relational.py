@@ -16,6 +16,7 @@ from sgp.encoders.relations import RelationalStates
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
+from sgp.planning.clock import looking
 from sgp.training.checkpoint import Checkpoints, Moment, Parts
 from sgp.workers import one_thread
 
@@ -103,7 +104,7 @@ def train_values(
 
 def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:
     """The model's values [n] of states, computed in parts."""
-    parts = [model.values(part.objects, part.joined_arguments()) for part in states.parts(PART[device])]
+    parts = [model.values(part.objects, part.joined_arguments()) for part in looking(states.parts(PART[device]))]
     return np.concatenate([np.empty(0, np.float32), *parts])
 
 

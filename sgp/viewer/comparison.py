@@ -7,7 +7,7 @@ from itertools import accumulate, pairwise
 from typing import Any
 
 from sgp.errors import InputError, StoreError
-from sgp.planning.pddl import Atom, parse_plan, read_domain
+from sgp.planning.pddl import Atom, parse_plan
 from sgp.planning.recorded import Recorded
 from sgp.planning.rollout import Outcome
 from sgp.viewer.expert import expert_states
@@ -25,7 +25,7 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
         return None
     try:
         plan = parse_plan("\n".join(map(str, lines)), f"{recorded.place}, expert")
-        text = read_domain(recorded.head["domain_pddl"], f"{recorded.place}, domain_pddl")
+        text = recorded.domain
         states = expert_states(text, next(recorded.states()), plan)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(

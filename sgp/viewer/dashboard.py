@@ -1,31 +1,31 @@
-"""Serving the dashboard, which stands in the checkout beside the package."""
+"""Serving the dashboard, which comes with the package."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
 import sys
 from pathlib import Path
 from typing import NoReturn
 
-from sgp.errors import StoreError
+import sgp
+from sgp.errors import MissingLibrary
+from sgp.installed import bundled, lacking
 
 PORT = 8501  # Streamlit's own choice
-_APP = Path(__file__).resolve().parents[2] / "dashboard" / "app.py"
 
 
 def command(port: int, browser: bool) -> list[str]:
     """The command that serves; what is the same for everybody stands in `dashboard/.streamlit/config.toml`.
 
-    Raises StoreError where the package does not stand in a checkout.
+    Raises StoreError where the dashboard's folder is missing, MissingLibrary where Streamlit is not installed.
     """
-    if not _APP.is_file():
-        raise StoreError(
-            f"the dashboard is missing at {_APP}; install the package from its checkout: 'pip install -e .'"
-        )
+    if importlib.util.find_spec("streamlit") is None:
+        raise MissingLibrary(lacking("the dashboard", "streamlit"))
     options = {"server.port": port, "server.headless": str(not browser).lower()}
     flags = [f"--{name}={value}" for name, value in options.items()]
-    return [sys.executable, "-m", "streamlit", "run", str(_APP), *flags]
+    return [sys.executable, "-m", "streamlit", "run", str(bundled("dashboard") / "app.py"), *flags]
 
 
 def free_port(first: int = PORT) -> int:
@@ -40,5 +40,5 @@ def free_port(first: int = PORT) -> int:
 def serve(port: int, browser: bool) -> NoReturn:
     """Becomes the server, so that what ends this process ends the server."""
     words = command(port, browser)
-    paths = [str(_APP.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    paths = [str(Path(sgp.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.execve(words[0], words, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from sgp.domains import draw_scene
 from sgp.errors import InputError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import format_plan, parse_plan, read_domain
+from sgp.planning.pddl import format_plan, parse_plan
 from sgp.planning.recorded import Recorded
 from sgp.planning.subject import selected_variant
 from sgp.viewer.playback import playback
@@ -153,9 +153,7 @@ def gif(
 
 def _pictures(recorded: Recorded) -> Iterator[Callable[[], str]]:
     """What draws each state as SVG."""
-    head = recorded.head
-    text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
-    problem = recorded.problem
+    text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)
     for state in recorded.states():
         yield partial(draw_scene, text, Scene(objects, state, problem.goal))

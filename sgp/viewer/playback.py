@@ -13,7 +13,7 @@ from typing import Any
 from sgp.domains import draw_goal, draw_scene, words_of
 from sgp.errors import StoreError
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Action, parse_plan, read_domain
+from sgp.planning.pddl import Action, parse_plan
 from sgp.planning.recorded import Recorded, after, atom_of
 from sgp.planning.rollout import tie_margin
 from sgp.viewer.expert import Expert, divergences, expert_states
@@ -44,8 +44,7 @@ def playback(recorded: Recorded) -> dict[str, Any]:
 
 def _playback(recorded: Recorded) -> dict[str, Any]:
     head, about = recorded.head, recorded.about
-    text = read_domain(head["domain_pddl"], f"{recorded.place}, domain_pddl")
-    problem = recorded.problem
+    text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
     atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
     state = frozenset(map(atom_of, head["initial"]))

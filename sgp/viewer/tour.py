@@ -14,7 +14,6 @@ from sgp.domains import draw_goal, draw_scene
 from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import read_domain
 from sgp.planning.recorded import Recorded, atom_of
 from sgp.planning.subject import Subject
 from sgp.viewer.graph import FILLS, WIDTH, colour_called, draw_graph
@@ -81,8 +80,7 @@ class Tour:
 
     @cached_property
     def _scene(self) -> tuple[Any, Scene]:
-        text = read_domain(self._rollout.head["domain_pddl"], f"{self.source}, domain_pddl")
-        problem = self._rollout.problem
+        text, problem = self._rollout.domain, self._rollout.problem
         atoms = frozenset(map(atom_of, self.data["atoms"]))
         return text, Scene((*text.constants, *problem.objects), atoms, problem.goal)
 

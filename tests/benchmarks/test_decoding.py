@@ -1,28 +1,29 @@
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import sgp
+from sgp.evaluation.scores import read_scores
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 
 
 def test_the_naive_decoder_finds_the_same_plans(tmp_path):
-    command = [sys.executable, str(ROOT / "benchmarks" / "decoding.py"), "--json", str(tmp_path / "figures.json")]
+    command = [sys.executable, str(ROOT / "benchmarks" / "decoding.py"), "--csv", str(tmp_path / "figures.csv")]
     command += ["--domains", "blocksworld,gripper,logistics", "--splits", "validation,interpolation", "--limit", "2"]
     environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
     run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    figures = json.loads((tmp_path / "figures.json").read_text())
-    assert figures["same_plans"] is True
-    assert figures["ratio"] > 0
-    assert {name: each["problems"] for name, each in figures["domains"].items()} == {
-        "blocksworld": 4,
-        "gripper": 4,
-        "logistics": 4,
+    figures = read_scores(tmp_path / "figures.csv")
+    assert {(each.domain, each.variant, each.metric): each.count for each in figures} == {
+        (domain, decoder, metric): 4
+        for domain in ("blocksworld", "gripper", "logistics")
+        for decoder in ("sgp", "naive")
+        for metric in ("seconds", "ms_a_successor")
     }
+    assert min(each.value for each in figures) > 0
+    assert all("python benchmarks/decoding.py --domains" in each.note and "--csv" not in each.note for each in figures)
     assert "plans the same" in run.stdout

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,24 +7,25 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.evaluation.scores import read_scores
 
 PROGRAM = Path(sgp.__file__).resolve().parents[1] / "benchmarks" / "kernels.py"
 
 
 def test_wlplan_and_both_kernels_give_the_same_vectors(tmp_path):
-    command = [sys.executable, str(PROGRAM), "--json", str(tmp_path / "figures.json")]
+    command = [sys.executable, str(PROGRAM), "--csv", str(tmp_path / "figures.csv")]
     command += ["--domains", "blocksworld,gripper", "--problems", "2", "--steps", "5", "--passes", "1"]
     run = subprocess.run(command, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr
-    figures = json.loads((tmp_path / "figures.json").read_text())
-    assert figures["same_vectors"] is True
+    figures = read_scores(tmp_path / "figures.csv")
     assert "vectors the same" in run.stdout
-    assert figures["domains"].keys() == {"blocksworld", "gripper"}
-    for found in figures["domains"].values():
-        assert found["parents"] == 10
-        assert found["states"] > 10
-        assert found["ratios"].keys() == {"plain", "incremental", "incremental_by_state"}
-        assert min(found["microseconds"].values()) > 0
+    kinds = {"wlplan", "plain", "incremental", "incremental_by_state"}
+    for domain in ("blocksworld", "gripper"):
+        of = [each for each in figures if each.domain == domain]
+        assert {each.variant for each in of if each.metric == "microseconds"} == kinds
+        assert {each.variant for each in of if each.metric == "wlplan_ratio"} == kinds - {"wlplan"}
+        assert min(each.value for each in of) > 0
+        assert {each.count > 10 for each in of} == {True}
 
 
 @pytest.mark.parametrize("option", ["--problems", "--steps", "--passes"])

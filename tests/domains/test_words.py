@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from string import Formatter
-
 import pytest
 
-from sgp.domains import all_domains, get_domain, words_of
+from sgp.domains import get_domain, words_of
 from sgp.planning.pddl import Action, Atom, Literal, read_domain
 from sgp.planning.words import Words
 from tests.conftest import COURIER
-
-every_domain = pytest.mark.parametrize("domain", all_domains(), ids=lambda domain: domain.name)
-
-
-@every_domain
-def test_every_predicate_and_action_has_a_template_that_mentions_each_argument_once(domain):
-    atoms, actions = {}, {}
-    for text in domain.texts.values():
-        atoms.update(text.predicates)
-        actions.update((name, len(schema.parameters)) for name, schema in text.schemas.items())
-    for templates, arities, more in ((domain.words.atoms, atoms, ["not"]), (domain.words.actions, actions, [])):
-        assert templates.keys() == arities.keys()
-        for name, arity in arities.items():
-            fields = [part[1:] for part in Formatter().parse(templates[name]) if part[1] is not None]
-            assert sorted(fields) == sorted((each, "", None) for each in [*map(str, range(arity)), *more]), name
 
 
 @pytest.mark.parametrize(

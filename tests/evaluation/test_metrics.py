@@ -44,9 +44,11 @@ def test_a_metric_says_how_it_is_written_and_which_way_is_better():
     assert METRICS["fits"].rank(1.0) == METRICS["fits"].rank(0.5)
     assert METRICS["outcome_solved"].better is Better.HIGHER
     assert METRICS["outcome_stuck"].better is Better.LOWER
+    assert [METRICS[name].heading for name in ("expert_top1", "expert_top3")] == ["top-1", "top-3"]
     assert all(each.unit == "share" for each in METRICS.values() if each.of_problems)
 
 
 def test_a_users_property_is_called_as_it_is_named():
-    assert (metric_of("cars_carried").title, metric_of("cars_carried").show(1.5)) == ("cars carried", "1.50")
+    own = metric_of("cars_carried")
+    assert (own.name, own.title, own.heading, own.show(1.5)) == ("cars_carried", "cars carried", "cars carried", "1.50")
     assert metric_of("coverage") is METRICS["coverage"]

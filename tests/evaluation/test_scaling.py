@@ -8,6 +8,7 @@ from collections import Counter
 from dataclasses import replace
 from statistics import fmean
 
+import numpy as np
 import pytest
 from scipy.stats import t as student
 from typer.testing import CliRunner
@@ -19,9 +20,10 @@ from sgp.evaluation import scaling
 from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.endings import Ended
 from sgp.evaluation.scaling import ScalingConfig
-from sgp.evaluation.sequential import enough, least, still_needed
+from sgp.evaluation.sequential import enough, half_width, least, still_needed
 from sgp.experiments import scaling_runs
 from sgp.experiments.scaling_runs import plan_bound
+from sgp.planning.domain import Domain, Sizes
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.reports import curves as curve_tables
@@ -48,6 +50,14 @@ def test_as_many_results_as_the_interval_needs():
     mixed = [number % 7 == 0 for number in range(300)]
     assert enough(mixed, 0.05, 0.1) == first_enough(mixed, 0.05, 0.1)
     assert enough([], 0.05, 0.1) is None
+
+
+def test_an_interval_is_as_wide_as_students_distribution_says():
+    rate, count = np.array([1.0, 0.5, 1.0]), np.array([1, 2, 3])
+    known = ((0.5, 2), (1, 3))
+    by_hand = [math.inf, *(student.ppf(0.95, n - 1) * math.sqrt((p * (1 - p) + 1 / n) / n) for p, n in known)]
+    assert half_width(rate, count, 0.1).tolist() == pytest.approx(by_hand)
+    assert enough([True] * 3, float(half_width(rate, count, 0.1)[2]), 0.1) == 3, "as narrow as asked is narrow enough"
 
 
 def test_how_many_more_are_tried_at_a_time():
@@ -168,6 +178,7 @@ def test_bad_settings_are_sentences(run, monkeypatch):
     ):
         with pytest.raises(ConfigurationError, match=next(iter(wrong))):
             ScalingConfig(**wrong)
+    assert ScalingConfig(seconds=0.5, reference_seconds=0.5).seconds == 0.5
     monkeypatch.setattr(scaling_runs, "serving", lambda text: None)
     with pytest.raises(InputError, match="no generator"):
         sgp.scaling(run.folder, QUICK)
@@ -285,6 +296,17 @@ def test_only_failures_in_a_row_end_a_curve(monkeypatch):
     curve = scaling.scaling(planner, source, 40, ScalingConfig(fails=2))
     assert [each.coverage for each in curve.sizes] == [1, 0.25, 1, 0.25, 0.5, 0.25, 0]
     assert curve.ended is Ended.FELL
+
+
+def test_the_first_size_is_one_though_there_are_problems_without_objects(monkeypatch):
+    monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: scaling.Measured(size, 9, solved))
+    solved = (Attempt("p", "p", 1, Outcome.SOLVED, (), 1, 0.1),)
+    domain = Domain("none", "None", {"untyped": ""}, Sizes({"n": (0, 3)}, lambda n: n), lambda rng, n: "")
+    planner = scaling.Evaluated("nobody", "nobody", lambda *_: pytest.fail("nothing is tried here"))
+    curve = scaling.scaling(planner, scaling.Source(domain, "untyped", 0), 40, ScalingConfig())
+    assert domain.sizes.has(0)
+    assert [each.size for each in curve.sizes] == [1, 2, 3]
+    assert curve.ended is Ended.EXHAUSTED
 
 
 def test_the_papers_numbers_are_all_there():

@@ -4,122 +4,37 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import sgp
-from sgp.datasets.runs import RunKey, new_run, open_run
-from sgp.datasets.training_data import Demonstrations, load_training_data
-from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
-from sgp.methods import all_methods, get_method
+from sgp.contracts import MethodContract
+from sgp.datasets.runs import open_run
+from sgp.errors import ConfigurationError, InputError, StoreError
+from sgp.methods import get_method, house_keys
 from sgp.methods.configuration import configure, configure_decoding
-from sgp.methods.contract import PlanningMethod, Selectable
-from sgp.methods.loading import load_planner, planner_of
-from sgp.planning.pddl import Problem
-from sgp.planning.planner import Limit
-from sgp.planning.task import Task
-from tests.conftest import QUICK_OF, origin_of
+from sgp.methods.contract import PlanningMethod
+from sgp.methods.loading import load_planner
+from tests.conftest import QUICK_OF
 
 SUITE = sgp.load_suite("state-centric")
-PLANNING = [method for method in all_methods() if isinstance(method, PlanningMethod)]
-EVERY = [(method, variant) for method in PLANNING for variant in method.variants]
-every_variant = pytest.mark.parametrize(
-    ("method", "variant"), EVERY, ids=[f"{method.key}-{variant}" for method, variant in EVERY]
-)
 
 
-def rollouts(planner, domain):
-    return planner.solve_many(map(Task, SUITE.problems(domain, "validation")[:3]), Limit(actions=25))
+class TestHouse(MethodContract):
+    """The contract that other packages' methods keep, too."""
+
+    keys = tuple(key for key in house_keys() if isinstance(get_method(key), PlanningMethod))
+    settings = QUICK_OF
+
+    @pytest.fixture
+    def trained(self, quick_run):
+        """Shared with the other tests of the session."""
+        return quick_run
 
 
-@every_variant
-@pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
-def test_a_run_saved_and_loaded_gives_identical_rollouts(method, variant, domain, quick_run):
-    run = quick_run(method.key, domain, variant)
-    first, second = (planner_of(open_run(run.folder)) for _ in range(2))
-    found = rollouts(first, domain)
-    assert found == rollouts(second, domain)
-    assert any(rollout.steps for rollout in found)
-
-
-@every_variant
-def test_a_trained_planner_is_the_one_that_is_saved(method, variant, home):
-    trained = {}
-
-    class Watched:
-        def __getattr__(self, name):
-            return getattr(method, name)
-
-        def train(self, config, data, draft):
-            trained["planner"] = method.train(config, data, draft)
-            return trained["planner"]
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("sgp.api.get_method", lambda key: Watched())
-        overrides = QUICK_OF.get(method.key, {})
-        run = sgp.train(method.key, "gripper", "state-centric", variant, overrides=overrides)
-    assert rollouts(trained["planner"], "gripper") == rollouts(planner_of(run), "gripper")
-
-
-@pytest.mark.parametrize("method", [each for each in PLANNING if isinstance(each, Selectable)], ids=lambda m: m.key)
-def test_a_snapshot_saved_and_loaded_gives_identical_rollouts(method, tmp_path):
-    name, config = configure(method, None, QUICK_OF.get(method.key))
-    data = load_training_data(SUITE, "gripper")
-    snapshot = next(method.snapshots(config, data, tmp_path / "training", 13, "cpu"))
-    assert np.isfinite(snapshot.loss)
-    key = RunKey(method.key, name, "state-centric", "gripper", 13)
-    with new_run(key, origin_of(method, snapshot.training, data), tmp_path / "run") as draft:
-        snapshot.save(draft)
-    found = rollouts(planner_of(open_run(tmp_path / "run")), "gripper")
-    assert found == rollouts(planner_of(open_run(tmp_path / "run")), "gripper")
-    assert any(rollout.steps for rollout in found)
-
-
-@every_variant
-def test_rollouts_do_not_depend_on_what_is_solved_beside_them(method, variant, quick_run):
-    planner = planner_of(quick_run(method.key, "blocksworld", variant))
-    alone = [planner.solve(Task(problem), Limit(actions=25)) for problem in SUITE.problems("blocksworld", "validation")]
-    small = replace(planner, batch=2)
-    for together in (rollouts(planner, "blocksworld"), rollouts(small, "blocksworld")):
-        for one, two in zip(alone, together, strict=True):
-            assert (one.plan, one.outcome) == (two.plan, two.outcome)
-            for step, other in zip(one.steps, two.steps, strict=True):
-                # A network's results depend on the batch in their last bits.
-                assert np.allclose(step.costs, other.costs, rtol=1e-5, atol=1e-6)
-
-
-@every_variant
-def test_renaming_objects_changes_no_multiset_of_costs(method, variant, quick_run):
-    if not method.invariant(method.variants[variant]):
-        pytest.skip("claims no invariance")
-    planner = planner_of(quick_run(method.key, "logistics", variant))
-    problem = SUITE.problems("logistics", "interpolation")[0]
-    renamed = Problem("renamed", problem.domain_pddl, problem.problem_pddl.replace("p1", "q9").replace("l1-", "z-"))
-    one, two = (planner.solve(Task(each), Limit(actions=1)).steps[0] for each in (problem, renamed))
-    assert np.allclose(sorted(one.costs), sorted(two.costs), rtol=1e-6)
-    assert len(one.candidates) == len(two.candidates)
-
-
-@every_variant
-def test_a_run_records_what_it_is(method, variant, quick_run):
-    run = quick_run(method.key, "gripper", variant)
-    record = json.loads((run.folder / "run.json").read_text())
-    assert (record["method"], record["suite"], record["domain"], record["seed"]) == (
-        method.key,
-        "state-centric",
-        "gripper",
-        13,
-    )
-    assert record["variant"].split("+")[0] == variant
-    assert record["data"]["train"] == 4
-    if method.learns_from is Demonstrations:
-        assert record["data"]["transitions"] == 5 + 11 + 17 + 23
-    assert {"python", "sgp", *method.libraries} <= record["versions"].keys()
-    parts = (record["method"], record["variant"], "state-centric", "gripper", "seed13")
-    assert run.folder.parts[-5:] == parts
-    assert not [path for path in run.folder.rglob("*") if path.suffix in {".pkl", ".pickle", ".pt", ".joblib"}]
+def test_a_run_of_four_gripper_problems_records_their_transitions(quick_run):
+    record = quick_run("state-centric", "gripper").record
+    assert (record["data"]["train"], record["data"]["transitions"]) == (4, 5 + 11 + 17 + 23)
 
 
 def copy_run(run, target):
@@ -196,13 +111,6 @@ def test_the_same_run_is_not_trained_twice(home, monkeypatch):
     assert {each.folder for each in sgp.list_runs()} == {run.folder, other.folder}
 
 
-def test_a_problem_of_another_domain_is_refused_with_the_difference(quick_run):
-    for key in ("state-centric", "random-successor"):
-        run = quick_run(key, "gripper")
-        with pytest.raises(DomainMismatch, match=r"was trained on gripper; .*lacks the predicates at/2, at-robby/1"):
-            sgp.solve(SUITE.problems("visitall", "validation")[0], run.folder)
-
-
 def test_variants_and_settings_are_checked():
     method = get_method("state-centric")
     name, config = configure(method, None, {"boosting.rounds": "7", "wl.iterations": "1", "mode": "state"})
@@ -255,15 +163,3 @@ def test_the_defaults_are_those_of_the_paper():
     assert configure_decoding(get_method("state-centric"))[1].beam == 3
     assert (config.wl.iterations, config.wl.hash, config.wl.pruning) == (2, "multiset", "none")
     assert (config.boosting.depth, config.boosting.learning_rate, config.boosting.rounds) == (8, 0.1, 1000)
-
-
-def test_seeds_matter_only_to_methods_that_say_so(home):
-    for method in PLANNING:
-        variant = next(iter(method.variants))
-        overrides = QUICK_OF.get(method.key, {})
-        runs = [
-            sgp.train(method.key, "gripper", "state-centric", variant, seed=seed, overrides=overrides)
-            for seed in (1, 2)
-        ]
-        one, two = (rollouts(planner_of(run), "gripper") for run in runs)
-        assert (one == two) is method.deterministic(method.variants[variant])

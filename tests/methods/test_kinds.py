@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 
 import sgp
 from sgp import methods
@@ -225,9 +227,16 @@ def test_a_missing_library_breaks_the_method_that_needs_it_alone(kinds):
         methods.ablations(methods.get_method("zero-change"))
 
 
-def test_a_library_of_an_extra_is_named_with_it():
-    assert methods._requirement("ray") == "sgp[cluster]"
-    assert methods._requirement("no_such_thing") == "no-such-thing"
+def test_the_listing_prints_the_extra_whole(monkeypatch):
+    from sgp.experiments import listing
+
+    def lacking(key):
+        raise MissingLibrary("install it with 'pip install \"sgp[networks]\"'")
+
+    monkeypatch.setattr(listing, "get_method", lacking)
+    console = Console(width=300, file=StringIO())
+    console.print(listing.methods())
+    assert console.file.getvalue().count('"sgp[networks]"') == len(methods.method_keys())
 
 
 def test_listing_and_checking_a_key_imports_no_method():

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 import xgboost
@@ -132,3 +134,15 @@ def test_trees_are_as_deep_as_they_may_be_and_no_deeper(depth, tmp_path):
 
     deepest = max(levels(tree.set_index("ID"), f"{number}-0") for number, tree in frame.groupby("Tree"))
     assert deepest == depth
+
+
+@pytest.mark.parametrize(("asked", "count"), [(None, 1), ("3", 3), ("", 1), ("2,1", 1)])
+def test_trees_take_one_thread_unless_the_user_asks_for_more(monkeypatch, tmp_path, asked, count):
+    """Several processes whose threads wait for each other took minutes for a round of boosting."""
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    if asked is not None:
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
+    trees, _ = fit_boosted_trees(BoostingConfig(rounds=2), data(), data(seed=1), seed=0)
+    trees.save(tmp_path / "model.ubj")
+    for each in (trees, BoostedTrees.load(tmp_path / "model.ubj", 1), trees.after(1)):
+        assert json.loads(each._booster.save_config())["learner"]["generic_param"]["nthread"] == str(count)

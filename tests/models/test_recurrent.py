@@ -45,6 +45,18 @@ def test_the_network_is_pytorchs_lstm_with_a_linear_head():
         assert torch.equal(model(rows)[0], states @ model.head.weight.T + model.head.bias)
 
 
+def test_in_double_precision_steps_are_those_of_the_sequence_beyond_single():
+    model = RecurrentModel(6, 3, LSTMShape(hidden=8, precision="double"), "two-layer").eval()
+    assert {each.dtype for each in model.parameters()} == {torch.float64}
+    rows = np.random.default_rng(0).normal(size=(5, 1, 6))
+    with torch.inference_mode():
+        whole = model(torch.as_tensor(rows))[0].numpy()
+    outputs, _ = model.step(rows[:, 0], [None] * 5)
+    assert np.allclose(outputs, whole[:, 0], rtol=0, atol=1e-14)
+    with pytest.raises(ConfigurationError, match="LSTM precision is 'half'; expected single or double"):
+        LSTMShape(precision="half")
+
+
 def test_weights_survive_saving_and_damage_is_told(tmp_path):
     model, file = small(), tmp_path / "m.safetensors"
     model.save(file)

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from sgp.errors import ConfigurationError, PlanError
@@ -33,6 +35,7 @@ def test_a_forced_choice_is_taken_though_the_policy_rejects_it_and_is_marked(two
     assert rollout.outcome is Outcome.SOLVED
     assert Mark(int(rollout.steps[0].marks[0])) & Mark.FORCED
     assert not Mark(int(rollout.steps[1].marks[0])) & Mark.FORCED
+    assert Mark(int(rollout.steps[0].marks[0])).words == ["chosen", "rejected", "forced"]
 
 
 def test_the_states_of_forced_choices_are_visited(two_blocks):
@@ -88,6 +91,16 @@ def test_time_that_is_up_ends_the_search_incomplete(two_blocks):
     planner = Planner(never({"(pick-up a)"}))
     found = least_forcing(planner, two_blocks, planner.solve(two_blocks, Limit(actions=2)), seconds=1e-9)
     assert (found.tried, found.complete, found.choices) == ((0,), (), None)
+
+
+@pytest.mark.parametrize(("seconds", "cost"), [(1e-9, 1.0), (30, 1.0), (30, float("inf"))])
+def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds, cost):
+    """Out of time, solved, and tried in full without success."""
+    start = Planner(never({"(pick-up a)"})).solve(two_blocks, Limit(actions=2))
+    began = time.perf_counter()
+    found = least_forcing(Planner(Costs(lambda *_: cost)), two_blocks, start, seconds)
+    assert (found.choices is not None) == (seconds == 30 and cost == 1)
+    assert 0 <= found.seconds <= time.perf_counter() - began
 
 
 def test_a_solved_rollout_needs_no_forcing(two_blocks):

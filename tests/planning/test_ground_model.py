@@ -14,6 +14,7 @@ from sgp.planning.pddl import Atom, Problem
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.policy import one_step
 from sgp.planning.silence import native_output_silenced
+from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task
 from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
 
@@ -73,6 +74,17 @@ def test_what_is_never_reached_is_left_out(locks):
         *("(unlock a)", "(unlock b)"),
     ]
     assert set(locks.model.fluents) == {Atom("open", ()), Atom("held", ("a",)), Atom("held", ("b",))}
+
+
+@pytest.mark.parametrize(
+    ("goal", "possible"),
+    [("(held c)", False), ("(held c) (open)", False), ("(not (held c))", True), ("(not (held c)) (open)", True)],
+)
+def test_a_goal_that_speaks_of_what_is_never_reached(locks, goal, possible):
+    text = locks.problem.problem_pddl.replace("(open) (held b)", goal)
+    task = Task(Problem("p", LOCKS, text))
+    assert task.model.goal.possible is possible
+    assert (StateSpace.expand(task, 100).distances < np.inf).any() == possible
 
 
 def test_successors_without_states_are_those_with_states(locks):

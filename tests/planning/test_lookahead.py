@@ -239,6 +239,14 @@ def test_candidates_know_whether_they_are_goals(goal):
     assert (space.distances < float("inf")).any() == any(task.is_goal(space.state(n)) for n in range(len(space)))
 
 
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+def test_a_goal_is_a_candidate_though_no_atom_of_it_is_new(mode):
+    task = paint("(painted a) (painted b)", mode)
+    found = Lookahead()(task, task.init)
+    assert [(each.actions, each.state) for each in found] == naive(task, task.init)
+    assert sum(task.is_goal(each.state) for each in found) == 1
+
+
 @pytest.mark.parametrize("layer", [1, 2, 3])
 def test_both_ways_to_search_keep_the_same_layers_with_negative_goals(layer):
     for goal in ("(painted a) (not (dirty a)) (not (dirty b))", "(painted b) (not (raw a))"):

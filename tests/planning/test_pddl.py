@@ -4,7 +4,17 @@ import pytest
 
 import sgp
 from sgp.errors import PddlError, PlanError, UnsupportedPddl
-from sgp.planning.pddl import Action, Atom, Problem, format_plan, format_problem, parse_plan, read_domain, read_problem
+from sgp.planning.pddl import (
+    OBJECT,
+    Action,
+    Atom,
+    Problem,
+    format_plan,
+    format_problem,
+    parse_plan,
+    read_domain,
+    read_problem,
+)
 from sgp.planning.task import Task
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
 
@@ -31,8 +41,12 @@ def test_a_problem_is_read_with_negative_goals_and_case_is_ignored():
     [
         ("(define (domain d)\n\n (:durative-action a))", 3, ":durative-action"),
         ("(define (domain d)\n (:requirements :strips\n  :magic))", 3, ":magic"),
-        ("(define (domain d)\n (:action a :parameters (?x)\n  :effect (when (p) (q))))", 3, "conditional effects"),
-        ("(define (domain d)\n (:action a :precondition\n  (forall (?x) (p ?x)) :effect (q)))", 3, "quantifiers"),
+        ("(define (domain d)\n (:action a :parameters (?x)\n  :effect (when (p) (q))))", 3, "'p' is undefined"),
+        (
+            "(define (domain d) (:predicates (p ?x) (q))\n (:action a :precondition (forall (?x) (p ?x)) :effect (q)))",
+            2,
+            "forall in its precondition ranges over a problem's objects",
+        ),
         ("(define (domain d)\n (:action a :precondition (p)))", 2, "no ':effect'"),
         ("(define (domain d) (:predicates (p)))", 1, "no '(:action ...)'"),
     ],
@@ -58,7 +72,7 @@ def test_comments_do_not_shift_lines():
         ("(:domain courier)", "(:domain)", "expected '(:domain NAME)'"),
         ("(:init (at v1 depot)", "(:init at", "found 'at'"),
         ("shop mill - place", "shop mill -", "'-' is followed by no type"),
-        ("(:goal (and (at q1 shop)", "(:goal (or (at q1 shop)", "disjunctions (or) are not supported"),
+        ("(:goal (and (at q1 shop)", "(:goal (or (at q1 shop)", "the goal is no conjunction of literals"),
     ],
 )
 def test_a_wrong_problem_is_refused(old, new, words):
@@ -105,7 +119,9 @@ def test_a_written_problem_reads_back_as_it_was(domain):
 
 
 def test_types_and_negative_goals_are_written_too(courier):
-    assert read_problem(format_problem(courier.text)) == courier.text
+    text = format_problem(courier.text)
+    assert read_problem(text) == courier.text
+    assert "v1 - van\n" in text, "one type needs no '(either ...)', which many planners do not read"
 
 
 def test_a_problem_can_start_elsewhere(courier):
@@ -115,8 +131,9 @@ def test_a_problem_can_start_elsewhere(courier):
     assert (again.goal, again.objects) == (courier.goal, courier.objects)
 
 
-def test_a_parameter_of_either_type_is_refused():
+def test_a_parameter_of_either_type_gets_a_type_above_both():
     text = """(define (domain d) (:requirements :typing) (:types van bike) (:predicates (at ?x))
       (:action go :parameters (?x - (either van bike)) :precondition (at ?x) :effect (not (at ?x))))"""
-    with pytest.raises(UnsupportedPddl, match=r"action 'go': '\?x - \(either van bike\)' is not supported; declare"):
-        read_domain(text)
+    domain = read_domain(text)
+    (parameter,) = domain.schemas["go"].parameters
+    assert domain.types == {"van": parameter.types, "bike": parameter.types, parameter.types[0]: (OBJECT,)}

@@ -63,6 +63,7 @@ READ = {
         8,
     ),
     "costs not declared": (":effect (lit ?x)", ":effect (and (lit ?x) (increase (total-cost) 1))", 8),
+    "functions not declared": ("(:predicates", "(:functions (total-cost) - number)\n  (:predicates", 4),
     "a type named like a predicate": ("lamp", "lit", None),
     "no precondition": ("    :precondition (and (wired ?x ?y) (not (lit ?x)) (not (= ?x ?y)))\n", "", None),
 }
@@ -135,7 +136,7 @@ def test_ordinary_texts_get_no_remark(courier):
 
 
 REFUSED = [
-    ("(not (lit ?x)) (not", "(not (and (lit ?x) (lit ?y))) (not", 7, "negated conjunctions (not (and ...))"),
+    ("(not (lit ?x)) (not", "(when (lit ?x) (lit ?y)) (not", 7, "'(when ...)' stands in a condition"),
     ("(lit ?x)))\n", "(not (and (lit ?x) (lit ?y)))))\n", 8, "expected '(not (predicate ...))'"),
     ("lamp - object", "lamp -object", 3, "'-object' is no name; write '- object'"),
     ("(:action press", "(:action press :effect (and))\n(:action press", 6, "a second action has the name 'press'"),
@@ -183,7 +184,8 @@ def test_a_constant_of_another_type_than_a_predicate_speaks_of_is_refused():
         ("a b - lamp", "a b -lamp", "'-lamp' is no name"),
         ("a b - lamp", "a b ?c - lamp", "found the variable '?c'; remove the '?'"),
         ("a b - lamp", "a b - lamp c", "'c' is no lamp, which 'lit' speaks of"),
-        ("(and (lit a) (lit b))", "(not (and (lit a) (lit b)))", "negated conjunctions"),
+        ("(and (lit a) (lit b))", "(not (and (lit a) (lit b)))", "disjunctive goals to learn from are not supported"),
+        ("(and (lit a) (lit b))", "(or (not (= a a)) (not (= b b)))", "the goal cannot hold in any state"),
         ("(:init", "(:constraints) (:init", "section :constraints is not supported"),
     ],
 )
@@ -275,6 +277,11 @@ def test_a_difference_to_what_pymimir_understood_is_refused(monkeypatch, ours, w
     with pytest.raises(UnsupportedPddl, match=f"understands {words} differently"):
         parsed(Problem("p", DOMAIN, PROBLEM), other, read_problem(PROBLEM, "p", domain))
     monkeypatch.setattr("sgp.planning.native.write_problem", lambda *_: rewritten(Problem("p", DOMAIN, PROBLEM))[1])
-    text = read_problem(changed(PROBLEM, "(wired a b)", ""), "p", domain)
-    with pytest.raises(UnsupportedPddl, match="understands the initial state differently"):
-        parsed(Problem("p", DOMAIN, PROBLEM), domain, text)
+    for part, old, new in (
+        ("objects", "a b - lamp", "a b c - lamp"),
+        ("the initial state", "(wired a b)", ""),
+        ("the goal", "(and (lit a)", "(and (not (lit a))"),
+    ):
+        text = read_problem(changed(PROBLEM, old, new), "p", domain)
+        with pytest.raises(UnsupportedPddl, match=f"understands {part} differently"):
+            parsed(Problem("p", DOMAIN, PROBLEM), domain, text)

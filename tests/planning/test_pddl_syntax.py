@@ -38,6 +38,14 @@ def test_a_list_among_words_is_refused_with_its_line():
         list(words_of(section, 1, source))
 
 
+def test_a_remark_names_the_first_line_and_how_many_more_there_are():
+    source = Source("my.pddl", "(define (domain d)\n (:types a\n a b b))")
+    _, (types,) = read_sections(source, "domain")
+    for word in types[2:]:
+        source.remark(f"'{word}' is odd", word)
+    assert source.remarks == ("my.pddl, line 3: 'a' is odd", "my.pddl, line 3: 'b' is odd (and 1 more)")
+
+
 @pytest.mark.parametrize(
     ("text", "line", "words"),
     [

@@ -1,16 +1,21 @@
 from __future__ import annotations
 
 import math
+import time
+from functools import partial
+from itertools import count
 
 import numpy as np
 import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
+from sgp.memory import resident_memory
 from sgp.planning import planner as planner_module
+from sgp.planning.clock import Clock, looking
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Ranking, Rules
-from sgp.planning.rollout import Mark, Outcome
+from sgp.planning.rollout import Mark, Outcome, Rollout
 from sgp.planning.task import Successor, Task
 from tests.conftest import blocks_problem
 
@@ -301,14 +306,75 @@ def test_a_crash_in_the_policy_is_raised(two_blocks):
 def test_seconds_and_memory_are_outcomes(two_blocks, three_blocks, monkeypatch):
     endless = Costs(lambda task, action, state: 1.0)
     assert Planner(endless).solve(three_blocks, Limit(seconds=1e-9)).outcome is Outcome.TIMEOUT
-    monkeypatch.setattr(planner_module, "resident_memory", lambda: 2 * 10**9)
-    outcomes = {each.outcome for each in Planner(endless).solve_many([two_blocks, three_blocks], Limit(memory=10**9))}
+    monkeypatch.setattr(planner_module, "Clock", partial(Clock, held=lambda: 2 * 10**9))
+    slow = Costs(lambda task, action, state: time.sleep(0.2) or 1.0)
+    outcomes = {each.outcome for each in Planner(slow).solve_many([two_blocks, three_blocks], Limit(memory=10**9))}
     assert outcomes == {Outcome.MEMORY}
-    assert Planner(endless).solve(two_blocks, Limit(memory=3 * 10**9)).outcome is not Outcome.MEMORY
+    assert Planner(slow).solve(two_blocks, Limit(memory=3 * 10**9)).outcome is not Outcome.MEMORY
+
+
+def test_a_decision_is_ended_that_takes_too_long(two_blocks, three_blocks):
+    """The one that has most of the candidates pays for the time; the others go on."""
+
+    class Endless(Costs):
+        def rank(self, nodes, choices):
+            for _ in looking(count()) if any(node.task is three_blocks for node in nodes) else ():
+                pass
+            return super().rank(nodes, choices)
+
+    def doubled(task, state):
+        return task.successors(state) * (9 if task is three_blocks else 1)
+
+    planner = Planner(Endless(lambda *_: 1.0), doubled)
+    other, ended = planner.solve_many([two_blocks, three_blocks], Limit(seconds=2))
+    assert (ended.outcome, ended.steps) == (Outcome.TIMEOUT, ())
+    assert other.outcome is not Outcome.TIMEOUT
+    assert other.steps
+
+
+def test_looking_ahead_is_ended_and_the_steps_made_so_far_remain(three_blocks):
+    asked = []
+
+    def endless(task, state):
+        asked.append(state)
+        if len(asked) == 2:
+            for _ in looking(count()):
+                pass
+        return task.successors(state)
+
+    rollout = Planner(by_name(), endless).solve(three_blocks, Limit(seconds=0.5))
+    assert rollout.outcome is Outcome.TIMEOUT
+    assert len(rollout.steps) == 1
+
+
+def test_a_want_of_memory_ends_one_problem_and_the_next_are_solved(two_blocks, three_blocks):
+    def successors(task, state):
+        if task is three_blocks:
+            raise MemoryError
+        return task.successors(state)
+
+    ended, other = Planner(by_name(unstack=0.0), successors).solve_many([three_blocks, two_blocks])
+    assert ended.outcome is Outcome.MEMORY
+    assert other.outcome is not Outcome.MEMORY
+
+
+def test_reading_is_part_of_the_seconds(three_blocks, monkeypatch):
+    monkeypatch.setattr(three_blocks, "seconds", 10.0)
+    rollout = Planner(by_name()).solve(three_blocks, Limit(seconds=9.0))
+    assert (rollout.outcome, rollout.steps) == (Outcome.TIMEOUT, ())
+
+
+def test_a_rollout_that_nobody_timed_took_no_seconds(two_blocks):
+    rollout = Rollout(two_blocks, (), Outcome.STUCK)
+    assert (rollout.seconds, rollout.reason, rollout.plan, rollout.end) == (0, "", (), two_blocks.init)
 
 
 def test_resident_memory_is_that_of_this_process():
-    assert 10**7 < planner_module.resident_memory() < 10**11
+    before = resident_memory()
+    assert 10**7 < before < 10**11
+    held = np.ones(10**8, np.uint8)
+    grown = resident_memory() - before
+    assert 0.9 * held.nbytes < grown < 2 * held.nbytes
 
 
 @pytest.mark.parametrize("limit", [{"actions": 0}, {"seconds": -1.0}, {"memory": 0}])

@@ -51,7 +51,9 @@ def test_negative_and_repeated_goals_are_open_each_for_itself():
         {"add": [], "delete": ["(b)"], "marks": ["collapsed", "tied"]},
     ]
     steps = ({"chosen": 0, "candidates": candidates},)
-    recorded = Recorded("made", 1, {"problem_pddl": problem, "initial": ["(a)", "(b)"]}, steps)
+    domain = "(define (domain d) (:predicates (a) (b) (c)) (:action go :parameters () :effect (c)))"
+    head = {"domain_pddl": domain, "problem_pddl": problem, "initial": ["(a)", "(b)"]}
+    recorded = Recorded("made", 1, head, steps)
     assert recorded.open_goals == ({1, 2}, {0, 1, 3})
     assert [(each.open_goals, each.contends) for each in recorded.standings[0]] == [(3, True), (1, False)]
 

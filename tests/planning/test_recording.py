@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from sgp.errors import StoreError
+from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Ranking
-from sgp.planning.recording import read_rollouts, write_rollouts
+from sgp.planning.recording import read_rollouts, records, write_rollouts
 from sgp.planning.rollout import Outcome
 from tests.planning.test_planner import Costs, atoms, by_name
 from tests.planning.test_policy import PairRanker, two_steps
@@ -64,6 +65,14 @@ def test_a_record_tells_everything_that_a_viewer_needs(rollouts, tmp_path):
         "marks": ["chosen", "beam", "tied"],
     }
     assert second["candidates"][second["chosen"]]["marks"] == ["chosen", "goal", "tied"]
+
+
+def test_a_record_holds_the_experts_plan_and_which_model_made_it(rollouts):
+    expert = parse_plan("(pick-up a)\n(stack a b)")
+    head, *_ = records(rollouts[0], {"method": "m"}, expert)
+    assert (head["expert"], head["about"]) == (["(pick-up a)", "(stack a b)"], {"method": "m"})
+    head, *_ = records(rollouts[0])
+    assert (head["expert"], head["about"]) == ([], {})
 
 
 def test_notes_with_arrays_are_kept(two_blocks, tmp_path):

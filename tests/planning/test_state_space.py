@@ -2,11 +2,14 @@ from __future__ import annotations
 
 import math
 from collections import deque
+from itertools import pairwise
 
 import pytest
 
 import sgp
+from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
+from sgp.planning.policy import one_step
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task
 
@@ -20,6 +23,24 @@ GLUE = """\
   (:action fix :parameters (?p - part) :precondition (glue) :effect (and (fixed ?p) (not (glue)))))
 """
 GLUE_PROBLEM = "(define (problem g) (:domain glue) (:objects a b - part) (:init (glue) (wanted a)) (:goal (fixed a)))"
+
+
+# More places than a word has bits; from each one goes to the next, and can fall.
+CORRIDOR = """\
+(define (domain corridor) (:requirements :strips)
+  (:predicates (at ?x) (next ?x ?y) (fallen))
+  (:action go :parameters (?x ?y) :precondition (and (at ?x) (next ?x ?y)) :effect (and (at ?y) (not (at ?x))))
+  (:action fall :parameters (?x) :precondition (at ?x) :effect (and (fallen) (not (at ?x)))))
+"""
+
+
+def corridor(places):
+    names = [f"p{number}" for number in range(places)]
+    facts = " ".join(f"(next {one} {two})" for one, two in pairwise(names))
+    goal = f"(:goal (at {names[-1]}))"
+    objects = " ".join(names)
+    text = f"(define (problem c) (:domain corridor) (:objects {objects}) (:init (at p0) {facts}) {goal})"
+    return Task(Problem("c", CORRIDOR, text))
 
 
 def shortest(task, state):
@@ -58,6 +79,23 @@ def test_all_states_and_their_distances(domain):
     some = states[:: max(1, len(states) // 40)]
     assert space.distance(some).tolist() == [shortest(task, state) for state in some]
     assert StateSpace.expand(task, len(states) - 1) is None
+    for state in some[::4]:
+        for choice in (task.successors(state), one_step(task, state), Lookahead()(task, state)):
+            assert space.distance_beyond(choice).tolist() == space.distance([each.state for each in choice]).tolist()
+
+
+@pytest.mark.parametrize("places", [64, 65, 130])
+def test_a_state_may_take_several_words(places):
+    task = corridor(places)
+    space = StateSpace.expand(task, places + 1)
+    assert space is not None
+    states = reachable(task)[:: places // 8]
+    assert space.distance(states).tolist() == [shortest(task, state) for state in states]
+    for state in states:
+        assert space.distance_beyond(one_step(task, state)).tolist() == [
+            shortest(task, each.state) for each in task.successors(state)
+        ]
+    assert space.distance([]).tolist() == []
 
 
 def test_optimal_plans_have_the_distance_of_the_initial_state():

@@ -87,7 +87,7 @@ def _house_problem(name: str, model: str) -> str:
 
 
 def _space(task: Task) -> dict[frozenset[str], dict[str, frozenset[str]]]:
-    """The first states, breadth first, with what each action leads to."""
+    """The first states, breadth first, with what each action of the domain's file leads to."""
     found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
     frontier = [task.init]
     for state in frontier:
@@ -97,7 +97,9 @@ def _space(task: Task) -> dict[frozenset[str], dict[str, frozenset[str]]]:
         successors = task.successors(state)
         assert len({each.actions[0] for each in successors}) == len(successors)
         frontier += [each.state for each in successors]
-        found[atoms] = {str(each.actions[0]): frozenset(map(str, task.atoms(each.state))) for each in successors}
+        after = {(task.original(each.actions[0]), frozenset(map(str, task.atoms(each.state)))) for each in successors}
+        found[atoms] = {str(action): reached for action, reached in after}
+        assert len(found[atoms]) == len(after), "the cases of an action that apply in one state lead to one state"
     return found
 
 
@@ -193,12 +195,22 @@ def _files() -> Iterator[tuple[str, str, str]]:
 def _read(problem: Problem):
     """The first states, or why the problem is refused."""
     try:
-        return _agreeing(problem), None
+        return _agreeing(problem.alternatives()[0]), None
     except PddlError as error:
         return None, error
 
 
-FOREIGN = [*(("example", *each) for each in _examples()), *(("file", *each) for each in _files())]
+def _adl() -> Iterator[tuple[str, str, str]]:
+    """The house's own domains of ADL, each with its first problem."""
+    for folder in sorted(Path(__file__).with_name("adl").iterdir()):
+        yield folder.name, (folder / "domain.pddl").read_text(), (folder / "p1.pddl").read_text()
+
+
+FOREIGN = [
+    *(("example", *each) for each in _examples()),
+    *(("file", *each) for each in _files()),
+    *(("adl", *each) for each in _adl()),
+]
 
 
 @pytest.mark.parametrize(("domain", "problem"), [each[2:] for each in FOREIGN], ids=["-".join(x[:2]) for x in FOREIGN])
@@ -208,7 +220,8 @@ def test_foreign_domains_are_read_alike_or_refused_by_a_named_feature(domain, pr
         assert isinstance(error, UnsupportedPddl) or error.line is not None
         assert re.search(r"not supported; \w|is no name; write", str(error))
     else:
-        assert _same_first_states(domain, problem, found) is True
+        # unified-planning does not read parameters of several types; test_adl has other judges.
+        assert _same_first_states(domain, problem, found) is (None if "(either" in domain else True)
 
 
 def test_the_sweep_is_of_many_domains():

@@ -1,12 +1,21 @@
 from __future__ import annotations
 
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 
+import sgp
 from sgp.errors import ConfigurationError, StoreError
 from sgp.models.recurrent import LSTMShape, RecurrentModel
 from sgp.training.recurrent import RecurrentFit, RecurrentTraining
+
+ROOT = Path(sgp.__file__).resolve().parents[1]
 
 
 def network(seed=0, head="linear"):
@@ -53,9 +62,28 @@ def test_a_seed_gives_the_same_weights_whatever_the_threads():
     assert first == same != other
 
 
-def parity_fit(seed=3, hidden=16, data=1, first=0, loss="squared"):
+OTHER_KERNELS = {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"}  # those of an older processor
+WEIGHTS = """
+import json
+from tests.training.test_recurrent import parity_fit, weights
+print(json.dumps([weights(parity_fit(hidden=64, precision=each).best(10)[0]) for each in ("single", "double")]))"""
+
+
+def test_in_double_precision_the_processors_kernels_decide_next_to_nothing():
+    found = []
+    for environment in ({}, OTHER_KERNELS):
+        command = [sys.executable, "-c", WEIGHTS]
+        run = subprocess.run(command, cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True)
+        assert run.returncode == 0, run.stderr
+        found.append([np.concatenate([np.ravel(each) for each in model]) for model in json.loads(run.stdout)])
+    single, double = (np.abs(one - other).max() for one, other in zip(*found, strict=True))
+    assert double < 1e-12
+    assert single > 1000 * double, "that is why there is double precision"
+
+
+def parity_fit(seed=3, hidden=16, data=1, first=0, loss="squared", precision="single"):
     torch.manual_seed(first)
-    model = RecurrentModel(1, 1, LSTMShape(hidden=hidden), "linear")
+    model = RecurrentModel(1, 1, LSTMShape(hidden=hidden, precision=precision), "linear")
     return RecurrentFit(model, RecurrentTraining(batch=8), loss, parities(40, data), parities(5, 2), seed)
 
 

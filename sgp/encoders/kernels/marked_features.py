@@ -17,6 +17,7 @@ from sgp.encoders.kernels.marked_colours import forget_recolouring, no_recolouri
 from sgp.encoders.kernels.marked_graph import ATOM, EDGE, OBJECT, TOKEN, Hashes, Ints, MarkedLayout, number, pair
 from sgp.encoders.kernels.marked_sets import Vocabulary, find, no_exchange, take_columns, total_of_set
 from sgp.encoders.kernels.marked_walks import linked, new_search, no_links, unlink, walkable_steps, walks_from
+from sgp.planning.clock import Flag
 
 
 class Touched(NamedTuple):
@@ -47,12 +48,14 @@ def transition_features(
     first: NDArray[np.int64],
     changed: Ints,
     vocabulary: Vocabulary,
+    stop: Flag,
 ) -> tuple[NDArray[np.int64], Hashes]:
     """The features of the transitions from a state to each of b candidates.
 
     The fluent atoms true in the state are `state`; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
     Gives where each candidate's features begin [b + 1], and the features, ascending and each once, or as often as it
     occurs if `counted`: as their places in the vocabulary, others dropped, or as hashes where the vocabulary is empty.
+    Leaves the rest as it comes once `stop` [1] is true.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
     graph = unchanged(layout, iterations, state)
@@ -67,6 +70,8 @@ def transition_features(
     starts, total = np.zeros(len(first), np.int64), 0
     buffer, out = np.empty(256, np.uint64), np.empty(1024, np.uint64)
     for candidate in range(len(first) - 1):
+        if stop[0]:
+            break
         change = changed[first[candidate] : first[candidate + 1]]
         touches = _touch(layout, change, touched)
         buffer, found, atoms_reached, objects_reached = recolour(layout, graph, colours, exchange, change, buffer)

@@ -25,6 +25,7 @@ from sgp.encoders.kernels.wl_histogram import (
     neighbour_hash,
     start_hash,
 )
+from sgp.planning.clock import Flag
 
 NONE = -1  # the end of a list of edges
 ATOM, AFTER, BEFORE = range(3)  # columns of `Colouring.edges`
@@ -114,17 +115,20 @@ def candidate_histograms(
     first_change: NDArray[np.int64],
     changed: Ints,
     out: NDArray[np.float32],
+    stop: Flag,
 ) -> None:
     """Writes the histogram of each of b candidates of s states into its row of `out` [b, D].
 
     The true fluent atoms of state i are `atoms[first_atom[i] : first_atom[i + 1]]`; its candidates are those from
     `first_candidate[i]` up to `first_candidate[i + 1]`, of which j differs from it in
     `changed[first_change[j] : first_change[j + 1]]`, each once. The colouring, of whatever state it was, becomes
-    that of the last state.
+    that of the last state. Ends early once `stop` [1] is true; the colouring is whole then, too.
     """
     for state in range(len(first_atom) - 1):
         _move(layout, table, multiset, colouring, atoms[first_atom[state] : first_atom[state + 1]])
         for candidate in range(first_candidate[state], first_candidate[state + 1]):
+            if stop[0]:
+                return
             row = out[candidate]
             row[:] = colouring.histogram
             change = changed[first_change[candidate] : first_change[candidate + 1]]

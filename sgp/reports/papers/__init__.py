@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from sgp.datasets.store import data_folder
-from sgp.errors import InputError
+from sgp.errors import InputError, expected_one_of
 from sgp.evaluation.scores import Score, read_scores
 from sgp.reports.sheets import Sheet
 
@@ -90,7 +90,7 @@ def get_paper(key: str) -> Paper:
     for paper in all_papers():
         if paper.key == key:
             return paper
-    raise InputError(f"unknown paper '{key}'; expected one of {', '.join(paper.key for paper in all_papers())}")
+    raise InputError(f"unknown paper '{key}'; {expected_one_of((paper.key for paper in all_papers()), key)}")
 
 
 def find_table(names: Sequence[str]) -> tuple[Paper, str]:

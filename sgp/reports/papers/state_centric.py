@@ -11,7 +11,7 @@ from sgp.datasets.suite import Suite, load_suite
 from sgp.domains import canonical_name
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
-from sgp.planning.pddl import Problem, read_problem
+from sgp.planning.pddl import Problem
 from sgp.reports.figures import coverage_figure
 from sgp.reports.papers import Asked, Paper, PaperTable
 from sgp.reports.sheets import Row, Sheet
@@ -125,7 +125,7 @@ def dataset_sheet(suite: Suite, theirs: Sequence[Score]) -> Sheet:
 
 
 def _goals(problem: Problem) -> int:
-    return len(read_problem(problem.problem_pddl, problem.problem_source).goal)
+    return len(problem.read()[1].goal)
 
 
 def _spread(values: Sequence[int]) -> str:

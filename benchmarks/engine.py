@@ -1,0 +1,169 @@
+"""The engine on the test problems of unified-planning: `python benchmarks/engine.py --csv data/measured/engine.csv`.
+
+Every problem of `unified_planning.test.examples` is asked about: is its kind promised, is it read? Those of a promised
+kind are planned for by few-shot learning: contrastive jumps learn from up to five variants of the problem that begin
+elsewhere, in states that random walks reach from its initial state, that are no goal and have a plan. Where walks find
+fewer than two of them, the planner learns from the problem itself, and the table says so: that it is solved then shows
+that problem and plan go back and forth, and nothing about generalization. VAL judges plans within the engine,
+the validator of the library here. One random seed, default settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import io
+import os
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import date
+from importlib.metadata import version
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+from unified_planning.engines import SequentialPlanValidator, UPSequentialSimulator
+from unified_planning.exceptions import UPException
+from unified_planning.io import PDDLWriter
+from unified_planning.model import Problem
+from unified_planning.shortcuts import OneshotPlanner, get_environment
+from unified_planning.test.examples import get_example_problems
+
+import sgp
+from sgp.engine import SgpEngine, register
+from sgp.errors import InputError, PddlError, UnsolvableProblem
+from sgp.files import write_text
+from sgp.progress import track
+
+VARIANTS, WALKS, LONGEST_WALK = 5, 60, 12
+
+
+@dataclass(frozen=True)
+class Line:
+    """What became of a problem; the fields after `learned_from` are empty where its kind is not promised."""
+
+    problem: str
+    promised: bool
+    read: bool
+    learned_from: str = ""  # how many variants, or itself
+    status: str = ""
+    actions: int | None = None
+    valid: bool | None = None  # by the validator of unified-planning
+    seconds: float | None = None  # of planning, without training
+    why: str = ""  # it was not learned from, or not solved
+    note: str = ""
+
+
+def is_read(problem: Problem) -> bool:
+    """Whether the package reads what the library writes."""
+    if type(problem) is not Problem:  # hierarchies and schedules are no actions in PDDL
+        return False
+    try:
+        writer = PDDLWriter(problem)
+        for each in sgp.Problem("example", writer.get_domain(), writer.get_problem()).alternatives():
+            sgp.Task(each)
+    except (PddlError, NotImplementedError, UPException):
+        return False
+    return True
+
+
+def variants(problem: Problem, rng: random.Random) -> list[Problem]:
+    """The problem from other initial states that have a plan."""
+    simulator = UPSequentialSimulator(problem)
+    first = simulator.get_initial_state()
+    names = list(problem.initial_values)
+    met, found = [[first.get_value(name) for name in names]], []
+    for _ in range(WALKS):
+        state = first
+        for _ in range(rng.randint(1, LONGEST_WALK)):
+            moves = sorted(simulator.get_applicable_actions(state), key=str)
+            if not moves:
+                break
+            state = simulator.apply(state, *rng.choice(moves))
+        values = [state.get_value(name) for name in names]
+        if values in met or simulator.is_goal(state):
+            continue
+        met.append(values)
+        other = problem.clone()
+        other.name = f"{problem.name}_{len(met)}"
+        for name, value in zip(names, values, strict=True):
+            other.set_initial_value(name, value)
+        if has_plan(other):
+            found.append(other)
+        if len(found) == VARIANTS:
+            break
+    return found
+
+
+def has_plan(problem: Problem) -> bool:
+    """Whether the expert finds a plan."""
+    writer = PDDLWriter(problem)
+    try:
+        return sgp.plan_of(sgp.Problem(problem.name, writer.get_domain(), writer.get_problem())).plan is not None
+    except UnsolvableProblem:
+        return False
+
+
+def lines() -> Iterator[Line]:
+    """Every problem of the library's tests."""
+    note = (
+        f"{date.today()}, {os.cpu_count()} cores, unified-planning {version('unified_planning')}, sgp {version('sgp')}"
+    )
+    for name, case in track(sorted(get_example_problems().items()), "examples"):
+        problem = case.problem
+        line = Line(name, SgpEngine.supports(problem.kind), is_read(problem), note=note)
+        yield planned(line, problem) if line.promised else line
+
+
+def planned(line: Line, problem: Problem) -> Line:
+    """A line with what planning gave."""
+    others = variants(problem, random.Random(13))
+    few = others if len(others) > 1 else [problem]
+    learned_from = "itself" if few == [problem] else f"{len(few)} variants"
+    try:
+        engine = OneshotPlanner(name="sgp", params={"problems": few})
+    except InputError as error:
+        return replace(line, learned_from=learned_from, status="NOT_LEARNED", why=str(error).splitlines()[0])
+    started = time.perf_counter()
+    result = engine.solve(problem)
+    seconds = round(time.perf_counter() - started, 3)
+    plan = result.plan
+    return Line(
+        line.problem,
+        line.promised,
+        line.read,
+        learned_from,
+        result.status.name,
+        None if plan is None else len(plan.actions),
+        None if plan is None else bool(SequentialPlanValidator().validate(problem, plan)),
+        seconds,
+        "" if plan is not None else result.log_messages[0].message,
+        line.note,
+    )
+
+
+def main() -> None:
+    """Prints the table, and writes it where `--csv` says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--csv", type=Path, help="write the table here")
+    chosen = parser.parse_args()
+    get_environment().credits_stream = None
+    register()
+    found = list(lines())
+    names = [each.name for each in fields(Line)]
+    table = Table(*names[:-1], title="unified_planning.test.examples")
+    for line in found:
+        table.add_row(*("" if value is None else str(value) for value in list(asdict(line).values())[:-1]))
+    Console(width=140).print(table)
+    if chosen.csv is not None:
+        text = io.StringIO()
+        rows = csv.DictWriter(text, names, lineterminator="\n")
+        rows.writeheader()
+        rows.writerows(asdict(line) for line in found)
+        write_text(chosen.csv, text.getvalue())
+
+
+if __name__ == "__main__":
+    main()

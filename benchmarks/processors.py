@@ -1,0 +1,83 @@
+"""How far LSTMs trained by other processors' kernels differ: `python benchmarks/processors.py --csv processors.csv`.
+
+torch sums by the widest vector instructions that the processor has. A training is made with those, and again as if
+there were only narrower ones; everything is decoded with the processor's own. Only what a network learns differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+
+from measuring import add_csv, note, write
+from rich.console import Console
+from rich.table import Table
+
+from sgp.evaluation.scores import Score, read_scores
+
+KERNELS: Mapping[str, Mapping[str, str]] = {
+    "own": {},
+    "AVX2": {"ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2"},
+    "SSE4.1": {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default", "MKL_CBWR": "COMPATIBLE"},
+}
+SUITE = "state-centric"
+SPLIT = "extrapolation"
+
+
+def cli(home: Path, environment: Mapping[str, str], *words: str) -> str:
+    """What a verb prints."""
+    command = [sys.executable, "-m", "sgp.cli", *words]
+    settings = {**os.environ, **environment, "SGP_HOME": str(home)}
+    return subprocess.run(command, env=settings, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def measured(domain: str, variant: str, seed: int, precision: str, kernels: str, home: Path) -> Iterator[Score]:
+    """Coverage of a training, and a number that is another where the weights are."""
+    words = ("--suite", SUITE, "--domain", domain, "--variant", variant, "--seed", str(seed))
+    setting = f"lstm.shape.precision={precision}"
+    printed = cli(home, KERNELS[kernels], "train", "--method", "state-centric", *words, "--set", setting)
+    run = Path(printed.splitlines()[-1].strip())
+    weights = int(sha256((run / "model.safetensors").read_bytes()).hexdigest()[:8], 16)
+    cli(
+        home, {}, "evaluate", str(run), "--suite", SUITE, "--splits", SPLIT, "--jobs", "1", "--csv", str(home / "s.csv")
+    )
+    (coverage,) = (each for each in read_scores(home / "s.csv") if each.metric == "coverage" and each.size is None)
+    coverage = replace(coverage, variant=variant, note=f"{kernels} kernels, {precision} precision; {note('torch')}")
+    yield coverage
+    yield replace(coverage, metric="weights_digest", value=weights, count=0)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--trainings", default="gripper:wl-lstm-state,blocksworld:wl-lstm-delta")
+    parser.add_argument("--seeds", default="13,14,15")
+    parser.add_argument("--precisions", default="single,double")
+    parser.add_argument("--kernels", default=",".join(KERNELS))
+    add_csv(parser)
+    options = parser.parse_args()
+    scores: list[Score] = []
+    table = Table("domain", "variant", "seed", "precision", "kernels", "coverage", "weights")
+    for training in options.trainings.split(","):
+        domain, variant = training.split(":")
+        for seed in map(int, options.seeds.split(",")):
+            for precision in options.precisions.split(","):
+                for kernels in options.kernels.split(","):
+                    with tempfile.TemporaryDirectory() as home:
+                        found = list(measured(domain, variant, seed, precision, kernels, Path(home)))
+                    scores += found
+                    write(options.csv, scores)
+                    coverage, weights = (each.value for each in found)
+                    words = (domain, variant, str(seed), precision, kernels, f"{coverage:.2f}", f"{int(weights):08x}")
+                    table.add_row(*words)
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()

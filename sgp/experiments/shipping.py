@@ -1,0 +1,88 @@
+"""The trained runs that come with the package: one for each domain with bundled training problems."""
+
+from __future__ import annotations
+
+import tempfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from sgp.api import evaluate, train
+from sgp.datasets.folders import whole_folder
+from sgp.datasets.importing import import_folder
+from sgp.datasets.renaming import canonical_form
+from sgp.datasets.runs import Run
+from sgp.datasets.suite import Suite, load_suite
+from sgp.errors import SuiteError
+from sgp.files import write_text
+from sgp.planning.domain import Domain
+from sgp.planning.pddl import Problem
+from sgp.planning.task import Task
+from sgp.progress import track
+
+METHOD = "contrastive-jumps"
+SUITES = ("state-centric", "scaling")  # a domain is learned from the first that has training problems of it
+MEASURED_ON = "twice-as-large"  # the suite, which is not kept, of problems made for measuring alone
+SEED, COUNT, FACTOR = 20261122, 10, 2
+
+
+def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> list[Path]:
+    """Trains a planner for every domain with bundled training problems, measures it and writes it into `folder`.
+
+    It is measured on ten problems with twice as many objects as its largest training problem, no two of them equal up
+    to renaming, and without limits but the horizon; its card tells the coverage. Gives the folders of the runs.
+    """
+    written = []
+    for domain, suite in track(list(_sources(suites).items()), "ship"):
+        run = train(METHOD, domain, suite.name, jobs=jobs)
+        evaluate([run.folder], _larger(suite, domain).name, jobs=jobs)
+        written.append(_copy(run, Path(folder) / domain))
+    return written
+
+
+def _sources(suites: Sequence[str]) -> dict[str, Suite]:
+    """The suite that each domain is learned from."""
+    found: dict[str, Suite] = {}
+    for suite in map(load_suite, suites):
+        for name, domain in suite.domains.items():
+            if domain.splits.get("train"):
+                found.setdefault(name, suite)
+    return found
+
+
+def _larger(suite: Suite, name: str) -> Suite:
+    """A suite of distinct problems with twice the objects of the largest training problem, or a few more."""
+    domain = suite.house_domain(name)
+    if domain is None:
+        raise SuiteError(f"{name} of suite {suite.name} has no generator; ship domains of the house")
+    largest = max(entry.size for entry in suite.domain(name).splits["train"])
+    size = next(filter(domain.scaled.has, range(FACTOR * largest, 10 * FACTOR * largest)))
+    with tempfile.TemporaryDirectory() as made:
+        place = Path(made) / name
+        write_text(place / "domain.pddl", domain.pddl)
+        for number, text in enumerate(_distinct(domain, size), start=1):
+            write_text(place / MEASURED_ON / f"p{number:02d}.pddl", text)
+        return import_folder(Path(made), MEASURED_ON, overwrite=True)
+
+
+def _distinct(domain: Domain, size: int) -> list[str]:
+    """Problems of a size, as many as are asked for or as a hundred draws give."""
+    found: dict[str, str] = {}
+    for draw in range(10 * COUNT):
+        rng = np.random.default_rng([SEED, *(zlib.crc32(word.encode()) for word in (MEASURED_ON, domain.name)), draw])
+        text = domain.generate_scaled(rng, size)
+        found.setdefault(canonical_form(Task(Problem("drawn", domain.pddl, text))), text)
+        if len(found) == COUNT:
+            break
+    return list(found.values())
+
+
+def _copy(run: Run, folder: Path) -> Path:
+    """A copy of a run's files: record, weights, card and scores."""
+    with whole_folder(folder) as draft:
+        for file in sorted(run.folder.iterdir()):
+            if file.is_file():
+                (draft / file.name).write_bytes(file.read_bytes())
+    return folder

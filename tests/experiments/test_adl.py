@@ -1,0 +1,132 @@
+"""A domain of ADL from import to the last plan: users meet the actions of their file."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import sgp
+from sgp.cli import app
+from sgp.errors import UnsupportedPddl
+from sgp.planning.pddl import Problem
+from sgp.planning.recorded import read_recorded
+from sgp.planning.recording import read_rollouts
+from sgp.service.jobs import read, replay, solve
+from sgp.viewer.expert import expert_states
+from sgp.viewer.playback import playback
+
+FOLDER = Path(__file__).parents[1] / "planning" / "adl"
+LIGHTS = (FOLDER / "lights" / "domain.pddl").read_text()
+EITHER = "(or (forall (?x - lamp) (not (on ?x))) (forall (?x - lamp) (on ?x)))"
+
+
+def lamps(count: int, on: str, goal: str = "(forall (?x - lamp) (not (on ?x)))") -> str:
+    names = [f"l{number}" for number in range(count)]
+    init = [f"(on l{each})" for each in on] + [f"(beside {a} {b})" for a, b in pairwise(names)]
+    return (
+        f"(define (problem lamps) (:domain lights) (:objects {' '.join(names)} - lamp)\n"
+        f" (:init {' '.join(init)})\n (:goal {goal}))"
+    )
+
+
+def call(*words):
+    result = CliRunner().invoke(app, [str(word) for word in words], catch_exceptions=False)
+    return result.exit_code, result.stdout, result.stderr
+
+
+@pytest.fixture
+def trained(home, tmp_path, caplog):
+    """A folder with a domain and problems, imported, and a run that learned in it."""
+    files = {"domain.pddl": LIGHTS, "train/p1.pddl": lamps(3, "02"), "train/p2.pddl": lamps(3, "12")}
+    files |= {"test/p3.pddl": lamps(5, "34"), "train/p1.plan": "(press l0 l1)\n(press l1 l2)\n"}
+    for name, text in files.items():
+        path = tmp_path / "in" / "lights" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert call("import", tmp_path / "in", "--suite", "mine")[0] == 0
+    assert caplog.text.count("compiled by unified-planning") == 1
+    assert "press (4); plans are told in the actions of the file" in caplog.text
+    code, out, _ = call("train", "--method", "zero-change", "--domain", "lights", "--suite", "mine")
+    assert code == 0
+    return tmp_path / "in" / "lights", out.strip().splitlines()[-1]
+
+
+def test_what_was_learned_solves_larger_problems_in_the_actions_of_the_file(trained, tmp_path, caplog):
+    folder, run = trained
+    (folder / "large.pddl").write_text(lamps(9, "78"))
+    files = ["--plan", tmp_path / "plan", "--rollout", tmp_path / "r.jsonl", "--html", tmp_path / "r.html"]
+    code, out, err = call("solve", folder / "domain.pddl", folder / "large.pddl", "--run", run, *files)
+    assert (code, out.splitlines()[0]) == (0, "(press l7 l8)")
+    assert "the same for all problems: press (4)" in caplog.text
+    assert "VAL accepts the plan" in err
+    assert call("validate", folder / "domain.pddl", folder / "large.pddl", tmp_path / "plan")[0] == 0
+    (rollout,) = read_rollouts(tmp_path / "r.jsonl")
+    assert [str(each) for each in rollout.plan] == ["(press l7 l8)"]
+    (step,) = rollout.steps
+    assert {each.actions[0].name for each in step.candidates} < {f"press-{case}" for case in range(1, 5)}
+    assert playback(read_recorded(tmp_path / "r.jsonl")[0])["length"] == 1
+
+
+def test_expert_plans_beside_problems_are_replayed_and_evaluated_plans_are_of_the_file(trained):
+    suite = sgp.load_suite("mine")
+    (kept, *_) = sgp.datasets.training_data.demonstrations(suite, "lights", "train")
+    assert [str(each) for each in kept.plan] == ["(press l0 l1)", "(press l1 l2)"]
+    trajectory = kept.replayed()
+    states = expert_states(
+        trajectory.task.domain_text, frozenset(trajectory.task.atoms(trajectory.states[0])), trajectory.actions
+    )
+    assert states[-1] == frozenset(trajectory.task.atoms(trajectory.states[-1]))
+    found = sgp.evaluate([trained[1]], "mine", ["test"])
+    ((attempt,),) = found.attempts.values()
+    assert attempt.plan == ("(press l3 l4)",)
+
+
+def test_the_first_alternative_of_a_goal_that_is_solved_counts(trained, tmp_path):
+    folder, run = trained
+    (folder / "either.pddl").write_text(lamps(4, "01", EITHER))
+    files = ["--rollout", tmp_path / "r.jsonl"]
+    code, out, _ = call("solve", folder / "domain.pddl", folder / "either.pddl", "--run", run, *files)
+    assert (code, out.splitlines()[0]) == (0, "(press l0 l1)")
+    assert json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["goal"] in (0, 1)
+    (rollout,) = read_rollouts(tmp_path / "r.jsonl")
+    assert rollout.solved
+    assert len(rollout.task.goal) == 4
+
+
+def test_the_dashboard_reads_solves_and_replays_it(trained):
+    run = trained[1]
+    for text, plan in ((lamps(3, "12"), "(press l1 l2)"), (lamps(4, "01", EITHER), "(press l2 l3)")):
+        problem = {"name": "", "domain": LIGHTS, "problem": text}
+        assert [each["folder"] for each in read(print, problem)["runs"]] == [run]
+        assert solve(lambda **_: None, run, problem, 20.0)["valid"]
+        replayed = replay(print, problem, plan)
+        assert (replayed["valid"], replayed["stopped"], replayed["data"]["length"]) == (True, "", 1)
+
+
+@pytest.mark.parametrize(
+    ("domain", "problem", "words"),
+    [
+        (LIGHTS, lamps(4, "01", EITHER), "disjunctive goals to learn from are not supported"),
+        *(
+            (
+                (FOLDER / name / "domain.pddl").read_text(),
+                (FOLDER / name / "p1.pddl").read_text(),
+                "forall in its effect",
+            )
+            for name in ("briefcase", "roads")
+        ),
+    ],
+)
+def test_what_depends_on_a_problems_objects_is_refused_for_learning(home, tmp_path, domain, problem, words):
+    (tmp_path / "domain.pddl").write_text(domain)
+    (tmp_path / "p.pddl").write_text(problem)
+    code, _, err = call("import", tmp_path, "--suite", "mine")
+    assert code == 2
+    assert words in err
+    with pytest.raises(UnsupportedPddl, match="not supported"):
+        sgp.datasets.importing.import_folder(tmp_path, "mine")
+    assert Problem("p", domain, problem).alternatives()

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+import shutil
+
+import sgp
+from sgp.datasets.runs import open_run
+from sgp.datasets.store import data_folder
+from sgp.experiments.shipping import COUNT, MEASURED_ON, ship
+from sgp.reports.card import kept_scores
+
+
+def test_a_shipped_run_is_measured_on_distinct_problems_twice_as_large(home, tmp_path):
+    source = tmp_path / "some" / "gripper"
+    shutil.copytree(data_folder() / "benchmarks" / "state-centric" / "gripper", source)
+    for split in ("interpolation", "extrapolation"):
+        shutil.rmtree(source / split)
+    suite = sgp.import_folder(tmp_path / "some", "some")
+    (folder,) = ship(tmp_path / "planners", suites=["some"])
+    assert folder == tmp_path / "planners" / "gripper"
+    run = open_run(folder)
+    assert (run.key.method, run.key.suite) == ("contrastive-jumps", "some")
+    (whole,) = [score for score in kept_scores(run) if score.metric == "coverage" and score.size is None]
+    problems = sgp.load_suite(MEASURED_ON).problems("gripper", MEASURED_ON)
+    assert whole.count == len(problems) == len({sgp.canonical_form(sgp.Task(each)) for each in problems}) == COUNT
+    largest = max(entry.size for entry in suite.domain("gripper").splits["train"])
+    assert {sgp.Task(problem).size for problem in problems} == {2 * largest}
+    assert f"of {COUNT} |" in (folder / "card.md").read_text()

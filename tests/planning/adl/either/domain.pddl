@@ -1,0 +1,15 @@
+; Freight: parameters and predicates of (either ...) types; a disjunction of static atoms.
+(define (domain freight)
+  (:requirements :adl)
+
+  (:types truck plane crate - object city port - place place - object)
+  (:predicates (at ?x - (either truck plane crate) ?l - place) (in ?c - crate ?v - (either truck plane))
+    (road ?a ?b - place))
+  (:action load :parameters (?c - crate ?v - (either truck plane) ?l - (either city port))
+    :precondition (and (at ?c ?l) (at ?v ?l)) :effect (and (in ?c ?v) (not (at ?c ?l))))
+  (:action unload :parameters (?c - crate ?v - (either plane truck) ?l - place)
+    :precondition (and (in ?c ?v) (at ?v ?l)) :effect (and (at ?c ?l) (not (in ?c ?v))))
+  (:action drive :parameters (?v - truck ?a ?b - place)
+    :precondition (and (at ?v ?a) (or (road ?a ?b) (road ?b ?a))) :effect (and (at ?v ?b) (not (at ?v ?a))))
+  (:action fly :parameters (?v - plane ?a ?b - port)
+    :precondition (at ?v ?a) :effect (and (not (at ?v ?a)) (at ?v ?b))))

@@ -1,0 +1,22 @@
+; A lift with rules: imply, exists, forall, or in a precondition; forall and when in an effect.
+(define (domain lift)
+  (:requirements :adl)
+
+  (:types passenger floor)
+  (:predicates (origin ?p - passenger ?f - floor) (destin ?p - passenger ?f - floor) (above ?a ?b - floor)
+    (vip ?p - passenger) (alone ?p - passenger) (guide ?p - passenger) (shut ?p - passenger ?f - floor)
+    (boarded ?p - passenger) (served ?p - passenger) (lift-at ?f - floor))
+  (:action stop :parameters (?f - floor)
+    :precondition (and (lift-at ?f)
+      (imply (exists (?p - passenger) (and (alone ?p) (or (boarded ?p) (origin ?p ?f)) (not (served ?p))))
+             (exists (?q - passenger) (and (guide ?q) (or (boarded ?q) (origin ?q ?f)))))
+      (or (forall (?p - passenger) (imply (vip ?p) (served ?p)))
+          (exists (?p - passenger) (and (vip ?p) (or (origin ?p ?f) (destin ?p ?f)))))
+      (forall (?p - passenger) (imply (shut ?p ?f) (not (boarded ?p)))))
+    :effect (and
+      (forall (?p - passenger) (when (and (boarded ?p) (destin ?p ?f)) (and (not (boarded ?p)) (served ?p))))
+      (forall (?p - passenger) (when (and (origin ?p ?f) (not (served ?p))) (boarded ?p)))))
+  (:action up :parameters (?a ?b - floor) :precondition (and (lift-at ?a) (above ?a ?b))
+    :effect (and (lift-at ?b) (not (lift-at ?a))))
+  (:action down :parameters (?a ?b - floor) :precondition (and (lift-at ?a) (above ?b ?a))
+    :effect (and (lift-at ?b) (not (lift-at ?a)))))

@@ -1,0 +1,5 @@
+(define (problem p) (:domain lift)
+ (:objects p1 p2 - passenger f1 f2 f3 - floor)
+ (:init (origin p1 f1) (destin p1 f3) (origin p2 f2) (destin p2 f1) (lift-at f1) (above f1 f2) (above f2 f3)
+    (above f1 f3) (shut p2 f1))
+ (:goal (served p2)))

@@ -1,0 +1,4 @@
+(define (problem p) (:domain nested)
+ (:objects )
+ (:init (d))
+ (:goal (e)))

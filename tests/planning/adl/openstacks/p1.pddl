@@ -1,0 +1,5 @@
+(define (problem p) (:domain stacks)
+ (:objects o1 o2 - order x y - product n0 n1 n2 - count)
+ (:init (includes o1 x) (includes o2 x) (includes o2 y) (waiting o1) (waiting o2) (open n2) (next n0 n1)
+    (next n1 n2))
+ (:goal (forall (?o - order) (shipped ?o))))

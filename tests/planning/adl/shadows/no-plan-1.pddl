@@ -1,0 +1,4 @@
+(define (problem p) (:domain shadows)
+ (:objects a)
+ (:init (p a))
+ (:goal (done a)))

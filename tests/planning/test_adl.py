@@ -1,0 +1,435 @@
+"""What is compiled means what it meant: judged by VAL, by Fast Downward on the original, by a plain interpreter."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sgp.errors import MissingLibrary, PddlError, PlanError, UnsolvableProblem, UnsupportedPddl
+from sgp.planning.adl import MOST_CASES, alternatives, cases_of
+from sgp.planning.experts import OPTIMAL, Stage, find_plan
+from sgp.planning.pddl import OBJECT, Action, Problem, read_domain
+from sgp.planning.pddl_writing import rewritten, write_domain
+from sgp.planning.task import Mode, State, Task
+from sgp.planning.trajectory import Trajectory
+from sgp.planning.validation import validate
+
+pytestmark = pytest.mark.filterwarnings("ignore:domain .* action costs")
+FOLDER = Path(__file__).parent / "adl"
+OVER_OBJECTS = {"assembly", "briefcase", "miconic", "openstacks", "roads", "shadows"}
+LIFTED = sorted({each.name for each in FOLDER.iterdir()} - OVER_OBJECTS)
+BLIND = Stage("blind", 30, search="astar(blind())")
+PROBLEMS = [(file.parent.name, file.stem) for file in sorted(FOLDER.glob("*/*.pddl")) if file.stem != "domain"]
+
+
+def adl_problem(domain: str, name: str) -> Problem:
+    return Problem.from_files(FOLDER / domain / "domain.pddl", FOLDER / domain / f"{name}.pddl")
+
+
+def shortest(task: Task) -> tuple[Action, ...] | None:
+    """A shortest plan by breadth-first search, in the task's own actions; None where there is none."""
+    known: dict[State, tuple[Action, ...]] = {task.init: ()}
+    frontier = [task.init]
+    for state in frontier:
+        if task.is_goal(state):
+            return known[state]
+        for successor in task.successors(state):
+            if successor.state not in known:
+                known[successor.state] = (*known[state], *successor.actions)
+                frontier.append(successor.state)
+    return None
+
+
+def shortest_of(problem: Problem) -> tuple[Action, ...] | None:
+    """A shortest plan over all alternatives of the goal, in the actions of the domain's file."""
+    found = []
+    for task in map(Task, problem.alternatives()):
+        plan = shortest(task)
+        if plan is not None:
+            found.append(tuple(map(task.original, plan)))
+    return min(found, key=len, default=None)
+
+
+def optimal(problem: Problem) -> tuple[Action, ...] | None:
+    try:
+        return find_plan(problem, (BLIND,)).plan
+    except UnsolvableProblem:
+        return None
+
+
+def unit_costs(problem: Problem) -> Problem:
+    text = problem.problem_pddl.replace("(:metric minimize (total-cost))", "")
+    return Problem(problem.name, problem.domain_pddl, text)
+
+
+@pytest.mark.parametrize(("domain", "name"), PROBLEMS)
+def test_shortest_plans_are_those_of_the_original_and_val_accepts_them(domain, name):
+    problem = unit_costs(adl_problem(domain, name))
+    ours, theirs = shortest_of(problem), optimal(problem)
+    assert (ours is None, theirs is None) == ("no-plan" in name, "no-plan" in name)
+    if ours is not None and theirs is not None:
+        assert len(ours) == len(theirs) > 0
+        assert validate(problem, ours).valid
+        assert not validate(problem, ours[:-1]).valid
+        assert validate(problem, theirs).valid
+
+
+@pytest.mark.parametrize(("domain", "name"), [each for each in PROBLEMS if each[0] != "goals"])
+def test_fast_downward_finds_plans_as_short_in_what_was_compiled(domain, name):
+    problem = unit_costs(adl_problem(domain, name))
+    (task,) = map(Task, problem.alternatives())
+    compiled = optimal(Problem("compiled", *rewritten(problem)))
+    expected = shortest(task)
+    assert (compiled is None) == (expected is None)
+    if compiled is not None and expected is not None:
+        assert len(compiled) == len(expected)
+        assert validate(problem, tuple(map(task.original, compiled))).valid
+
+
+def test_sixteen_domains_stand_here_and_say_what_was_compiled_and_for_whom():
+    assert len(LIFTED) + len(OVER_OBJECTS) == 16
+    for domain in (*LIFTED, *OVER_OBJECTS):
+        text, _ = adl_problem(domain, "no-plan-1").alternatives()[0].read()
+        remarks = [each for each in text.remarks if "compiled by unified-planning" in each]
+        assert len(remarks) == (domain != "goals")
+        assert bool(text.alone) == (domain in OVER_OBJECTS)
+        assert all(("this problem alone" if text.alone else "same for all problems") in each for each in remarks)
+        assert not re.search(r"declared and not needed|used and not declared", " ".join(text.remarks)) or domain in (
+            "goals",  # whose actions need nothing of what is required
+            "costs",  # which requires nothing for its costs
+        )
+
+
+@pytest.mark.parametrize("domain", LIFTED)
+def test_what_is_learned_in_is_compiled_the_same_for_every_problem(domain):
+    texts = {
+        write_domain(Problem.from_files(file.parent / "domain.pddl", file).alternatives()[0].read()[0])
+        for file in (FOLDER / domain).glob("*p*1.pddl")
+    }
+    assert texts == {write_domain(read_domain((FOLDER / domain / "domain.pddl").read_text()))}
+
+
+def test_what_is_compiled_is_the_same_in_every_process():
+    code = (
+        "import hashlib, pathlib, sys; from sgp.planning.pddl import Problem; "
+        "from sgp.planning.pddl_writing import rewritten\n"
+        "for file in sorted(pathlib.Path(sys.argv[1]).glob('*/no-plan-1.pddl')):\n"
+        "    (first, *_) = Problem.from_files(file.parent / 'domain.pddl', file).alternatives()\n"
+        "    print(hashlib.sha256(''.join(rewritten(first)).encode()).hexdigest())"
+    )
+    said = {
+        subprocess.run(
+            [sys.executable, "-c", code, str(FOLDER)],
+            capture_output=True,
+            text=True,
+            check=True,
+            env={"PYTHONHASHSEED": seed, "PYTHONPATH": ":".join(sys.path)},
+        ).stdout
+        for seed in ("1", "2")
+    }
+    (hashes,) = said
+    assert len(set(hashes.split())) == 16
+
+
+def test_action_costs_are_carried():
+    problem = adl_problem("costs", "p1")
+    domain, text = rewritten(problem)
+    assert "(increase (total-cost) (length ?a ?b))" in domain
+    assert "(:metric minimize (total-cost))" in text
+    cheapest = (Action("buy", ()), Action("go", ("a", "c")))  # 3 + 1; by road it is 2 + 4
+    task = Task(problem)
+    for each in (problem, Problem("compiled", domain, text)):
+        plan = find_plan(each, (BLIND,)).plan
+        assert plan is not None
+        assert tuple(map(task.original, plan) if each is not problem else plan) == cheapest
+
+
+def test_experts_plan_where_their_search_knows_no_conditional_effects():
+    problem = adl_problem("lights", "p1")
+    plan = find_plan(problem, (OPTIMAL,)).plan  # LM-cut: handed what was compiled
+    assert plan is not None
+    assert {each.name for each in plan} == {"press"}
+    assert validate(problem, plan).valid
+
+
+def test_plans_of_the_file_are_replayed_as_cases():
+    problem = adl_problem("lights", "p1")
+    task, plan = Task(problem), (Action("press", ("a", "b")), Action("press", ("b", "c")))
+    found = Trajectory.of(task, plan)
+    assert found.actions != plan
+    assert tuple(map(task.original, found.actions)) == plan
+    with pytest.raises(PlanError, match=r"\(press c a\) is not applicable"):
+        Trajectory.of(task, (Action("press", ("c", "a")),))
+
+
+def _lights_out(effects: int) -> str:
+    names = " ".join(f"(on{number})" for number in range(effects))
+    toggles = " ".join(f"(when (on{number}) (not (on{number})))" for number in range(effects))
+    return f"(define (domain many) (:predicates {names})\n(:action toggle :parameters () :effect (and {toggles})))"
+
+
+def test_too_many_cases_are_refused_with_their_number_before_they_are_made():
+    assert len(read_domain(_lights_out(9)).schemas) == 2**9
+    with pytest.raises(UnsupportedPddl, match=r"line 2: action 'toggle': .* up to 1,024 cases .* at most 1,000") as ten:
+        read_domain(_lights_out(10))
+    assert "give it fewer conditional effects" in str(ten.value)
+    with pytest.raises(UnsupportedPddl, match=f"at most {MOST_CASES:,}"):
+        read_domain(_lights_out(200))  # 2 to the power of 200
+
+
+def test_a_case_has_a_name_that_no_other_action_has():
+    domain = _lights_out(1)[:-1] + "(:action toggle-1 :parameters () :effect (on0)))"
+    assert list(read_domain(domain).schemas) == ["toggle--1", "toggle--2", "toggle-1"]
+
+
+def test_too_many_alternatives_of_a_goal_are_refused_with_their_number():
+    problem = adl_problem("goals", "p1")
+    balls = " ".join(f"c{number}" for number in range(8))
+    wanted = " ".join(f"(or (carry c{number}) (at c{number} hall))" for number in range(8))
+    text = problem.problem_pddl.replace("b1 b2 -", f"b1 b2 {balls} -")
+    text = text.replace("(:goal (or", f"(:goal (and {wanted} (or").replace("(robot hall)))", "(robot hall))))")
+    with pytest.raises(UnsupportedPddl, match="up to 512 conjunctions, and at most 100 are tried"):
+        Problem("p", problem.domain_pddl, text).alternatives()
+
+
+def test_quantifiers_over_too_many_objects_are_refused_with_the_number_of_atoms():
+    problem = adl_problem("briefcase", "p1")
+    things = " ".join(f"x{number}" for number in range(400))
+    text = problem.problem_pddl.replace("b d - portable", f"b d {things} - portable")
+    with pytest.raises(UnsupportedPddl, match="up to 1,024 cases or more"):
+        Problem("p", problem.domain_pddl, text).read()
+    wanted = "(forall (?x ?y - portable) (or (in ?x) (in ?y)))"
+    text = text.replace("(:goal (and", f"(:goal (and {wanted}")
+    with pytest.raises(UnsupportedPddl, match=r"the goal has 323,2\d\d atoms for the objects of the problem"):
+        Problem("p", problem.domain_pddl, text).read()
+
+
+@pytest.mark.parametrize("domain", sorted(OVER_OBJECTS))
+def test_a_domain_that_quantifies_over_objects_is_refused_for_learning_by_name(domain):
+    with pytest.raises(UnsupportedPddl, match=r"(forall|exists).* ranges over a problem's objects.* not supported"):
+        read_domain((FOLDER / domain / "domain.pddl").read_text())
+
+
+def test_a_disjunctive_goal_is_read_alternative_by_alternative():
+    problem = adl_problem("goals", "p1")
+    with pytest.raises(UnsupportedPddl, match=r"asks for one of 2 conjunctions.* to learn from are not supported"):
+        Task(problem)
+    one, two = problem.alternatives()
+    assert [len(Task(each).goal) for each in (one, two)] == [1, 2]
+    assert (one.sha256, two.alternatives()) == (problem.sha256, (two,))
+
+
+def test_without_unified_planning_one_sentence_names_the_feature_and_the_command(monkeypatch):
+    cases_of.cache_clear()
+    alternatives.cache_clear()
+    for module in [each for each in sys.modules if each.split(".")[0] == "unified_planning"]:
+        monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.setitem(sys.modules, "unified_planning", None)
+    for read in (lambda: Task(adl_problem("lights", "p1")), lambda: adl_problem("goals", "p1").alternatives()):
+        with pytest.raises(MissingLibrary, match=r"ADL \(or, imply, when.*pip install 'sgp\[unified-planning\]'"):
+            read()
+    plain = "(define (domain d) (:predicates (p)) (:action a :parameters () :precondition (not (not (p))) :effect (p)))"
+    assert list(read_domain(plain).schemas) == ["a"]
+
+
+# A plain interpreter of ADL, on nested lists: nothing is simplified, moved or renamed.
+
+Formula = list[Any] | str
+Found = Mapping[frozenset[str], Mapping[str, frozenset[str]]]
+
+
+def _parsed(text: str) -> list[Any]:
+    stack: list[list[Any]] = [[]]
+    for word in re.findall(r"[()]|[^\s()]+", text):
+        if word == "(":
+            stack.append([])
+        elif word == ")":
+            stack[-2].append(stack.pop())
+        else:
+            stack[-1].append(word)
+    return stack[0][0]
+
+
+def _said(formula: Formula) -> str:
+    return formula if isinstance(formula, str) else f"({' '.join(map(_said, formula))})"
+
+
+class _Interpreter:
+    """Actions as nested lists over objects of types "s", "t" and "object"."""
+
+    def __init__(self, domain: str, objects: Mapping[str, str]):
+        self._objects = objects
+        self._actions = [each for each in _parsed(domain)[2:] if each[0] == ":action"]
+
+    def _bindings(self, listed: Sequence[str], bound: Mapping[str, str]) -> Iterator[dict[str, str]]:
+        names, types = listed[0::3], listed[2::3]
+        choices = [[each for each, own in self._objects.items() if kind in (own, OBJECT)] for kind in types]
+        for values in product(*choices):
+            yield {**bound, **dict(zip(names, values, strict=True))}
+
+    def holds(self, formula: Formula, state: frozenset[str], bound: Mapping[str, str]) -> bool:
+        head, *rest = formula
+        if head == "and":
+            return all(self.holds(each, state, bound) for each in rest)
+        if head == "or":
+            return any(self.holds(each, state, bound) for each in rest)
+        if head == "not":
+            return not self.holds(rest[0], state, bound)
+        if head == "imply":
+            return not self.holds(rest[0], state, bound) or self.holds(rest[1], state, bound)
+        if head == "forall":
+            return all(self.holds(rest[1], state, each) for each in self._bindings(rest[0], bound))
+        if head == "exists":
+            return any(self.holds(rest[1], state, each) for each in self._bindings(rest[0], bound))
+        names = [bound.get(each, each) for each in rest]
+        return names[0] == names[1] if head == "=" else _said([head, *names]) in state
+
+    def _effects(self, effect: Formula, state: frozenset[str], bound: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
+        head, *rest = effect
+        if head == "and":
+            for each in rest:
+                yield from self._effects(each, state, bound)
+        elif head == "when":
+            if self.holds(rest[0], state, bound):
+                yield from self._effects(rest[1], state, bound)
+        elif head == "forall":
+            for each in self._bindings(rest[0], bound):
+                yield from self._effects(rest[1], state, each)
+        else:
+            name, *names = rest[0] if head == "not" else effect
+            yield _said([name, *(bound.get(each, each) for each in names)]), head != "not"
+
+    def successors(self, state: frozenset[str]) -> dict[str, frozenset[str]]:
+        found = {}
+        for _, name, _, parameters, _, condition, _, effect in self._actions:
+            for bound in self._bindings(parameters, {}):
+                if self.holds(condition, state, bound):
+                    changes = set(self._effects(effect, state, bound))
+                    added = {atom for atom, positive in changes if positive}
+                    deleted = {atom for atom, positive in changes if not positive}
+                    found[_said([name, *(bound[each] for each in parameters[0::3])])] = (state - deleted) | added
+        return found
+
+
+PREDICATES = {"p": 1, "q": 2, "r": 0, "k": 1, "l": 2}  # the last two never change
+
+
+class _Writer:
+    """Random formulas and effects."""
+
+    def __init__(self, rng: random.Random, quantified: bool):
+        self._rng, self._quantified = rng, quantified
+
+    def _atom(self, names: Sequence[str], fluent: bool = False) -> list[str]:
+        name = self._rng.choice(["p", "q", "r"] if fluent else [*PREDICATES, "="])
+        return [name, *(self._rng.choice(names) for _ in range(PREDICATES.get(name, 2)))]
+
+    def _variables(self) -> list[str]:
+        return ["?x", "-", self._rng.choice(["s", "t", OBJECT])]
+
+    def formula(self, depth: int, names: Sequence[str]) -> Formula:
+        kinds = ["and", "or", "not", "imply", "atom", "atom", "exists", *(["forall"] if self._quantified else [])]
+        kind = self._rng.choice(kinds) if depth else "atom"
+        if kind in ("forall", "exists"):
+            return [kind, self._variables(), self.formula(depth - 1, [*names, "?x"])]
+        if kind in ("and", "or"):
+            return [kind, *(self.formula(depth - 1, names) for _ in range(self._rng.randrange(1, 4)))]
+        count = {"not": 1, "imply": 2}.get(kind, 0)
+        return [kind, *(self.formula(depth - 1, names) for _ in range(count))] if count else self._atom(names)
+
+    def effect(self, names: Sequence[str]) -> Formula:
+        def literals(names: Sequence[str]) -> list[Any]:
+            found = [self._atom(names, fluent=True) for _ in range(self._rng.randrange(1, 3))]
+            return ["and", *(["not", each] if self._rng.random() < 0.5 else each for each in found)]
+
+        effect = literals(names)
+        for _ in range(self._rng.randrange(1, 4)):
+            inner = [*names, "?z"] if self._quantified and self._rng.random() < 0.4 else names
+            when = ["when", self.formula(1, inner), literals(inner)]
+            effect.append(when if inner is names else ["forall", ["?z", "-", self._rng.choice(["s", "t"])], when])
+        return effect
+
+    def domain(self) -> str:
+        actions = []
+        for name in ("one", "two"):
+            parameters = ["?x", "-", self._rng.choice(["s", OBJECT])][: 3 * self._rng.randrange(2)]
+            names = [*parameters[0::3], "c"]
+            action = [":action", name, ":parameters", parameters, ":precondition", self.formula(2, names)]
+            actions.append(_said([*action, ":effect", self.effect(names)]))
+        predicates = " ".join(
+            f"({name}{''.join(f' ?v{place}' for place in range(arity))})" for name, arity in PREDICATES.items()
+        )
+        return (
+            "(define (domain random) (:requirements :adl) (:types s t) (:constants c - t)\n"
+            f"(:predicates {predicates})\n" + "\n".join(actions) + ")"
+        )
+
+    def state(self, objects: Sequence[str]) -> frozenset[str]:
+        atoms = [_said([name, *each]) for name, count in PREDICATES.items() for each in product(objects, repeat=count)]
+        return frozenset(each for each in atoms if self._rng.random() < 0.4)
+
+
+def _space(task: Task, count: int) -> Found:
+    found: dict[frozenset[str], dict[str, frozenset[str]]] = {}
+    frontier = [task.init]
+    for state in frontier:
+        atoms = frozenset(map(str, task.atoms(state)))
+        if atoms not in found and len(found) < count:
+            found[atoms] = {}
+            for successor in task.successors(state):
+                frontier.append(successor.state)
+                after = frozenset(map(str, task.atoms(successor.state)))
+                assert found[atoms].setdefault(str(task.original(successor.actions[0])), after) == after
+    return found
+
+
+@pytest.mark.parametrize("quantified", [False, True])
+def test_random_domains_mean_what_a_plain_interpreter_makes_of_them(quantified):
+    rng, modes, met = random.Random(16), list[Mode](["grounded", "lifted"]), 0
+    for number in range(150):
+        writer = _Writer(rng, quantified)
+        domain, objects = writer.domain(), {"c": "t", "a": "s", "b": rng.choice("st")}
+        goal, init = writer.formula(2, ["a", "c"]), writer.state(list(objects))
+        interpreter = _Interpreter(domain, objects)
+        listed = " ".join(f"{name} - {kind}" for name, kind in objects.items() if name != "c")
+        text = (
+            f"(define (problem p) (:domain random) (:objects {listed})\n"
+            f"(:init {' '.join(sorted(init))}) (:goal {_said(goal)}))"
+        )
+        problem = Problem(f"random {number}", domain, text)
+        tasks, refusal = _tasks(problem, modes[number % 2])
+        assert re.search("^$|cannot hold in any state|no action can ever|cases", refusal), (domain, text)
+        if not tasks:
+            continue
+        found = _space(tasks[0], 12)
+        for state, successors in found.items():
+            assert successors == interpreter.successors(state), (domain, text, sorted(state))
+        for task in tasks:
+            assert set(map(str, task.atoms(task.init))) == init
+        wanted = [[(str(each.atom), each.positive) for each in task.goal] for task in tasks]
+        for state in found:
+            ours = any(all(_true(atom, state) == positive for atom, positive in goal_of) for goal_of in wanted)
+            assert ours == interpreter.holds(goal, state, {}), (domain, text, sorted(state))
+        met += len(found) > 1
+    assert met > 60
+
+
+def _tasks(problem: Problem, mode: Mode) -> tuple[list[Task], str]:
+    """A task for each alternative, or why the problem is refused."""
+    try:
+        return [Task(each, mode) for each in problem.alternatives()], ""
+    except PddlError as error:
+        return [], str(error)
+
+
+def _true(atom: str, state: frozenset[str]) -> bool:
+    name, *objects = atom.strip("()").split()
+    return objects[0] == objects[1] if name == "=" else atom in state

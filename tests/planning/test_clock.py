@@ -1,0 +1,190 @@
+from __future__ import annotations
+
+import math
+import time
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
+from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.planning.clock import Clock, OutOfMemory, OutOfTime, look, looking, stop
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import REPLACE, Ranking, one_step
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+
+
+class Hand:
+    """A clock and a memory that the test sets by hand; no thread reads them."""
+
+    def __init__(self, memory=math.inf):
+        self.time, self.bytes = 0.0, 0
+        self.clock = Clock(memory, lambda: self.time, lambda: self.bytes)
+
+
+@pytest.fixture(scope="module")
+def task():
+    problem = sgp.load_suite("state-centric").problems("gripper", "validation")[0]
+    found = Task(problem)
+    one_step(found, found.init)  # instantiated before any clock runs
+    return found
+
+
+def test_work_goes_on_until_a_reading_finds_that_its_seconds_are_over():
+    hand = Hand()
+
+    def work():
+        with hand.clock.within(10):
+            hand.time = 9
+            hand.clock.read()
+            look()
+            hand.time = 11
+            look()  # nothing was read yet
+            hand.clock.read()
+            assert stop()[0]
+            look()
+            raise AssertionError("a look did not end the work")
+
+    with pytest.raises(OutOfTime):
+        work()
+
+
+def test_memory_ends_work_as_seconds_do():
+    hand = Hand(memory=100)
+
+    def work():
+        with hand.clock.within(10):
+            hand.bytes = 100
+            hand.clock.read()
+            look()
+            hand.bytes = 101
+            hand.clock.read()
+            next(looking(range(3)))
+            raise AssertionError("a look did not end the work")
+
+    with pytest.raises(OutOfMemory):
+        work()
+
+
+def test_work_that_ends_too_late_is_out_of_time_without_a_reading():
+    hand = Hand()
+
+    def work():
+        with hand.clock.within(10):
+            hand.time = 11
+
+    with pytest.raises(OutOfTime):
+        work()
+
+
+def test_a_piece_of_work_begins_anew():
+    hand = Hand()
+    with pytest.raises(OutOfTime), stopped(hand):
+        look()
+    with hand.clock.within(1):
+        hand.clock.read()
+        look()
+        assert not stop()[0]
+    look()
+    assert not stop()[0]
+
+
+def test_a_thread_reads_while_work_runs():
+    def work():
+        with Clock() as clock, clock.within(0.1):
+            while True:
+                look()
+                time.sleep(0.01)
+
+    with pytest.raises(OutOfTime):
+        work()
+
+
+@contextmanager
+def stopped(hand=None):
+    """The work of a clock that was told to stop."""
+    hand = hand or Hand()
+    with hand.clock.within(1):
+        hand.time += 2
+        hand.clock.read()
+        yield
+
+
+@pytest.mark.parametrize("successors", [one_step, Lookahead(), Lookahead("types", enough=16)], ids=["one", "iw", "aiw"])
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+def test_looking_for_candidates_stops(task, mode, successors):
+    own = Task(task.problem, mode)
+    assert len(successors(own, own.init)) > 1
+    with pytest.raises(OutOfTime), stopped():
+        successors(own, own.init)
+
+
+def test_compiled_searches_stop_between_two_candidates(task):
+    """What they found by then is thrown away by the look after them; here it is seen."""
+    from sgp.planning.lookahead import _novelty_forms
+    from sgp.planning.novelty import Search, novel_states
+
+    forms, count = _novelty_forms(task, "none", task.model)
+    fluents = np.array(task.fluents(task.init), np.int32)
+    found = [
+        len(
+            novel_states(
+                task.model.operators,
+                forms,
+                count,
+                task.model.goal,
+                task.model.atoms,
+                fluents,
+                Search(0, 0, 1000),
+                np.array([told]),
+            ).parents
+        )
+        for told in (False, True)
+    ]
+    assert found[0] > 1
+    assert found[1] == 0
+
+
+def test_embedding_stops(task):
+    choice = one_step(task, task.init)
+    marked, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(task, task.init, choice)])
+    wl = WLEncoder.fit(WLConfig(), [(task, [task.init])])
+    before = wl.embed_candidates(task, [task.init], [choice])
+    with pytest.raises(OutOfTime), stopped():
+        marked.embed(task, task.init, choice)
+    with pytest.raises(OutOfTime), stopped():
+        wl.embed_candidates(task, [task.init], [choice])
+    assert np.array_equal(wl.embed_candidates(task, [task.init], [choice]), before)  # nothing is left half done
+
+
+def test_reading_and_instantiation_stop(task):
+    with pytest.raises(OutOfTime), stopped():
+        Task(task.problem)
+    own = Task(task.problem)
+    with pytest.raises(OutOfTime), stopped():
+        assert own.model
+    assert len(own.model) == len(task.model)
+
+
+class Indifferent:
+    rules = REPLACE
+
+    def refuses(self, task):
+        return None
+
+    def rank(self, nodes, choices):
+        return [Ranking(np.zeros(len(choice))) for choice in choices]
+
+
+def test_a_huge_problem_ends_with_a_timeout():
+    domain = sgp.get_domain("gripper")
+    text = domain.generator(np.random.default_rng(0), 2500)
+    task = Task(Problem("balls", domain.models["untyped"], text))
+    lasting = Limit(seconds=task.seconds + 1)
+    rollout = Planner(Indifferent(), Lookahead("types")).solve(task, lasting)
+    assert rollout.outcome is Outcome.TIMEOUT

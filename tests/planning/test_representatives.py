@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
+from sgp.errors import PlanError
+from sgp.planning import representatives
+from sgp.planning.pddl import Action, Problem
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import REPLACE, Ranking, one_step
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+from tests.conftest import blocks_problem
+
+SNACKS = sgp.get_domain("childsnack")
+
+
+def snacks(children, trays=2, allergic=None):
+    text = SNACKS.generator(np.random.default_rng(5), children, trays, children + 2, allergic)
+    return Problem(f"snacks-{children}", SNACKS.models["typed"], text)
+
+
+class Indifferent:
+    rules = REPLACE
+
+    def refuses(self, task):
+        return None
+
+    def rank(self, nodes, choices):
+        return [Ranking(np.zeros(len(choice))) for choice in choices]
+
+
+@pytest.fixture
+def whole(monkeypatch):
+    """A task that lists all its actions, and the same with representatives."""
+
+    def made(problem):
+        every = Task(problem, "lifted")
+        assert every._representatives is None
+        monkeypatch.setattr(representatives, "MOST_LISTED", 1)
+        few = Task(problem, "lifted")
+        assert few._representatives is not None
+        return every, few
+
+    return made
+
+
+def kinds(task, state, encoder):
+    choice = task.successors(state)
+    return choice, encoder.embed(task, state, choice).measured(np.zeros(encoder.dimension)).keys
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_kind_of_action_has_one_that_stands_for_it(whole, seed):
+    every, few = whole(snacks(4, allergic=2))
+    rng = np.random.default_rng(seed)
+    state, same = every.init, few.init
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(every, state, every.successors(state))])
+    for _ in range(8):
+        choice, keys = kinds(every, state, encoder)
+        fewer, some = kinds(few, same, encoder)
+        assert set(some) == set(keys)
+        assert {each.actions for each in fewer} <= {each.actions for each in choice}
+        taken = choice[rng.integers(len(choice))].actions[0]
+        state, same = every.apply(state, taken), few.apply(same, taken)  # any action, not those listed alone
+        assert set(every.atoms(state)) == set(few.atoms(same))
+
+
+def test_what_nothing_tells_apart_is_one_candidate(whole):
+    every, few = whole(snacks(6, allergic=3))
+    made = [str(each.actions[0]) for each in few.successors(few.init) if "make" in str(each.actions[0])]
+    # Of bread and content each with gluten or without: four sandwiches, one of which can be made without gluten.
+    assert len(made) == 5
+    assert sum("make" in str(each.actions[0]) for each in every.successors(every.init)) == 8 * (6 * 6 + 3 * 3)
+
+
+def test_objects_that_the_state_or_goal_tells_apart_are_not_merged(whole):
+    every, few = whole(blocks_problem("a b c", "(ontable a) (ontable b) (on c a) (clear b) (clear c)", "(on a b)"))
+    assert [each.actions for each in few.successors(few.init)] == [
+        each.actions for each in every.successors(every.init)
+    ]
+
+
+@pytest.mark.parametrize(
+    "action", [Action("put_on_tray", ("sandw1", "tray1")), Action("eat", ()), Action("move_tray", ("x", "y", "z"))]
+)
+def test_actions_that_are_not_applicable_are_refused(whole, action):
+    _, few = whole(snacks(3))
+    with pytest.raises(PlanError, match="not applicable"):
+        few.apply(few.init, action)
+
+
+def test_hundreds_of_children_are_planned_for_with_few_candidates():
+    task = Task(snacks(150, 6))  # 3 million ways to make a sandwich
+    assert task.mode == "lifted"
+    rollout = Planner(Indifferent()).solve(task, Limit(actions=3))
+    assert rollout.outcome is Outcome.HORIZON
+    assert all(len(step.candidates) < 200 for step in rollout.steps)
+
+
+def test_more_actions_than_can_be_ranked_end_the_problem_with_memory():
+    names = [f"?x{number}" for number in range(12)]
+    pairs = " ".join(f"(q {one} {two})" for one, two in zip(names[::2], names[1::2], strict=True))
+    domain = f"""(define (domain wide) (:requirements :strips) (:predicates (p ?a) (q ?a ?b))
+      (:action all :parameters ({" ".join(names)}) :precondition (p ?x0) :effect (and {pairs})))"""
+    things = [f"o{number}" for number in range(20)]
+    init = " ".join(f"(p {thing})" for thing in things)
+    goal = " ".join(f"(q {one} {two})" for one, two in product(things[:3], things[4:7]))
+    problem = Problem(
+        "wide",
+        domain,
+        f"""(define (problem wide) (:domain wide) (:objects {" ".join(things)})
+      (:init {init}) (:goal (and {goal})))""",
+    )
+    rollout = Planner(Indifferent(), one_step).solve(Task(problem))
+    assert rollout.outcome is Outcome.MEMORY
+    assert "more than 100,000 instances" in rollout.reason

@@ -1,0 +1,1 @@
+"""A method, a domain and an encoder for sgp, as small as can be."""

@@ -1,0 +1,310 @@
+"""The package as an engine of unified-planning, tried on problems of the library's own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from io import StringIO
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+import sgp
+from sgp.errors import InputError, PddlError, SuiteError
+
+pytest.importorskip("unified_planning", reason="unified-planning is missing; install the extra 'dev'")
+from unified_planning.engines import PlanGenerationResultStatus as Status
+from unified_planning.engines import SequentialPlanValidator
+from unified_planning.environment import Environment
+from unified_planning.exceptions import UPException, UPUsageError
+from unified_planning.io import PDDLReader, PDDLWriter
+from unified_planning.model import Problem as UnifiedProblem
+from unified_planning.plans import SequentialPlan
+from unified_planning.shortcuts import (
+    BoolType,
+    Fluent,
+    InstantaneousAction,
+    Not,
+    OneshotPlanner,
+    Or,
+    Replanner,
+    UserType,
+    get_environment,
+)
+from unified_planning.test.examples import get_example_problems
+
+from sgp.engine import FEATURES, SgpEngine, register
+from sgp.planning.task import Task
+
+ROOT = Path(sgp.__file__).resolve().parents[1]
+SUITE = sgp.load_suite("state-centric")
+EXAMPLES = {name: case.problem for name, case in get_example_problems().items()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def registered():
+    get_environment().credits_stream = None
+    register()
+
+
+@pytest.fixture(scope="module")
+def run(quick_run):
+    return quick_run("contrastive-jumps", "gripper").folder
+
+
+def unified(problem):
+    return PDDLReader().parse_problem_string(problem.domain_pddl, problem.problem_pddl)
+
+
+def gripper(split="interpolation"):
+    return unified(SUITE.problems("gripper", split)[0])
+
+
+def walker(rooms=3, wanted="room 2"):
+    """A robot in a row of rooms, with names that PDDL does not allow."""
+    room = UserType("The Room")
+    at, beside = Fluent("robot at", BoolType(), r=room), Fluent("define", BoolType(), a=room, b=room)
+    problem = UnifiedProblem("a walk")
+    problem.add_fluent(at, default_initial_value=False)
+    problem.add_fluent(beside, default_initial_value=False)
+    things = [problem.add_object(f"room {number}", room) for number in range(rooms)]
+    go = InstantaneousAction("and", here=room, there=room)
+    go.add_precondition(at(go.here))
+    go.add_precondition(beside(go.here, go.there))
+    go.add_effect(at(go.here), False)
+    go.add_effect(at(go.there), True)
+    problem.add_action(go)
+    problem.set_initial_value(at(things[0]), True)
+    for one, two in pairwise(things):
+        problem.set_initial_value(beside(one, two), True)
+    problem.add_goal(at(problem.object(wanted)))
+    return problem
+
+
+def reads(problem):
+    if type(problem) is not UnifiedProblem:  # hierarchies and schedules are no actions in PDDL
+        return False
+    try:
+        writer = PDDLWriter(problem)
+        for each in sgp.Problem("example", writer.get_domain(), writer.get_problem()).alternatives():
+            Task(each)
+    except (PddlError, NotImplementedError, UPException):
+        return False
+    return True
+
+
+@pytest.mark.filterwarnings("ignore:.*action costs are ignored")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_what_is_supported_is_what_is_read(name):
+    problem = EXAMPLES[name]
+    assert SgpEngine.supports(problem.kind) <= reads(problem), "a kind that is promised is read"
+    # Their numbers are those of their metric alone: costs that the plan's quality is measured by, which are read.
+    # The value that the other leaves undefined is no condition of any action that PDDL could name.
+    if name not in ("travel", "travel_with_consumptions", "basic_undef_bool"):
+        assert SgpEngine.supports(problem.kind) == reads(problem)
+
+
+def test_enough_of_the_librarys_problems_are_of_supported_kinds():
+    supported = [name for name, problem in EXAMPLES.items() if SgpEngine.supports(problem.kind)]
+    assert len(supported) == 21
+    assert {"robot_loader", "basic_with_costs", "hierarchical_blocks_world"} <= set(supported)
+
+
+def test_the_library_knows_every_feature():
+    from unified_planning.model.problem_kind import all_features
+
+    assert set(FEATURES) <= all_features
+
+
+def test_a_run_plans_a_problem_of_the_library(run):
+    problem = gripper()
+    with OneshotPlanner(name="sgp", params={"run": str(run)}) as planner:
+        assert planner.name == "sgp"
+        said = StringIO()
+        result = planner.solve(problem, output_stream=said)
+        again = planner.solve(problem, timeout=600)
+    assert result.status is again.status is Status.SOLVED_SATISFICING
+    assert result.engine_name == "sgp"
+    assert isinstance(result.plan, SequentialPlan)
+    assert SequentialPlanValidator().validate(problem, result.plan)
+    assert again.plan == result.plan
+    assert said.getvalue() == f"[INFO] solved, {len(result.plan.actions)} actions\n"
+    assert float(result.metrics["engine_internal_time"]) > 0
+
+
+def test_names_that_pddl_does_not_allow_are_mapped_back(home):
+    params = {"problems": [walker(rooms) for rooms in (3, 4)], "method": "zero-change"}
+    result = OneshotPlanner(name="sgp", params=params).solve(walker(6, "room 4"))
+    assert result.status is Status.SOLVED_SATISFICING
+    assert [str(action) for action in result.plan.actions] == [f"and(room {n}, room {n + 1})" for n in range(4)]
+    assert SequentialPlanValidator().validate(walker(6, "room 4"), result.plan)
+
+
+def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
+    problems = [walker(rooms) for rooms in (3, 4, 5)]
+    params = {"problems": problems, "method": "contrastive-jumps", "variant": "one-step", "seed": 2}
+    first = OneshotPlanner(name="sgp", params=params)
+    plans = [first.solve(problem).plan for problem in problems]
+    assert all(SequentialPlanValidator().validate(*pair) for pair in zip(problems, plans, strict=True))
+    (trained,) = sgp.list_runs()
+    assert (trained.key.variant, trained.key.seed, trained.record["data"]["train"]) == ("one-step", 2, 2)
+
+    def no_expert(problems, *_):
+        assert not list(problems), "a plan is asked for where one was given"
+        return {}, {}
+
+    monkeypatch.setattr("sgp.datasets.given_problems.plans_of", no_expert)
+    OneshotPlanner(name="sgp", params={**params, "plans": plans})
+    assert len(sgp.list_runs()) == 1, "what was trained before is not trained again"
+    with pytest.raises(SuiteError, match="1 plans are given for 3 problems"):
+        OneshotPlanner(name="sgp", params={**params, "plans": plans[:1]})
+
+
+def test_a_policy_never_proves_that_there_is_no_plan(run, home):
+    unreachable = walker(3, "room 0")
+    unreachable.set_initial_value(unreachable.fluent("robot at")(unreachable.object("room 0")), False)
+    unreachable.set_initial_value(unreachable.fluent("robot at")(unreachable.object("room 1")), True)
+    planner = OneshotPlanner(name="sgp", params={"problems": [walker(3), walker(4)], "method": "zero-change"})
+    result = planner.solve(unreachable)
+    assert (result.status, result.plan) == (Status.UNSOLVABLE_INCOMPLETELY, None)
+    assert str(result.log_messages[0]).startswith("[WARNING] stuck")
+
+
+def test_time_and_memory_end_a_problem(run):
+    problem = gripper("extrapolation")
+    late = OneshotPlanner(name="sgp", params={"run": run}).solve(problem, timeout=1e-6)
+    assert (late.status, late.plan) == (Status.TIMEOUT, None)
+    large = OneshotPlanner(name="sgp", params={"run": run, "memory": 1}).solve(problem)
+    assert (large.status, large.plan) == (Status.MEMOUT, None)
+
+
+def test_what_it_cannot_read_is_unsupported(run):
+    planner = OneshotPlanner(name="sgp", params={"run": run})
+    other = planner.solve(unified(SUITE.problems("visitall", "train")[0]))
+    assert (other.status, other.plan) == (Status.UNSUPPORTED_PROBLEM, None)
+    assert "lacks the predicate" in other.log_messages[0].message
+    numeric = EXAMPLES["basic_numeric"]
+    with pytest.warns(UserWarning, match="cannot establish"):  # named, it is asked all the same
+        refused = planner.solve(numeric)
+    assert refused.status is Status.UNSUPPORTED_PROBLEM
+    assert "numeric conditions" in refused.log_messages[0].message
+    planner.skip_checks = True
+    for name in ("sched:basic", "htn-go"):
+        assert planner.solve(EXAMPLES[name]).status is Status.UNSUPPORTED_PROBLEM
+    planner.skip_checks = False
+    planner.error_on_failed_checks = True
+    with pytest.raises(UPUsageError, match="sgp can solve this problem"):
+        planner.solve(numeric)
+
+
+def test_val_judges_conditional_effects_of_an_action_without_precondition(home):
+    problem = EXAMPLES["complex_conditional"]
+    result = OneshotPlanner(name="sgp", params={"problems": [problem], "variant": "one-step"}).solve(problem)
+    assert result.status is Status.SOLVED_SATISFICING, result.log_messages
+    assert SequentialPlanValidator().validate(problem, result.plan)
+
+
+def test_a_goal_with_alternatives_is_reached_by_one_of_them(run):
+    problem, planner = gripper("train"), OneshotPlanner(name="sgp", params={"run": run})
+    at, ball = problem.fluent("at"), problem.goals[0].args[0].args[0] if problem.goals[0].is_and() else None
+    ball = ball or problem.goals[0].args[0]
+    rooms = [each for each in problem.all_objects if each.name.startswith("room")]
+    problem.clear_goals()
+    problem.add_goal(Or(at(ball, each) for each in rooms))
+    there = next(each for each in rooms if not problem.initial_value(at(ball, each)).is_true())
+    here = next(each for each in rooms if each is not there)
+    problem.set_initial_value(at(ball, here), False)
+    problem.set_initial_value(problem.fluent("carry")(ball, problem.object("left")), True)
+    result = planner.solve(problem)
+    assert result.status is Status.SOLVED_SATISFICING
+    assert SequentialPlanValidator().validate(problem, result.plan)
+    assert planner.solve(problem, warm_start_plan=result.plan).plan == result.plan
+
+
+def test_a_plan_to_start_from_is_kept_while_it_holds(run, monkeypatch):
+    problem, planner = gripper(), OneshotPlanner(name="sgp", params={"run": run})
+    found = planner.solve(problem)
+    longer = SequentialPlan([*found.plan.actions[:1]])
+    anew = planner.solve(problem, warm_start_plan=longer)
+    assert anew.plan == found.plan, "a plan that does not reach the goal is passed over"
+    monkeypatch.setattr("sgp.planning.planner.Planner.solve", lambda *_: pytest.fail("it planned"))
+    kept = planner.solve(problem, warm_start_plan=found.plan)
+    assert (kept.status, kept.plan) == (Status.SOLVED_SATISFICING, found.plan)
+    with pytest.warns(UserWarning, match="ignores the heuristic"):
+        planner.solve(problem, heuristic=lambda state: 0.0, warm_start_plan=found.plan)
+
+
+def test_it_replans_when_the_problem_changes(run):
+    problem = gripper("train")
+    with Replanner(problem, name="replanner[sgp]", params={"run": str(run)}) as replanner:
+        before = replanner.resolve()
+        assert before.status is Status.SOLVED_SATISFICING
+        goal = problem.goals[0].args[0] if problem.goals[0].is_and() else problem.goals[0]
+        at = problem.fluent("at-robby")
+        here = next(each for each in problem.all_objects if problem.initial_value(at(each)).is_true())
+        there = next(each for each in problem.all_objects if each.name.startswith("room") and each is not here)
+        replanner.update_initial_value(at(here), False)
+        replanner.update_initial_value(at(there), True)
+        moved = replanner.resolve()
+        assert moved.status is Status.SOLVED_SATISFICING
+        assert moved.plan != before.plan
+        changed = problem.clone()
+        changed.set_initial_value(at(here), False)
+        changed.set_initial_value(at(there), True)
+        assert SequentialPlanValidator().validate(changed, moved.plan)
+        replanner.add_goal(Not(goal))
+        assert replanner.resolve().status is Status.UNSOLVABLE_INCOMPLETELY
+        replanner.remove_goal(Not(goal))
+        replanner.remove_action("drop")
+        assert replanner.resolve().status is Status.UNSUPPORTED_PROBLEM, "another domain than the run's"
+
+
+def test_parameters_are_checked(run):
+    for params, words in (
+        ({"run": run, "problems": [walker()]}, "'run' and 'problems' are both given"),
+        ({"run": run, "seed": 3}, "seed without 'problems' given"),
+        ({"problems": [walker()], "method": "magic"}, "unknown method 'magic'"),
+    ):
+        with pytest.raises(InputError, match=words):
+            OneshotPlanner(name="sgp", params=params)
+
+
+def test_without_a_run_it_takes_one_that_fits_the_domain(home):
+    with OneshotPlanner(name="sgp") as planner:
+        assert planner.solve(gripper()).status is Status.SOLVED_SATISFICING, "by a run that comes with the package"
+        unknown = planner.solve(walker())
+    assert unknown.status is Status.UNSUPPORTED_PROBLEM
+    assert "no trained run plans in domain" in unknown.log_messages[0].message
+
+
+def test_an_environment_of_its_own_is_given_the_engine_once():
+    environment = Environment()
+    for _ in range(2):
+        register(environment)
+    names = environment.factory.engines
+    assert names.count("sgp") == environment.factory.preference_list.count("sgp") == 1
+    assert "replanner[sgp]" in names
+
+
+SCRIPT = """\
+import sys
+from unified_planning.shortcuts import OneshotPlanner, get_environment
+get_environment().credits_stream = None
+assert not {"pymimir", "torch", "sgp.api"} & set(sys.modules), "the engine is known before the package is loaded"
+from unified_planning.io import PDDLReader
+problem = PDDLReader().parse_problem(*sys.argv[1:3])
+print(OneshotPlanner(name="sgp", params={"run": sys.argv[3]}).solve(problem).status.name)
+"""
+
+
+def test_the_library_finds_it_by_its_own_configuration_file(run, tmp_path):
+    (block,) = [part for part in (ROOT / "docs/library.md").read_text().split("```") if part.startswith("ini\n")]
+    (tmp_path / "up.ini").write_text(block.removeprefix("ini\n"))
+    problem = SUITE.problems("gripper", "train")[0]
+    for name, text in (("domain", problem.domain_pddl), ("problem", problem.problem_pddl)):
+        (tmp_path / f"{name}.pddl").write_text(text)
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "script.py", "domain.pddl", "problem.pddl", str(run)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout.split() == ["SOLVED_SATISFICING"], done.stderr

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sgp
+from sgp.datasets.store import home
+from sgp.errors import MissingLibrary, StoreError, expected_one_of
+from sgp.installed import bundled, lacking, missing, requirement, version
+
+
+def test_a_checkout_finds_its_own_folders_and_a_wheel_those_inside_it(tmp_path, monkeypatch):
+    assert bundled("data") == Path(sgp.__file__).resolve().parents[1] / "data"
+    inside = tmp_path / "sgp" / "bundled" / "data"
+    monkeypatch.setattr("importlib.resources.files", lambda package: tmp_path / package)
+    with pytest.raises(StoreError, match="folder 'data' of the package is missing"):
+        bundled("data")
+    inside.mkdir(parents=True)
+    (tmp_path / "data").mkdir()
+    assert bundled("data") == inside
+
+
+def test_runs_lie_in_the_users_folder_unless_told_otherwise(tmp_path, monkeypatch):
+    monkeypatch.setenv("SGP_HOME", str(tmp_path))
+    assert home() == tmp_path
+    monkeypatch.setenv("SGP_HOME", "")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "share"))
+    assert home() == tmp_path / "share" / "sgp"
+
+
+def test_a_library_is_asked_for_by_the_smallest_extra_that_brings_it(monkeypatch):
+    lines = ["numpy>=1", 'ray>=2; extra == "all"', 'torch; extra == "all"', 'torch; extra == "networks"']
+    monkeypatch.setattr(importlib.metadata, "requires", lambda name: lines)
+    assert requirement("torch") == "sgp[networks]"
+    assert requirement("ray") == "sgp[all]"
+    assert requirement("PIL") == "pillow"
+    assert 'pip install "sgp[networks]"' in lacking("the LSTM", "torch")
+
+
+def test_a_missing_library_is_told_and_a_missing_module_of_our_own_is_not():
+    assert isinstance(missing("a plot", ModuleNotFoundError(name="plotly.io")), MissingLibrary)
+    assert missing("a plot", ModuleNotFoundError(name="sgp.nothing")) is None
+    assert missing("a plot", ModuleNotFoundError()) is None
+
+
+@pytest.mark.parametrize("library", ["torch", "plotly"])
+def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
+    blocked = f"import sys; sys.modules['{library}'] = None\n"
+    asked = {"torch": "import sgp; sgp.get_method('gnn-value')", "plotly": "import sgp; sgp.scaling_curves"}[library]
+    found = subprocess.run([sys.executable, "-c", blocked + asked], capture_output=True, text=True)
+    assert f"MissingLibrary: {'method gnn-value' if library == 'torch' else 'sgp.scaling_curves'} needs" in found.stderr
+    if library == "plotly":
+        words = ["sgp", "report", "--out", str(tmp_path / "report")]
+        asked = f"sys.argv = {words}\nfrom sgp.cli import main\nmain()"
+        found = subprocess.run([sys.executable, "-c", blocked + asked], capture_output=True, text=True)
+        assert found.returncode == 2
+        assert found.stderr.startswith("sgp: sgp report needs the library plotly")
+
+
+def test_planning_with_contrastive_jumps_imports_no_network_and_no_dashboard(tmp_path):
+    heavy = ["torch", "xgboost", "wlplan", "pandas", "plotly", "streamlit", "umap", "sklearn"]
+    problem = Path(sgp.__file__).resolve().parents[1] / "data/benchmarks/state-centric/gripper"
+    files = [str(problem / "domain.pddl"), str(sorted((problem / "train").glob("*.pddl"))[0])]
+    program = (
+        f"import sys\nsys.modules.update(dict.fromkeys({heavy}))\nsys.argv = ['sgp', 'solve', *{files}]\n"
+        "from sgp.cli import main\nmain()"
+    )
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    assert "VAL accepts the plan" in found.stderr
+
+
+def test_the_version_is_that_of_the_distribution(monkeypatch):
+    assert version() == importlib.metadata.version("sgp")
+
+    def absent(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", absent)
+    assert version() == "unknown"
+
+
+def test_a_name_that_is_nearly_one_or_the_end_of_one_is_suggested():
+    assert expected_one_of(["train", "solve"], "trian").endswith("(did you mean 'train'?)")
+    assert expected_one_of(["boosting.rounds", "mode"], "rounds").endswith("(did you mean 'boosting.rounds'?)")
+    assert expected_one_of(["train"], "zzz") == "expected one of train"

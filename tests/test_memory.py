@@ -1,0 +1,60 @@
+from __future__ import annotations
+
+import pytest
+
+from sgp import memory
+from sgp.memory import SHARE, fair_share, free_memory, resident_memory
+
+GB = 10**9
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Files as the kernel writes them; 8 GB are available."""
+    information = tmp_path / "meminfo"
+    information.write_text(f"MemTotal:  24000000 kB\nMemAvailable:  {8 * GB // 1024} kB\n")
+    groups = tmp_path / "cgroup"
+    groups.mkdir()
+    return information, groups
+
+
+def test_what_is_free_is_what_the_machine_has_available(machine):
+    assert free_memory(*machine) == 8 * GB // 1024 * 1024
+
+
+@pytest.mark.parametrize(
+    ("files", "free"),
+    [
+        (
+            {"memory.max": f"{3 * GB}", "memory.current": f"{2 * GB}", "memory.stat": f"anon 5\ninactive_file {GB}"},
+            2 * GB,
+        ),
+        ({"memory.max": "max", "memory.current": f"{2 * GB}", "memory.stat": "inactive_file 0"}, 8 * GB),
+        ({"memory.max": f"{GB}", "memory.current": f"{2 * GB}", "memory.stat": "inactive_file 0"}, 0),
+        (
+            {
+                "memory/memory.limit_in_bytes": f"{4 * GB}",
+                "memory/memory.usage_in_bytes": f"{3 * GB}",
+                "memory/memory.stat": f"cache 7\ntotal_inactive_file {GB}",
+            },
+            2 * GB,
+        ),
+    ],
+)
+def test_a_control_group_bounds_what_is_free(machine, files, free):
+    information, groups = machine
+    for name, text in files.items():
+        (groups / name).parent.mkdir(exist_ok=True)
+        (groups / name).write_text(text + "\n")
+    assert abs(free_memory(information, groups) - free) < 1024
+
+
+def test_a_process_has_what_it_holds_and_its_share_of_what_is_free(monkeypatch):
+    monkeypatch.setattr(memory, "resident_memory", lambda: 2 * GB)
+    monkeypatch.setattr(memory, "free_memory", lambda: 10 * GB)
+    assert fair_share(1) == 2 * GB + int(SHARE * 10 * GB)
+    assert fair_share(4) == 2 * GB + int(SHARE * 10 * GB / 4)
+
+
+def test_resident_memory_is_that_of_this_process():
+    assert 10**7 < resident_memory() < 10**11
