@@ -51,7 +51,8 @@ class Suite:
     """Problems by domain and split, in one folder, with the hashes of all files in its manifest.
 
     A file is read and checked against its hash once, when it is first asked for. Expert plans and those of baseline
-    planners are kept under `experts` and `baselines`.
+    planners are kept under `experts` and `baselines`. `named_stream` says whether the suite's name is part of the
+    random streams of its generated problems.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Suite:
     origin: str
     domains: Mapping[str, SuiteDomain]
     seed: int | None = None
+    named_stream: bool = False
     _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
 
     def domain(self, name: str) -> SuiteDomain:
@@ -223,7 +225,7 @@ def read_suite(folder: Path, plans: Path) -> Suite:
         origin, seed = _of_kind(str, manifest["origin"]), manifest.get("seed")
         seed = seed if seed is None else _of_kind(int, seed)
         experts, baselines = (plans / kind / name for kind in ("experts", "baselines"))
-        return Suite(name, folder, experts, baselines, origin, domains, seed)
+        return Suite(name, folder, experts, baselines, origin, domains, seed, manifest.get("named_stream") is True)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SuiteError(f"{folder / MANIFEST} cannot be read ({error!r}); import the suite again") from error
 
@@ -241,6 +243,8 @@ def write_manifest(suite: Suite) -> None:
     lines = [f"origin = {quote(suite.origin)}"]
     if suite.seed is not None:
         lines.append(f"seed = {suite.seed}")
+    if suite.named_stream:
+        lines.append("named_stream = true")
     for name, domain in suite.domains.items():
         lines += ["", f"[domains.{quote(name)}]", f"house = {quote(domain.house)}", f"sha256 = {quote(domain.sha256)}"]
         for split, entries in domain.splits.items():
