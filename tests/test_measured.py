@@ -32,7 +32,7 @@ GIVEN = {
         "best in 10 s",
         "34 x 20 s a size",
     ],
-    "settings.md": ["within .005", "by .002 of quality"],
+    "settings.md": ["within .005", "by .002 of quality", "80 % of the available memory", "64 MB at a time"],
     "00_start.py": ["the 95 % interval"],
     "01_the_method.py": ["An entry of 0.4"],
     "02_data.py": ["A* with LM-cut for 60 s"],
