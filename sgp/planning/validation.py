@@ -13,7 +13,7 @@ from pathlib import Path
 from sgp.errors import PddlError, ToolError, ValidationDisagreement
 from sgp.planning.pddl import Action, Problem, format_plan
 from sgp.planning.pddl_syntax import normalise
-from sgp.planning.pddl_writing import rewritten
+from sgp.planning.pddl_writing import rewritten, with_preconditions
 from sgp.planning.rollout import Rollout
 
 VALIDATION_SECONDS = 120.0
@@ -40,15 +40,16 @@ def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = 
     """VAL's verdict on a plan. Raises ToolError where VAL is missing, crashes or does not end.
 
     VAL is asked with the original text first. Where it does not read that, though our readers do, it is asked with the
-    text written anew (an action without a precondition, sections in an order that it does not know), unless actions
-    were compiled: a plan is of the file's.
+    text written anew (an action without a precondition, sections in an order that it does not know); or, where actions
+    were compiled and a plan is of the file's, with the file's own text and the preconditions that are missing in it.
     """
     program = program or val_program()
     run = _run(problem, plan, (normalise(problem.domain_pddl), normalise(problem.problem_pddl)), program)
     if not _understood(run):
         with suppress(PddlError):
-            if not problem.read()[0].compiled:
-                run = _run(problem, plan, rewritten(problem), program)
+            compiled = problem.read()[0].compiled
+            mended = with_preconditions(problem.domain_pddl), normalise(problem.problem_pddl)
+            run = _run(problem, plan, mended if compiled else rewritten(problem), program)
     if run.returncode == 0 and "Plan valid" in run.stdout:
         return Verdict(True, run.stdout)
     if run.returncode == 1 or "Bad operator in plan" in run.stdout + run.stderr:

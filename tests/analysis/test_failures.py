@@ -15,8 +15,10 @@ from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records
 
 GOALS = 6
+ATOMS = " ".join(f"(g{number})" for number in range(GOALS))
+DOMAIN = f"(define (domain d) (:predicates {ATOMS} (bad)) (:action a :parameters () :effect (and {ATOMS} (bad))))"
 PROBLEM = f"""(define (problem p) (:domain d) (:objects o)
-  (:init) (:goal (and {" ".join(f"(g{number})" for number in range(GOALS))} (not (bad)))))"""
+  (:init) (:goal (and {ATOMS} (not (bad)))))"""
 
 
 def candidate(action, open_now, open_then, *marks):
@@ -39,6 +41,7 @@ def rollout(outcome, counts, expert=None, others=None):
         steps.append({"chosen": 0, "candidates": [candidate(f"(a {number})", now, then, *marks), *rest]})
     head = {
         "outcome": outcome,
+        "domain_pddl": DOMAIN,
         "problem_pddl": PROBLEM,
         "initial": [f"(g{number})" for number in range(GOALS - counts[0])],
     }

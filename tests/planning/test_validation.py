@@ -11,7 +11,7 @@ from unified_planning.shortcuts import get_environment
 import sgp
 from sgp.errors import ToolError, ValidationDisagreement
 from sgp.planning import validation
-from sgp.planning.pddl import Action, format_plan, parse_plan
+from sgp.planning.pddl import Action, Problem, format_plan, parse_plan
 from sgp.planning.planner import Planner
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.validation import confirm, validate
@@ -96,3 +96,14 @@ def test_a_val_that_does_not_end_is_an_error(two_blocks, tmp_path, monkeypatch):
     monkeypatch.setattr(validation, "VALIDATION_SECONDS", 0.2)
     with pytest.raises(ToolError, match="did not judge"):
         validate(two_blocks.problem, (), slow)
+
+
+def test_an_action_without_a_precondition_beside_compiled_ones_is_judged_by_the_files_own_text():
+    domain = """(define (domain lamps) (:requirements :adl) (:predicates (lit ?x) (power))
+      (:action switch-on :parameters () :effect (power)) ; the plant
+      (:action rest :parameters (?x) :precondition (power)
+        :effect (when (lit ?x) (not (power)))) (:action all :parameters (?x) :effect
+          (when (power) (lit ?x))))"""
+    problem = Problem("p", domain, "(define (problem p) (:domain lamps) (:objects a) (:init) (:goal (lit a)))")
+    assert validate(problem, parse_plan("(switch-on)\n(all a)")).valid
+    assert not validate(problem, parse_plan("(all a)\n(switch-on)")).valid
