@@ -30,7 +30,7 @@ def note(*libraries: str) -> str:
     """
     versions = ", ".join(f"{name} {version(name)}" for name in ("sgp", *libraries))
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
-    words = re.sub(r" ?--csv[ =]\S+", "", " ".join(sys.argv[1:]))
+    words = re.sub(r"--csv[ =]\S+ ?", "", " ".join(sys.argv[1:]))
     command = f"python benchmarks/{Path(sys.argv[0]).name} {words}".strip()
     return f"{date.today()}, {cores} cores, load {load:.1f}, {versions}; {command}"
 

@@ -20,7 +20,7 @@ EXAMPLES = {"domains/barge.py": DOMAIN, "methods/goal_count.py": METHOD}
 @pytest.fixture
 def house(tmp_path):
     """A copy of the package and of its tests, with the worked examples in their places."""
-    for name in ("sgp", "tests", "data/benchmarks", "data/experts", "pyproject.toml"):
+    for name in ("sgp", "tests", "data", "pyproject.toml"):
         place = tmp_path / name
         place.parent.mkdir(exist_ok=True)
         place.symlink_to(ROOT / name)

@@ -130,10 +130,12 @@ class Suite:
     def likes(self, domain: str, split: str) -> dict[str, str]:
         """The problems of a split that equal an earlier one up to renaming of objects, by SHA-256, and its name.
 
-        Raises SuiteError with the domains and splits there are.
+        Raises SuiteError with the domains and splits there are and for a file that was changed, PddlError for one that is
+        no text.
         """
         entries = self.domain(domain).splits[self.split(domain, split)]
-        return {entry.sha256: entry.like for entry in entries if entry.like}
+        problems = self.problems(domain, split)
+        return {problem.sha256: entry.like for problem, entry in zip(problems, entries, strict=True) if entry.like}
 
     def house_domain(self, domain: str) -> Domain | None:
         """The domain of the house that serves one of this suite, or None.

@@ -144,7 +144,7 @@ class MarkedTransitionEncoder:
         return Embedded(first, columns.astype(np.int64), _scalars(task, choice))
 
     def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
-        """What decoding asks of the embeddings, which are made for some candidates at a time and not kept."""
+        """What decoding asks of the embeddings, with a vector [D]; they are made for some at a time and not kept."""
         measured = [self.embed(task, state, part).measured(weights) for part in parts(choice, _AT_A_TIME)]
         return measured[0] if len(measured) == 1 else Measured(*map(_joined, zip(*measured, strict=True)))
 

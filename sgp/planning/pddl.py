@@ -72,7 +72,11 @@ class Problem:
         )
 
     def read(self) -> tuple[DomainText, ProblemText]:
-        """What domain and problem declare. Raises PddlError for text that cannot be used (`read_both`)."""
+        """What domain and problem declare.
+
+        Raises PddlError for text that cannot be used, MissingLibrary where actions are to be compiled and the library
+        for it is not installed (`read_both`).
+        """
         domain, problem = (self.domain_pddl, self.domain_source), (self.problem_pddl, self.problem_source)
         return read_both(domain, problem, self.alternative)
 

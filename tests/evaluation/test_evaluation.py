@@ -328,7 +328,7 @@ def test_tasks_are_made_one_batch_at_a_time(quick_run, monkeypatch):
     from sgp.evaluation import coverage
 
     alive = []
-    monkeypatch.setattr("sgp.planning.task.Task", lambda problem: alive.append(problem.name) or Task(problem))
+    monkeypatch.setattr("sgp.planning.planner.Task", lambda problem: alive.append(problem.name) or Task(problem))
     planner = load_planner(str(quick_run("random-successor", "gripper").folder))
     planner = sgp.Planner(planner.policy, batch=1)
     coverage.attempt(planner, SUITE.problems("gripper", "train"), Limit(actions=5))

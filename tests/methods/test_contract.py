@@ -120,7 +120,7 @@ def test_variants_and_settings_are_checked():
     for overrides, words in (
         ({"boosting.rounds": "many"}, "setting boosting.rounds is 'many'|expected int|is 'many'; expected int"),
         ({"boosting.trees": "7"}, "unknown setting 'trees'; expected one of depth, learning_rate, patience, rounds"),
-        ({"colour": "red"}, "unknown setting 'colour'; expected one of boosting, decoding, encoder, lstm"),
+        ({"colour": "red"}, "unknown setting 'colour'; expected one of boosting.depth, boosting.learning"),
         ({"mode": "sideways"}, "mode is 'sideways'; expected one of state, delta"),
         ({"parts": "0"}, "parts is 0; expected at least 1"),
         ({"mode.x": "1"}, "setting 'mode.x' is wrong at 'mode', which has no further field"),
