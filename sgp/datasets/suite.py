@@ -130,8 +130,8 @@ class Suite:
     def likes(self, domain: str, split: str) -> dict[str, str]:
         """The problems of a split that equal an earlier one up to renaming of objects, by SHA-256, and its name.
 
-        Raises SuiteError with the domains and splits there are and for a file that was changed, PddlError for one that is
-        no text.
+        Raises SuiteError with the domains and splits there are and for a file that was changed, PddlError for one that
+        is no text.
         """
         entries = self.domain(domain).splits[self.split(domain, split)]
         problems = self.problems(domain, split)
