@@ -409,7 +409,7 @@ def test_a_killed_training_leaves_no_half_run(tmp_path):
     process.kill()
     process.wait(timeout=60)
     listed = subprocess.run(["sgp", "list", "runs"], env=environment, capture_output=True, text=True)
-    assert "visitall" not in listed.stdout
+    assert str(tmp_path) not in listed.stdout
     trained = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert trained.returncode == 0
     assert sgp.open_run(trained.stdout.strip().splitlines()[-1]).key.domain == "visitall"
