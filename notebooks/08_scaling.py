@@ -269,7 +269,7 @@ figure
 # scores, means over five seeds; the interval is that of ten problems, whatever the number of seeds.
 
 # %%
-harder = [each for each in sgp.measured() if each.suite == "harder"]
+harder = [each for each in sgp.measured() if each.suite == "harder" and each.split]
 print(harder[0].note)
 committed = pd.DataFrame([vars(each) for each in harder if each.size is None]).pivot_table(
     index=["domain", "split"], columns="metric", values="value"
