@@ -25,7 +25,7 @@ from sgp.datasets.training_data import (
     learning_texts,
     load_training_data,
 )
-from sgp.errors import DomainMismatch, InputError, StoreError
+from sgp.errors import DomainMismatch, InputError, StoreError, UnsupportedPddl
 from sgp.evaluation.coverage import Attempt, scores
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
@@ -39,7 +39,7 @@ from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import Problem, read_domain
 from sgp.planning.planner import NO_LIMIT, Limit, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
@@ -178,7 +178,10 @@ def fitting(problem: Problem) -> Run:
     Raises DomainMismatch where there is none, PddlError for text that cannot be used, StoreError where the package's
     data are missing.
     """
-    domain, _ = problem.alternatives()[0].read()
+    try:
+        domain = read_domain(problem.domain_pddl, problem.domain_source)
+    except UnsupportedPddl:  # its actions quantify over the objects of a problem
+        domain, _ = problem.alternatives()[0].read()
     return fitting_run(domain, domain.name)
 
 

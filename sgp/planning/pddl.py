@@ -24,6 +24,7 @@ from sgp.planning.declarations import (
     Schema,
 )
 from sgp.planning.pddl_reading import SUPPORTED_REQUIREMENTS, read_both, read_domain, read_problem
+from sgp.planning.pddl_syntax import normalise
 
 __all__ = [
     "OBJECT",
@@ -44,6 +45,11 @@ __all__ = [
     "read_problem",
     "read_text",
 ]
+
+
+_MORE_THAN_CONJUNCTIONS = re.compile(
+    r"\(\s*(?:or|imply|exists|forall|not\s*\(\s*(?:not|and|or|imply|exists|forall))(?=[\s()])"
+)
 
 
 @dataclass(frozen=True)
@@ -81,8 +87,11 @@ class Problem:
         return read_both(domain, problem, self.alternative)
 
     def alternatives(self) -> tuple[Problem, ...]:
-        """Itself; or, where its goal asks for one of several conjunctions, a problem for each. Raises as `read`."""
-        if self.alternative is not None:
+        """Itself; or, where its goal asks for one of several conjunctions, a problem for each.
+
+        Raises as `read`, but for a problem that speaks of nothing but conjunctions, which is not read.
+        """
+        if self.alternative is not None or not _MORE_THAN_CONJUNCTIONS.search(normalise(self.problem_pddl)):
             return (self,)
         _, text = replace(self, alternative=0).read()
         return (self,) if text.goals == 1 else tuple(replace(self, alternative=place) for place in range(text.goals))

@@ -4,6 +4,7 @@ import pytest
 
 import sgp
 from sgp.errors import PddlError, PlanError, UnsupportedPddl
+from sgp.planning import pddl, pddl_reading
 from sgp.planning.pddl import (
     OBJECT,
     Action,
@@ -137,3 +138,24 @@ def test_a_parameter_of_either_type_gets_a_type_above_both():
     domain = read_domain(text)
     (parameter,) = domain.schemas["go"].parameters
     assert domain.types == {"van": parameter.types, "bike": parameter.types, parameter.types[0]: (OBJECT,)}
+
+
+@pytest.mark.parametrize(
+    ("goal", "read"),
+    [
+        ("(and (p a) (not (p b)))", 0),
+        ("(or (p a) (p b))", 1),
+        ("( ; a comment\n OR (p a) (p b))", 1),
+        ("(not (and (p a) (p b)))", 1),
+        ("(imply (p a) (p b))", 1),
+        ("(exists (?x) (p ?x))", 1),
+    ],
+)
+def test_a_problem_is_read_for_its_alternatives_only_where_its_goal_can_have_some(goal, read, monkeypatch):
+    calls = []
+    monkeypatch.setattr(pddl, "read_both", lambda *words: calls.append(1) or pddl_reading.read_both(*words))
+    domain = "(define (domain d) (:predicates (p ?x)) (:action a :parameters (?x) :effect (p ?x)))"
+    problem = Problem("one", domain, f"(define (problem one) (:domain d) (:objects a b) (:init) (:goal {goal}))")
+    found = problem.alternatives()
+    assert len(calls) == read
+    assert (len(found) > 1) is bool(read)
