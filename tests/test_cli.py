@@ -427,7 +427,14 @@ def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
         ["sgp", "import", str(tmp_path / "in"), "--suite", "mine"], env=environment, check=True, capture_output=True
     )
     command = ["sgp", "experts", "--suite", "mine", "--jobs", "1", "--seconds", "2"]
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command,
+        env=environment,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  ignored behind a shell
+    )
     cache = tmp_path / "home" / "cache" / "experts"
     deadline = time.monotonic() + 60
     while not list(cache.rglob("*.json")) and time.monotonic() < deadline:

@@ -61,6 +61,11 @@ class Job:
         self._begun: float | None = None
         self._lock = threading.Lock()
 
+    @property
+    def _over(self) -> bool:
+        """Whether it has taken all of its seconds."""
+        return self._begun is not None and time.monotonic() - self._begun >= self._seconds
+
     def report(self) -> Report:
         """How the job stands now; a job over its seconds that does not end itself is ended."""
         running = self._report.state == "running" and self._begun is not None
@@ -232,15 +237,16 @@ def _listen(process: subprocess.Popen[str], jobs: dict[int, Job]) -> None:
         with contextlib.suppress(OSError):  # what was not written yet is for nobody
             process.stdin.close()
     for job in list(jobs.values()):
-        job._end(Report("failed", error=_why(code, job._seconds)))
+        job._end(Report("failed", error=_why(code, job._seconds, job._over)))
 
 
-def _why(code: int, seconds: float) -> str:
+def _why(code: int, seconds: float, over: bool) -> str:
+    killed = code in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGBUS)
     if code == 0:
         return "the job before this one took the process with it; ask again"
-    if code == -signal.SIGXCPU:
+    if code == -signal.SIGXCPU or (killed and over):  # native code does not always survive the alarm
         return out_of_time(seconds)
-    if code in (-signal.SIGABRT, -signal.SIGKILL, -signal.SIGSEGV, -signal.SIGBUS):
+    if killed:
         return (
             f"the work ended abruptly ({signal.Signals(-code).name}), most likely out of memory; try a smaller problem"
         )

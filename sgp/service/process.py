@@ -72,6 +72,7 @@ def _do(request: Mapping[str, Any], tell: Callable[..., None]) -> bool:
     # The alarm is heard by Python alone; the limit on processor time also ends native code that does not return.
     most = int(spent.ru_utime + spent.ru_stime + (seconds + 5) * (os.cpu_count() or 1))
     resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
+    _RUNG.clear()
     try:
         signal.setitimer(signal.ITIMER_REAL, seconds)
         try:
@@ -92,6 +93,9 @@ def _do(request: Mapping[str, Any], tell: Callable[..., None]) -> bool:
     except RecursionError:
         tell(error="the text is nested too deeply to be read; expected PDDL")
     except Exception as error:
+        if _RUNG:  # within native code, which raised an error of its own in the place of the alarm's
+            tell(error=client.out_of_time(seconds), last=True)
+            return False
         traceback.print_exc()
         tell(
             error=f"the work crashed ({error!r:.200}); this is a defect, and the dashboard's terminal shows where",
@@ -119,7 +123,11 @@ def _terminated(signal_number: int, frame: FrameType | None) -> None:
     sys.exit(0)
 
 
+_RUNG: list[int] = []  # the alarm of the present job, once it was heard
+
+
 def _out_of_time(signal_number: int, frame: FrameType | None) -> None:
+    _RUNG.append(signal_number)
     raise OutOfTimeError
 
 

@@ -57,7 +57,7 @@ def test_the_published_layout_with_its_plans(home, tmp_path):
     assert [(plan.problem, plan.planner, len(plan.plan)) for plan in taken.values()] == [("p2", "imported", 2)]
     assert len(kept_plans(suite, "blocks", "interpolation")) == 1
     assert sgp.load_suite("published") == suite
-    assert suite.likes("blocks", "train") == {suite.domain("blocks").splits["train"][1].sha256: "p2"}
+    assert suite.likes("blocks", "train") == {suite.problems("blocks", "train")[1].sha256: "p2"}
     assert suite.likes("blocks", "validation") == {}
     assert suite.problems("blocks", "train")[0].problem_pddl == PROBLEM
 
