@@ -94,7 +94,7 @@ def _progress(page: str) -> None:
     if report.ended or ("preview" in told and not found.get("previewed")):
         found["previewed"] = True
         st.rerun()
-    words = [told["doing"]] if "doing" in told else []
+    words = [told["doing"]] if told.get("doing") else []
     if "decisions" in told:
         words.append(f"{told['decisions']} decisions, {told['actions']} actions, {told['open']} goals open")
     if "tried" in told:

@@ -7,18 +7,23 @@ from __future__ import annotations
 
 import glob
 import importlib.util
+import logging
 import os
+import sys
 import warnings
 from collections.abc import Callable, Hashable
 from functools import lru_cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
+import llvmlite.binding
 import numba
 import numpy as np
 from numba.core import caching
 from numpy.typing import NDArray
+
+logger = logging.getLogger(__name__)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -131,12 +136,37 @@ class _Cache(caching.FunctionCache):
     """Machine code of one function. Raises RuntimeError where no folder can be written."""
 
     _impl_class = _Implementation
+    _told = False
 
     def __init__(self, function: Any):
         super().__init__(function)
         name, locator = self._impl.filename_base, self._impl.locator
         stale = name.partition(f"-{locator.get_disambiguator()}")[0] + "-"
         self._cache_file = _Files(self._cache_path, name, locator.get_source_stamp(), stale)
+
+    def load_overload(self, *arguments: Any) -> Any:
+        """The machine code, or None where it is to be compiled, which is told once a process."""
+        found = super().load_overload(*arguments)
+        if found is None and not _Cache._told:
+            _Cache._told = True
+            logger.warning("compiling kernels, once for this version of the package; this takes a while")
+        return found
+
+
+class Kept(NamedTuple):
+    """Where machine code is kept, and what it depends on besides the functions: sources, library, processor."""
+
+    folder: Path
+    stamp: str
+
+
+def kept_kernels() -> Kept | None:
+    """Where this module's machine code is kept; None where no folder can be written."""
+    cache = mix._cache  # type: ignore[attr-defined]  # of numba's dispatcher
+    if not isinstance(cache, _Cache):
+        return None
+    of = (sources_sha256(_HOUSE), numba.__version__, *sys.version_info, llvmlite.binding.get_host_cpu_name())
+    return Kept(Path(cache.cache_path), sha256(repr(of).encode()).hexdigest()[:16])
 
 
 Number = TypeVar("Number", bound=np.generic)

@@ -12,10 +12,19 @@ import sgp
 from sgp.datasets.runs import Origin
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
+from sgp.service.first_use import are_compiled, compile_kernels
 from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, CHROMIUM, serving
 
 os.environ.update({**ONE_THREAD, **os.environ})  # others compute beside the tests, and threads wait for each other
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Compiles the kernels before processes that test, each of which would compile them."""
+    if not hasattr(config, "workerinput") and not are_compiled():
+        print("compiling kernels, once for these sources; this takes a while", flush=True)
+        compile_kernels()
+
 
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
 

@@ -18,8 +18,6 @@ By = Annotated[
         "trains as it does alone."
     ),
 ]
-_ANY = 10_000  # columns: of a table that is printed to a file
-
 ClusterAddress = Annotated[
     str, typer.Option("--cluster", metavar="HOST:PORT", help="Head of the Ray cluster that does the work instead.")
 ]
@@ -41,6 +39,8 @@ Memory = Annotated[
 Splits = Annotated[str, typer.Option("--splits", help="Splits, separated by commas; all but train where left out.")]
 DomainFile = Annotated[Path, typer.Argument(metavar="DOMAIN.pddl")]
 ProblemFile = Annotated[Path, typer.Argument(metavar="PROBLEM.pddl")]
+
+_ANY = 10_000  # columns: of a table that is printed to a file
 
 
 def processes_of(chosen: int) -> int:

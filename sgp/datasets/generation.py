@@ -114,6 +114,21 @@ def _number(word: str) -> int:
     return zlib.crc32(word.encode())
 
 
+def distinct_problems(domain: Domain, size: int, count: int, stream: tuple[int, str]) -> list[str]:
+    """Problems of `size` objects as planners are measured on, no two equal up to renaming of objects.
+
+    `stream` is a seed and a name. There are `count` of them, or as many as ten times that number of draws give.
+    """
+    seed, name = stream
+    found: dict[str, str] = {}
+    for draw in range(10 * count):
+        text = domain.generate_scaled(np.random.default_rng([seed, _number(name), _number(domain.name), draw]), size)
+        found.setdefault(canonical_form(Task(Problem("drawn", domain.pddl, text))), text)
+        if len(found) == count:
+            break
+    return list(found.values())
+
+
 def generate_problems(domain: Domain, size: int, count: int, seed: int, folder: Path, model: str = "") -> list[Path]:
     """Writes the domain, in the words of a model (of its first one where none is named), and `count` problems.
 

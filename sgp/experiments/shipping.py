@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import tempfile
-import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from sgp.api import evaluate, train
 from sgp.datasets.folders import whole_folder
+from sgp.datasets.generation import distinct_problems
 from sgp.datasets.importing import import_folder
-from sgp.datasets.renaming import canonical_form
-from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.errors import SuiteError
 from sgp.files import write_text
-from sgp.planning.domain import Domain
-from sgp.planning.pddl import Problem
-from sgp.planning.task import Task
 from sgp.progress import track
+from sgp.workers import Folder
 
 METHOD = "contrastive-jumps"
 SUITES = ("state-centric", "scaling")  # a domain is learned from the first that has training problems of it
@@ -38,7 +32,10 @@ def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> l
     for domain, suite in track(list(_sources(suites).items()), "ship"):
         run = train(METHOD, domain, suite.name, jobs=jobs)
         evaluate([run.folder], _larger(suite, domain).name, jobs=jobs)
-        written.append(_copy(run, Path(folder) / domain))
+        with whole_folder(Path(folder) / domain) as draft:
+            for name, content in Folder(run.folder).files().items():
+                (draft / name).write_bytes(content)
+        written.append(Path(folder) / domain)
     return written
 
 
@@ -62,27 +59,6 @@ def _larger(suite: Suite, name: str) -> Suite:
     with tempfile.TemporaryDirectory() as made:
         place = Path(made) / name
         write_text(place / "domain.pddl", domain.pddl)
-        for number, text in enumerate(_distinct(domain, size), start=1):
+        for number, text in enumerate(distinct_problems(domain, size, COUNT, (SEED, MEASURED_ON)), start=1):
             write_text(place / MEASURED_ON / f"p{number:02d}.pddl", text)
         return import_folder(Path(made), MEASURED_ON, overwrite=True)
-
-
-def _distinct(domain: Domain, size: int) -> list[str]:
-    """Problems of a size, as many as are asked for or as a hundred draws give."""
-    found: dict[str, str] = {}
-    for draw in range(10 * COUNT):
-        rng = np.random.default_rng([SEED, *(zlib.crc32(word.encode()) for word in (MEASURED_ON, domain.name)), draw])
-        text = domain.generate_scaled(rng, size)
-        found.setdefault(canonical_form(Task(Problem("drawn", domain.pddl, text))), text)
-        if len(found) == COUNT:
-            break
-    return list(found.values())
-
-
-def _copy(run: Run, folder: Path) -> Path:
-    """A copy of a run's files: record, weights, card and scores."""
-    with whole_folder(folder) as draft:
-        for file in sorted(run.folder.iterdir()):
-            if file.is_file():
-                (draft / file.name).write_bytes(file.read_bytes())
-    return folder

@@ -11,10 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from sgp.errors import MissingLibrary
+from sgp.installed import missing
 from sgp.planning.declarations import Atom, Condition, Formula, Literal, Parameter
-
-INSTALL = "pip install 'sgp[unified-planning]'"
 
 
 @dataclass(frozen=True)
@@ -51,10 +49,7 @@ def _library(module: str) -> Any:
     try:
         return importlib.import_module(f"unified_planning.{module}")
     except ModuleNotFoundError as error:
-        raise MissingLibrary(
-            "conditions and effects of ADL (or, imply, when, forall, exists) are compiled by unified-planning, which "
-            f"is not installed; install it with: {INSTALL}"
-        ) from error
+        raise missing("PDDL with or, imply, when, forall or exists", error) or error from error
 
 
 class Compilation:

@@ -63,9 +63,13 @@ def _answer(answers: TextIO, number: int, **message: Any) -> None:
 
 def _do(request: Mapping[str, Any], tell: Callable[..., None]) -> bool:
     """Does one job and tells what came of it; whether the process can go on."""
-    from sgp.service import client, jobs
+    from sgp.service import client, first_use, jobs
 
     seconds = request["seconds"]
+    if not first_use.are_compiled():  # which is no part of the job, nor of its seconds
+        tell(progress={"doing": "compiling kernels, once for this version"})
+        first_use.compile_kernels()
+        tell(progress={"doing": ""})
     tell(begun=True)
     spent = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]

@@ -10,7 +10,7 @@ from tests.browsing import expect_step, needs_chromium, press, serving, watched
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
 pytestmark = needs_chromium
-SLOW = 90_000  # milliseconds that a worker may take to start and to plan
+SLOW = 180_000  # milliseconds that a worker may take to start and to plan
 
 
 @pytest.fixture(scope="module")

@@ -234,7 +234,7 @@ def test_without_unified_planning_one_sentence_names_the_feature_and_the_command
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "unified_planning", None)
     for read in (lambda: Task(adl_problem("lights", "p1")), lambda: adl_problem("goals", "p1").alternatives()):
-        with pytest.raises(MissingLibrary, match=r"ADL \(or, imply, when.*pip install 'sgp\[unified-planning\]'"):
+        with pytest.raises(MissingLibrary, match=r"PDDL with or, imply, when.*pip install \"sgp\[unified-planning\]\""):
             read()
     plain = "(define (domain d) (:predicates (p)) (:action a :parameters () :precondition (not (not (p))) :effect (p)))"
     assert list(read_domain(plain).schemas) == ["a"]

@@ -1,0 +1,50 @@
+"""The first work of a version of the package on a machine: its kernels are compiled, by one process at a time."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from sgp.api import configured
+from sgp.compilation import kept_kernels
+from sgp.datasets.folders import locked
+from sgp.datasets.runs import Origin, new_run, open_run
+from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import learning_texts
+from sgp.methods.fitting import shipped_folders
+
+SMALL = {"labels.states": "60", "labels.space": "3000"}  # a second of training, which plans to validate
+_READY = "kernels-ready"
+
+
+def are_compiled() -> bool:
+    """Whether `compile_kernels` was done here by the sources of this version."""
+    kept = kept_kernels()
+    return kept is not None and (kept.folder / f"{_READY}-{kept.stamp}").exists()
+
+
+def compile_kernels() -> None:
+    """Trains and plans a little, which compiles the kernels and keeps them; nothing where that was done before.
+
+    Other processes wait meanwhile. Where no folder can be written, each process compiles for itself.
+    """
+    kept = kept_kernels()
+    if kept is None:
+        _train()
+        return
+    with locked(kept.folder):
+        if not are_compiled():
+            _train()
+            for stale in kept.folder.glob(f"{_READY}-*"):
+                stale.unlink()
+            (kept.folder / f"{_READY}-{kept.stamp}").touch()
+
+
+def _train() -> None:
+    """One of the planners of the package anew, with less to learn."""
+    key = open_run(shipped_folders()[0]).key
+    learner, _, config = configured(key.method, key.variant, SMALL)
+    data = learning_texts(learner.learns_from, load_suite(key.suite), [key.domain]).replayed()
+    origin = Origin({}, data.domains, data.facts, "cpu", ())
+    with tempfile.TemporaryDirectory() as place, new_run(key, origin, Path(place) / "run") as draft:
+        learner.train(config, data, draft)
