@@ -33,7 +33,7 @@ from sgp.evaluation.scores import Measurement, Score
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
 from sgp.methods import get_method, planning_method, recorded_libraries
-from sgp.methods.configuration import configure, configure_decoding, decoded_identity, require_decodings
+from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
 from sgp.methods.contract import Method, Selectable
 from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, loaded, planner_of
@@ -131,7 +131,8 @@ def configured(method: str, variant: str | None, overrides: Mapping[str, str] | 
 def _trained(key: RunKey, config: Any, data: Texts, device: str, crew: Workers, again: bool = False) -> Run:
     """The run of the store where configuration and data are the same, else a new one."""
     found = None if again else _usable_run(key)
-    if found is not None and found.training == asdict(config) and found.record["data"]["sha256"] == data.sha256:
+    same = found is not None and found.record["data"]["sha256"] == data.sha256
+    if found is not None and same and is_of_record(config, found.training):
         logger.info("%s is of this configuration and these data: nothing to train", found.folder)
         return found
     logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)

@@ -140,7 +140,8 @@ def _paths(config: Any) -> list[str]:
 def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
     """The configuration that a record holds, nested ones included.
 
-    Raises TypeError for a record with other fields or a value of another type, and what the configuration raises.
+    A setting that there was none of when the record was written has its default, which is what was done then. Raises
+    TypeError for a record with other fields or a value of another type, and what the configuration raises.
     """
     hints = get_type_hints(kind)
     values = {}
@@ -152,10 +153,15 @@ def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
             raise TypeError(f"{name} is {value!r}; expected {hint.__name__}")
         else:
             values[name] = value
-    missing = {entry.name for entry in fields(kind)} - values.keys()  # type: ignore[arg-type]
-    if missing:
-        raise TypeError(f"{min(missing)} is missing")
     return kind(**values)
+
+
+def is_of_record(config: Any, record: Mapping[str, Any]) -> bool:
+    """Whether a record holds this configuration."""
+    try:
+        return bool(from_record(type(config), record) == config)
+    except (TypeError, ConfigurationError):  # of another version, with other settings
+        return False
 
 
 def _is_of(value: Any, kind: type | None) -> bool:

@@ -54,6 +54,7 @@ class ContrastiveJumpsTraining:
 
     candidates: Reach = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
     enough: int = ENOUGH  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
+    representatives: bool = False  # of candidates that differ in interchangeable objects alone one
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
@@ -70,7 +71,7 @@ class ContrastiveJumpsTraining:
     @property
     def successors(self) -> Successors:
         """What makes the candidates of a state."""
-        return successors_for(self.candidates, self.enough)
+        return successors_for(self.candidates, self.enough, self.representatives)
 
 
 @dataclass(frozen=True)
@@ -185,7 +186,7 @@ class ContrastiveJumps:
         configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
         for first, group in groupby(configs, key=lambda pair: replace(pair[1], loss=config.loss)):
             embedded = _Embedded.of(first, _labelled(first, data, seed))
-            held_out = list(followed(data.validation, first.successors))
+            held_out = list(followed(data.validation, first.successors, first.representatives))
             for found, each in group:
                 policy, facts = embedded.fit(each)
                 _, decoding = configure_decoding(self, each.decoding)
@@ -219,7 +220,8 @@ def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int)
     def fit(decisions: Sequence[Labelled]) -> Planner:
         return _planner(config, decoding, _Embedded.of(config, decisions).fit(config)[0])
 
-    return label(config.labels, data.train, config.successors, fit, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    return label(config.labels, data.train, config.successors, fit, rng, config.representatives)
 
 
 @dataclass(frozen=True)

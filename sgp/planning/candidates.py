@@ -13,6 +13,7 @@ from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Found, successor_states
 from sgp.planning.operators import Ints, state_identity
 from sgp.planning.pddl import Action
+from sgp.planning.symmetry import NO_SYMMETRY, symmetry_of
 from sgp.planning.task import State, Successor, Task
 
 
@@ -88,10 +89,14 @@ class Candidates(Sequence[Successor]):
         return tuple(reversed(actions))
 
 
-def successors(task: Task, model: GroundModel, state: State) -> Candidates:
-    """The states one action away, in the order of the PDDL's actions and objects."""
+def successors(task: Task, model: GroundModel, state: State, representatives: bool = False) -> Candidates:
+    """The states one action away, in the order of the PDDL's actions and objects.
+
+    With `representatives` one of those whose actions differ in interchangeable objects alone.
+    """
     fluents = np.array(task.fluents(state), np.int32)
-    found = successor_states(model.operators, model.goal, model.atoms, fluents, stop())
+    symmetry = symmetry_of(task, model)[1] if representatives else NO_SYMMETRY
+    found = successor_states(model.operators, model.goal, model.atoms, fluents, symmetry, stop())
     look()
     return Candidates(task, model, state, fluents, found)
 

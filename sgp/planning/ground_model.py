@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -81,6 +81,12 @@ class GroundModel:
             arguments = rows[number - self._ends[which]].tolist()  # counted from the end
             known = self._actions[number] = Action(name, tuple([self._names[argument] for argument in arguments]))
         return known
+
+    def arguments(self) -> Iterator[tuple[str, ...]]:
+        """The names of each action's arguments, in the order of the actions."""
+        for _, rows in self._schemas:
+            for row in rows.tolist():
+                yield tuple([self._names[argument] for argument in row])
 
     def applicable(self, fluents: Sequence[int]) -> list[int]:
         """The actions applicable where just these fluents are true, in their order."""

@@ -16,6 +16,7 @@ from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Search, novel_states
 from sgp.planning.operators import Lists
 from sgp.planning.pddl import Action
+from sgp.planning.symmetry import NO_SYMMETRY, symmetry_of
 from sgp.planning.task import State, Successor, Task
 
 Abstraction = Literal["none", "types", "base"]
@@ -35,7 +36,9 @@ class Lookahead:
     depth only so many novel states to expand, those that satisfy more of the goal first (capped). With `enough` the
     search ends after a depth at which so many novel states were found, one of which has more of the goal's positive
     atoms than the first state: far candidates of large problems cost much and are rarely chosen. Goal states are
-    candidates whatever their novelty. `states` bounds the number of candidates, so that memory stays bounded.
+    candidates whatever their novelty. `states` bounds the number of candidates, so that memory stays bounded. With
+    `representatives`, of actions that differ in interchangeable objects alone one is applied, in every state of the
+    search.
 
     Candidates stand in the order in which they were generated; `parent` is the candidate that one was generated from,
     `actions` the whole path from the first state.
@@ -45,6 +48,7 @@ class Lookahead:
     layer: int | None = None
     enough: int | None = None
     states: int = 100_000
+    representatives: bool = False
 
     def __post_init__(self) -> None:
         if self.abstraction not in get_args(Abstraction):
@@ -65,7 +69,8 @@ class Lookahead:
         forms, count = _novelty_forms(task, self.abstraction, model)
         search = Search(self.layer or 0, self.enough or 0, self.states)
         fluents = np.array(task.fluents(state), np.int32)
-        found = novel_states(model.operators, forms, count, model.goal, model.atoms, fluents, search, stop())
+        symmetry = symmetry_of(task, model)[1] if self.representatives else NO_SYMMETRY
+        found = novel_states(model.operators, forms, count, model.goal, model.atoms, fluents, search, symmetry, stop())
         look()
         return Candidates(task, model, state, fluents, found)
 
@@ -82,7 +87,7 @@ class Lookahead:
             novel: list[tuple[State, tuple[Action, ...], int | None]] = []
             for origin, path, parent in layer:
                 near = goal.is_near(origin, most)
-                for action in looking(task.applicable(origin)):
+                for action in looking(task.applicable(origin, self.representatives)):
                     # What the action adds alone can be novel or reach the goal: most states need not be made.
                     new = novelty.add(action.adds)
                     if not (new or near or parent is None):

@@ -30,6 +30,14 @@ from sgp.planning.operators import (
     unsatisfied,
     words_of,
 )
+from sgp.planning.symmetry import (
+    Symmetry,
+    ranked,
+    representatives,
+    signatures_after,
+    signatures_in,
+    stands_for_all,
+)
 
 
 class Search(NamedTuple):
@@ -71,9 +79,12 @@ def novel_states(
     atoms: int,
     state: Ints,
     search: Search,
+    symmetry: Symmetry,
     stop: Flag,
 ) -> Found:
     """All successors of a state, all novel states, and goal states; none twice, nor the state itself.
+
+    Of actions that differ in objects alone that `symmetry` says are interchangeable, one is applied.
 
     `state` lists the fluents that are true. Atom a stands for the novelty forms `forms[a]`: a state is novel if one of
     its forms was true in no state generated before it. Novel states are expanded. Ends early once `stop` [1] is true.
@@ -87,6 +98,7 @@ def novel_states(
     records, slots = _no_records(256), np.full(1024, -1, np.int32)
     after, change, one = np.empty_like(origin.state), np.empty(atoms, np.int32), np.empty(2, np.uint64)
     found, novelties, progress = 0, 0, False
+    alike, here = len(symmetry.always) > 0, signatures_in(symmetry, origin.state)
     while layer < layer_end and not (0 < search.enough <= novelties and progress):
         for node in range(layer, layer_end):
             present, parent = table[node], owner[node]
@@ -96,11 +108,12 @@ def novel_states(
                 total = applicable_after(present, operators, origin.state, origin.applicable, differs, applicable)
             else:
                 total = applicable_in(present, operators, applicable)
+            ranks = ranked(signatures_after(symmetry, here, present, differs))
             for action in applicable[:total]:
                 if stop[0]:
                     return _without_room(records, found)
                 new = _adds_unseen(operators.adds, action, forms, seen)
-                if not (new or near or node == 0):
+                if not (new or near or node == 0) or (alike and not stands_for_all(symmetry, ranks, action)):
                     continue
                 after[:] = present
                 apply(after, operators, action)
@@ -289,19 +302,23 @@ def _layer_end(table: Words, owner: Ints, begin: int, end: int, goal: Goal, most
 
 
 @compiled
-def successor_states(operators: Operators, goal: Goal, atoms: int, state: Ints, stop: Flag) -> Found:
+def successor_states(
+    operators: Operators, goal: Goal, atoms: int, state: Ints, symmetry: Symmetry, stop: Flag
+) -> Found:
     """The states one action away, one for each applicable action: not all need differ, nor from the state itself.
+
+    Of actions that differ in objects alone that `symmetry` says are interchangeable, one is applied.
 
     Leaves the rest as it comes once `stop` [1] is true.
     """
-    actions = applicable_actions(operators, atoms, state)
+    words, here = words_of(state, atoms), state_identity(state)
+    actions = representatives(symmetry, words, applicable_actions(operators, atoms, state))
     count, room = len(actions), 0
     for action in actions:
         room += operators.adds.first[action + 1] - operators.adds.first[action]
         room += operators.deletes.first[action + 1] - operators.deletes.first[action]
     goals, identities = np.zeros(count, np.bool_), np.empty((count, 2), np.uint64)
     first, changed = np.zeros(count + 1, np.int64), np.empty(room, np.int32)
-    words, here = words_of(state, atoms), state_identity(state)
     after, lacked = np.empty_like(words), lacking(words, goal)
     for number in range(count):
         if stop[0]:

@@ -28,6 +28,13 @@ def one_step(task: Task, state: State) -> Sequence[Successor]:
     return task.successors(state) if task.model is None else successors(task, task.model, state)
 
 
+def one_of_each(task: Task, state: State) -> Sequence[Successor]:
+    """The states one action away, one of those whose actions differ in interchangeable objects alone."""
+    if task.model is None:
+        return task.successors(state, representatives=True)
+    return successors(task, task.model, state, representatives=True)
+
+
 @dataclass(frozen=True, eq=False)
 class Node:
     """A state on the way to the goal.

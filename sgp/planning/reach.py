@@ -7,7 +7,7 @@ from typing import Literal, get_args
 
 from sgp.errors import ConfigurationError
 from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
-from sgp.planning.policy import Successors, one_step
+from sgp.planning.policy import Successors, one_of_each, one_step
 
 Reach = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
 
@@ -20,14 +20,17 @@ def check_reach(candidates: str, enough: int) -> None:
         raise ConfigurationError(f"enough is {enough}; expected at least 0, which ends no search early")
 
 
-def successors_for(candidates: Reach, enough: int) -> Successors:
-    """What makes the candidates of a state; a lookahead ends early with `enough`, unless it is 0."""
+def successors_for(candidates: Reach, enough: int, representatives: bool = False) -> Successors:
+    """What makes the candidates of a state; a lookahead ends early with `enough`, unless it is 0.
+
+    With `representatives`, one of those whose actions differ in interchangeable objects alone.
+    """
     end = enough or None
     lookaheads: Mapping[Reach, Successors] = {
-        "one-step": one_step,
-        "iw": Lookahead(enough=end),
-        "aiw": Lookahead("types", enough=end),
-        "capped-aiw": Lookahead("types", layer=LAYER_LIMIT, enough=end),
-        "base-aiw": Lookahead("base", enough=end),
+        "one-step": one_of_each if representatives else one_step,
+        "iw": Lookahead(enough=end, representatives=representatives),
+        "aiw": Lookahead("types", enough=end, representatives=representatives),
+        "capped-aiw": Lookahead("types", layer=LAYER_LIMIT, enough=end, representatives=representatives),
+        "base-aiw": Lookahead("base", enough=end, representatives=representatives),
     }
     return lookaheads[candidates]

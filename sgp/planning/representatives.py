@@ -24,12 +24,13 @@ _Signature = frozenset[tuple[object, ...]]
 class Representatives:
     """What instantiates the actions of one problem, state by state."""
 
-    def __init__(self, facts: StaticFacts, domain: DomainText, problem: ProblemText, static: Iterable[Atom]):
-        self._facts, self._schemas = facts, list(domain.schemas.values())
+    def __init__(self, domain: DomainText, problem: ProblemText, static: Iterable[Atom]):
+        facts = self._facts = StaticFacts(domain, problem)
+        self._schemas = list(domain.schemas.values())
         named = {constant.name for constant in domain.constants}
         own = [frozenset({(each.types, each.name if each.name in named else "")}) for each in facts.objects]
         names = [each.name for each in facts.objects]
-        always = _signatures(names, [*((atom, "") for atom in static), *((atom, sign) for atom, sign in problem.goal)])
+        always = signatures(names, [*((atom, "") for atom in static), *((atom, sign) for atom, sign in problem.goal)])
         self._always = dict(zip(names, map(frozenset.union, own, (always[name] for name in names)), strict=True))
 
     @classmethod
@@ -42,7 +43,7 @@ class Representatives:
             for schema in domain.schemas.values():
                 _StateFacts(facts, fluents, each_its_own).instances(schema, MOST_LISTED)
         except TooLarge:
-            return cls(facts, domain, problem, static)
+            return cls(domain, problem, static)
         return None
 
     def applicable(self, atoms: Sequence[Atom]) -> list[Action]:
@@ -51,7 +52,7 @@ class Representatives:
         Raises OutOfMemory for a schema that has more than MOST_CANDIDATES, LimitReached where time is up before.
         """
         names = [each.name for each in self._facts.objects]
-        now = _signatures(names, [(atom, "") for atom in atoms])
+        now = signatures(names, [(atom, "") for atom in atoms])
         facts = _StateFacts(self._facts, atoms, [(self._always[name], now[name]) for name in names])
         found = []
         for schema in self._schemas:
@@ -65,7 +66,7 @@ class Representatives:
         return found
 
 
-def _signatures(names: Iterable[str], atoms: Iterable[tuple[Atom, object]]) -> dict[str, _Signature]:
+def signatures(names: Iterable[str], atoms: Iterable[tuple[Atom, object]]) -> dict[str, _Signature]:
     """Of each object the marked atoms that it stands in, with a gap in its own place."""
     found: dict[str, set[tuple[object, ...]]] = {name: set() for name in names}
     for atom, mark in looking(atoms):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled, longer
 from sgp.planning.candidates import Candidates, rows_as_bytes
 from sgp.planning.operators import Goal, Ints, Operators, Words, applicable_in, apply, reached, taller
+from sgp.planning.symmetry import NO_SYMMETRY, Symmetry, identities, identity, representatives, symmetry_of
 from sgp.planning.task import State, Successor, Task
 
 
@@ -21,20 +22,27 @@ class StateSpace:
     task: Task
     table: Words  # [n, w], the initial state first
     distances: NDArray[np.float64]  # [n]
-    _places: dict[Hashable, int]
+    _symmetry: Symmetry
+    _places: dict[Hashable, int]  # of what a state is known by, `_known_by`
 
     @classmethod
-    def expand(cls, task: Task, most: int) -> StateSpace | None:
-        """The state space of a task; None where it has more than `most` states, or the task too many actions."""
+    def expand(cls, task: Task, most: int, up_to_symmetry: bool = False) -> StateSpace | None:
+        """The state space of a task; None where it has more than `most` states, or the task too many actions.
+
+        With `up_to_symmetry` one state stands for all that differ from it in names of interchangeable objects alone
+        (see `sgp.planning.symmetry.identity`); these are in the space then, too.
+        """
         model = task.model
         if model is None:
             return None
         start = cls._words(max(-(-model.atoms // 64), 1), task.fluents(task.init))
-        table, distances = _expand(model.operators, model.goal, start, most)
+        symmetry = symmetry_of(task, model)[1] if up_to_symmetry else NO_SYMMETRY
+        table, distances = _expand(model.operators, model.goal, start, symmetry, most)
         if len(table) > most:
             return None
         found = np.where(distances < 0, np.inf, distances)
-        return cls(task, table, found, {row: place for place, row in enumerate(rows_as_bytes(table))})
+        places = {row: place for place, row in enumerate(rows_as_bytes(_known_by(symmetry, table)))}
+        return cls(task, table, found, symmetry, places)
 
     def __len__(self) -> int:
         """The number of states."""
@@ -62,7 +70,8 @@ class StateSpace:
 
     def _looked_up(self, rows: Words) -> NDArray[np.float64]:
         """The distances [b] of states [b, w]."""
-        return np.asarray(self.distances[[self._places[row] for row in rows_as_bytes(rows)]])
+        known = _known_by(self._symmetry, rows)
+        return np.asarray(self.distances[[self._places[row] for row in rows_as_bytes(known)]])
 
     @staticmethod
     def _words(width: int, fluents: Sequence[int] | Ints) -> Words:
@@ -71,9 +80,14 @@ class StateSpace:
         return np.packbits(bits, bitorder="little").view(np.uint64)
 
 
+def _known_by(symmetry: Symmetry, rows: Words) -> Words:
+    """What tells states [n, w] apart: they themselves, or their identities [n, 2]."""
+    return identities(symmetry, rows) if len(symmetry.always) else rows
+
+
 @compiled
 def _slot(state: Words, table: Words, slots: Ints) -> np.int64:
-    """Where a state stands in the hash table, or where there is room for it."""
+    """Where a state (what it is known by) stands in the hash table, or where there is room for it."""
     value = np.uint64(0)
     for word in state:
         value = (value ^ word) * np.uint64(0x9E3779B97F4A7C15)
@@ -92,7 +106,7 @@ def _slot(state: Words, table: Words, slots: Ints) -> np.int64:
 
 
 @compiled
-def _expand(operators: Operators, goal: Goal, start: Words, most: int) -> tuple[Words, Ints]:
+def _expand(operators: Operators, goal: Goal, start: Words, symmetry: Symmetry, most: int) -> tuple[Words, Ints]:
     """The states in the order of a breadth-first search, and their distances to the goal, -1 for dead ends.
 
     Gives `most` + 1 states where there are more.
@@ -103,7 +117,10 @@ def _expand(operators: Operators, goal: Goal, start: Words, most: int) -> tuple[
     slots = np.full(size, -1, np.int32)  # of the hash table: which state
     table = np.zeros((256, len(start)), np.uint64)
     table[0] = start
-    slots[_slot(start, table, slots)] = 0
+    alike = len(symmetry.always) > 0
+    known = np.zeros((256, 2), np.uint64) if alike else table  # what states are known by
+    known[0] = identity(symmetry, start) if alike else start
+    slots[_slot(known[0], known, slots)] = 0
     count = 1
     origin, target = np.empty(1024, np.int32), np.empty(1024, np.int32)
     edges = 0
@@ -111,15 +128,19 @@ def _expand(operators: Operators, goal: Goal, start: Words, most: int) -> tuple[
     after = np.empty(len(start), np.uint64)
     place = 0
     while place < count and count <= most:
-        for which in range(applicable_in(table[place], operators, candidates)):
-            action = candidates[which]
+        total = applicable_in(table[place], operators, candidates)
+        for action in representatives(symmetry, table[place], candidates[:total]):
             after[:] = table[place]
             apply(after, operators, action)
-            slot = _slot(after, table, slots)
+            name = identity(symmetry, after) if alike else after
+            slot = _slot(name, known, slots)
             if slots[slot] < 0:
                 if count == len(table):
                     table = taller(table)
+                    known = taller(known) if alike else table
                 table[count] = after
+                if alike:
+                    known[count] = name
                 slots[slot] = count
                 count += 1
             if edges == len(origin):

@@ -201,20 +201,22 @@ class Task:
         text = replace(self.text, init=self.atoms(state))
         return replace(self.problem, problem_pddl=format_problem(text))
 
-    def successors(self, state: State) -> list[Successor]:
+    def successors(self, state: State, representatives: bool = False) -> list[Successor]:
         """The states one action away, in the order of the PDDL's actions and objects."""
-        apply = self._repository.get_or_create_successor_state
-        return [
-            Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in looking(self.applicable(state))
-        ]
+        apply, actions = self._repository.get_or_create_successor_state, self.applicable(state, representatives)
+        return [Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in looking(actions)]
 
-    def applicable(self, state: State) -> list[GroundAction]:
-        """The actions applicable in `state`, in the order of the PDDL's actions and objects."""
+    def applicable(self, state: State, representatives: bool = False) -> list[GroundAction]:
+        """The actions applicable in `state`, in the order of the PDDL's actions and objects.
+
+        Where not all actions are instantiated, `representatives` has one of those that differ in interchangeable
+        objects alone; without it, too, where pymimir would list too many.
+        """
         if self.model is not None:
             known = self._numbered
             return [known.get(each) or self.numbered(each) for each in self.model.applicable(self.fluents(state))]
         met = self._ground_actions
-        many = self._representatives
+        many = self._one_of_each if representatives else self._representatives
         found = (
             [self.ground(action) for action in looking(many.applicable([*map(self.fluent, self.fluents(state))]))]
             if many
@@ -305,6 +307,10 @@ class Task:
     def _representatives(self) -> Representatives | None:
         """What instantiates actions where pymimir would list too many."""
         return Representatives.where_needed(self.domain_text, self.text, self.static_atoms)
+
+    @cached_property
+    def _one_of_each(self) -> Representatives:
+        return Representatives(self.domain_text, self.text, self.static_atoms)
 
     @cached_property
     def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:

@@ -8,7 +8,7 @@ known, that tells it, and no planner is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Literal, NamedTuple, get_args
@@ -24,6 +24,7 @@ from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
+from sgp.planning.symmetry import represented
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory
 
@@ -75,15 +76,19 @@ def label(
     successors: Successors,
     fit: Callable[[Sequence[Labelled]], Planner],
     rng: np.random.Generator,
+    up_to_symmetry: bool = False,
 ) -> list[Labelled]:
     """The decisions to learn from, those of each problem weighing the same together.
 
+    With `up_to_symmetry` candidates are one of each kind of interchangeable actions, as then trajectories are.
     `fit` makes the planner that visits states, from the other labels. Plans from visited states are kept in the cache.
     """
     decisions: list[Labelled] = []
     spaces = {}
+    if up_to_symmetry:
+        trajectories = [represented(each) for each in trajectories]
     if config.source != "experts":
-        spaces = {each.task: StateSpace.expand(each.task, config.space) for each in trajectories}
+        spaces = {each.task: StateSpace.expand(each.task, config.space, up_to_symmetry) for each in trajectories}
     if config.source == "exact":
         trajectories = [each for each in trajectories if spaces[each.task] is not None] or trajectories
     states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))
@@ -101,15 +106,21 @@ def label(
         planner = fit(decisions)
         for trajectory in trajectories:
             off, space = _visited(planner, trajectory, visits), spaces[trajectory.task]
-            found = _replanned(trajectory.task, off, successors) if space is None else _optimal(space, off, successors)
-            decisions += _weighed(found)
+            if space is not None:
+                decisions += _weighed(_optimal(space, off, successors))
+                continue
+            plans = _replanned(trajectory.task, off)
+            found = map(represented, plans) if up_to_symmetry else plans
+            decisions += _weighed(chain.from_iterable(_followed(each, successors) for each in found))
     return decisions
 
 
-def followed(trajectories: Sequence[Trajectory], successors: Successors) -> Iterator[Labelled]:
-    """The decisions of trajectories, those of each problem weighing the same together."""
+def followed(
+    trajectories: Sequence[Trajectory], successors: Successors, up_to_symmetry: bool = False
+) -> Iterator[Labelled]:
+    """The decisions of trajectories, those of each problem weighing the same together; see `label`."""
     for trajectory in trajectories:
-        yield from _weighed(_followed(trajectory, successors))
+        yield from _weighed(_followed(represented(trajectory) if up_to_symmetry else trajectory, successors))
 
 
 def candidate_costs(policy: Policy, decisions: Sequence[Labelled]) -> list[NDArray[np.float64]]:
@@ -126,7 +137,7 @@ def contrastive_loss(decisions: Sequence[Labelled], costs: Sequence[NDArray[np.f
     return sum(losses) / sum(each.weight for each in decisions)
 
 
-def _weighed(found: Iterator[Labelled]) -> list[Labelled]:
+def _weighed(found: Iterable[Labelled]) -> list[Labelled]:
     decisions = [decision for decision in found if decision.positive.any()]
     return [decision._replace(weight=1 / len(decisions)) for decision in decisions]
 
@@ -164,10 +175,10 @@ def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State
     return [off[place] for place in np.unique(np.linspace(0, len(off) - 1, min(count, len(off))).round().astype(int))]
 
 
-def _replanned(task: Task, states: Sequence[State], successors: Successors) -> Iterator[Labelled]:
+def _replanned(task: Task, states: Sequence[State]) -> Iterator[Trajectory]:
     """New plans from states."""
     for state in states:
         problem = task.restarted(state)
         plan = plan_of(problem, (OPTIMAL, SATISFICING)).plan
         if plan is not None:
-            yield from _followed(Trajectory.of(Task(problem), plan), successors)
+            yield Trajectory.of(Task(problem), plan)

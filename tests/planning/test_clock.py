@@ -128,6 +128,7 @@ def test_compiled_searches_stop_between_two_candidates(task):
     """What they found by then is thrown away by the look after them; here it is seen."""
     from sgp.planning.lookahead import _novelty_forms
     from sgp.planning.novelty import Search, novel_states
+    from sgp.planning.symmetry import NO_SYMMETRY
 
     forms, count = _novelty_forms(task, "none", task.model)
     fluents = np.array(task.fluents(task.init), np.int32)
@@ -141,6 +142,7 @@ def test_compiled_searches_stop_between_two_candidates(task):
                 task.model.atoms,
                 fluents,
                 Search(0, 0, 1000),
+                NO_SYMMETRY,
                 np.array([told]),
             ).parents
         )
