@@ -35,8 +35,9 @@ from sgp.methods.configuration import configure_decoding, from_record, with_sett
 from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
-from sgp.planning.policy import ADD_UP, REPLACE, Successors
+from sgp.planning.policy import ADD_UP, REPLACE, Policy, Successors
 from sgp.planning.reach import Reach, check_reach, successors_for
+from sgp.planning.restarts import Restarting
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, ENOUGH, BeamDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
@@ -76,14 +77,24 @@ class ContrastiveJumpsTraining:
 
 @dataclass(frozen=True)
 class JumpDecoding(BeamDecoding):
-    """A beam that can lose patience."""
+    """A beam that can lose patience, and try again."""
 
     patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
+    restarts: int = 0  # most further rollouts, with noise on the costs, of a problem that the first one does not solve
+    seed: int = 0  # of that noise
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.patience < 0:
             raise ConfigurationError(f"patience is {self.patience}; expected at least 0, which never ends")
+        for name in ("restarts", "seed"):
+            if getattr(self, name) < 0:
+                raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")
+
+    def planner(self, policy: Policy, trained: Successors) -> Planner:
+        """The planner of a policy that was trained on such candidates."""
+        once = super().planner(policy, trained)
+        return Restarting.of(once, self.restarts, self.seed) if self.restarts else once
 
 
 class ContrastiveJumps:
@@ -104,6 +115,7 @@ class ContrastiveJumps:
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
+        "restarts": JumpDecoding(3, margin=2.0, restarts=20),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},

@@ -12,6 +12,7 @@ from sgp.datasets.runs import Origin, new_run, open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import learning_texts
 from sgp.methods.fitting import shipped_folders
+from sgp.planning.policy import one_of_each
 
 SMALL = {"labels.states": "60", "labels.space": "3000"}  # a second of training, which plans to validate
 _READY = "kernels-ready"
@@ -48,3 +49,4 @@ def _train() -> None:
     origin = Origin({}, data.domains, data.facts, "cpu", ())
     with tempfile.TemporaryDirectory() as place, new_run(key, origin, Path(place) / "run") as draft:
         learner.train(config, data, draft)
+    one_of_each(data.train[0].task, data.train[0].task.init)
