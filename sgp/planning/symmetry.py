@@ -12,6 +12,7 @@ from __future__ import annotations
 import weakref
 from collections import Counter
 from collections.abc import Iterable, Sequence, Set
+from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ class Symmetry(NamedTuple):
     """The m objects of a task that static atoms, types and goal do not tell from all others, numbered in their order.
 
     `always` [m] is equal where these do not tell two apart. States are one where they differ in the names of `merged`
-    [m] objects alone: of two kinds that stand in atoms together the smaller one keeps its names. Fluent a gives
+    [m] objects alone, no two of which stand in one atom; others that are alike keep their names. Fluent a gives
     `marks[place]` to the signature of object `objects[place]` for each place of `first[a] : first[a + 1]`. `arguments`
     are the different ones of each action, in the order of its parameters.
     """
@@ -85,14 +86,13 @@ def _symmetry(task: Task, model: GroundModel, names: Sequence[str], always: Sequ
     place_of = {name: place for place, name in enumerate(names)}
     shapes: dict[object, int] = {}
     marks: list[list[tuple[int, int]]] = [[] for _ in range(model.atoms)]
-    together: set[tuple[int, int]] = set()  # kinds of which two objects stand in one atom
+    together: set[tuple[int, ...]] = set()  # kinds of which two objects stand in one atom
     for (predicate, arguments), index in looking(model.fluents.items()):
         for name in dict.fromkeys(arguments):
             if name in place_of:
                 shape = (predicate, *(None if each == name else each for each in arguments))
                 marks[index].append((place_of[name], shapes.setdefault(shape, len(shapes))))
-        kinds = [always[place] for place, _ in marks[index]]
-        together.update((one, other) for one in kinds for other in kinds)
+        together.update(permutations([always[place] for place, _ in marks[index]], 2))
     first = np.zeros(model.atoms + 1, np.int32)
     np.cumsum([len(each) for each in marks], out=first[1:])
     flat = [pair for each in marks for pair in each]
@@ -106,11 +106,11 @@ def _symmetry(task: Task, model: GroundModel, names: Sequence[str], always: Sequ
     )
 
 
-def _merged(always: Sequence[int], together: Set[tuple[int, int]]) -> NDArray[np.bool_]:
-    """The objects whose kind [m] is larger than all other ones with which it stands in atoms, and which are merged."""
+def _merged(always: Sequence[int], together: Set[tuple[int, ...]]) -> NDArray[np.bool_]:
+    """Which objects [m] are merged: the largest kinds first, and no two that stand in one atom."""
     chosen: list[int] = []
     for kind, _ in Counter(always).most_common():
-        if not any((kind, other) in together for other in chosen):
+        if not any((kind, other) in together for other in [*chosen, kind]):
             chosen.append(kind)
     return np.isin(np.array(always), chosen)
 
@@ -204,10 +204,9 @@ def representatives(symmetry: Symmetry, state: Words, actions: Ints) -> Ints:
 
 @compiled
 def identity(symmetry: Symmetry, state: Words) -> Words:
-    """The identity [2] of a state; equal where two differ in names of merged objects alone.
+    """The identity [2] of a state: equal where two differ in names of merged objects alone.
 
-    Where a true atom has two of these, their names count, and some states that are alike stay apart. Others have one
-    identity with a probability of 2^-64.
+    Others have the same one with a probability of 2^-64.
     """
     found = np.zeros(2, np.uint64)
     for word in range(len(state)):
@@ -218,7 +217,7 @@ def identity(symmetry: Symmetry, state: Words) -> Words:
                 merged = 0
                 for place in range(symmetry.first[atom], symmetry.first[atom + 1]):
                     merged += symmetry.merged[symmetry.objects[place]]
-                if merged != 1:
+                if merged == 0:
                     found[0] ^= half_identity(atom, 0)
                     found[1] ^= half_identity(atom, 1)
             bits >>= np.uint64(1)

@@ -13,6 +13,7 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import learning_texts
 from sgp.methods.fitting import shipped_folders
 from sgp.planning.policy import one_of_each
+from sgp.planning.task import Task
 
 SMALL = {"labels.states": "60", "labels.space": "3000"}  # a second of training, which plans to validate
 _READY = "kernels-ready"
@@ -43,10 +44,11 @@ def compile_kernels() -> None:
 
 def _train() -> None:
     """One of the planners of the package anew, with less to learn."""
-    key = open_run(shipped_folders()[0]).key
+    run = open_run(shipped_folders()[0])
+    key, task = run.key, Task(run.check_problem)
     learner, _, config = configured(key.method, key.variant, SMALL)
     data = learning_texts(learner.learns_from, load_suite(key.suite), [key.domain]).replayed()
     origin = Origin({}, data.domains, data.facts, "cpu", ())
     with tempfile.TemporaryDirectory() as place, new_run(key, origin, Path(place) / "run") as draft:
         learner.train(config, data, draft)
-    one_of_each(data.train[0].task, data.train[0].task.init)
+    one_of_each(task, task.init)
