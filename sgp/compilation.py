@@ -154,10 +154,11 @@ class _Cache(caching.FunctionCache):
 
 
 class Kept(NamedTuple):
-    """Where machine code is kept, and what it depends on besides the functions: sources, library, processor."""
+    """Where machine code is kept, what it depends on (sources, library, processor), and whether there is some."""
 
     folder: Path
     stamp: str
+    some: bool
 
 
 def kept_kernels() -> Kept | None:
@@ -166,7 +167,8 @@ def kept_kernels() -> Kept | None:
     if not isinstance(cache, _Cache):
         return None
     of = (sources_sha256(_HOUSE), numba.__version__, *sys.version_info, llvmlite.binding.get_host_cpu_name())
-    return Kept(Path(cache.cache_path), sha256(repr(of).encode()).hexdigest()[:16])
+    some = os.path.exists(cache._cache_file._index_path)
+    return Kept(Path(cache.cache_path), sha256(repr(of).encode()).hexdigest()[:16], some)
 
 
 Number = TypeVar("Number", bound=np.generic)

@@ -69,6 +69,11 @@ class ContrastiveJumpsTraining:
         if self.delta != "constant" and self.loss.kind == "squared":
             raise ConfigurationError(f"delta {self.delta} conflicts with loss.kind squared, whose mean is one vector")
 
+        if self.representatives and "candidates=" in self.decoding:
+            raise ConfigurationError(
+                f"decoding {self.decoding} conflicts with representatives; leave its candidates out"
+            )
+
     @property
     def successors(self) -> Successors:
         """What makes the candidates of a state."""

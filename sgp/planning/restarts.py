@@ -9,10 +9,12 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 
 from sgp.errors import ConfigurationError
+from sgp.memory import fair_share
 from sgp.planning.planner import NO_LIMIT, Limit, Planner
 from sgp.planning.policy import Node, Policy, Ranking, Rules
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.task import Successor, Task
+from sgp.workers import at_work
 
 TEMPERATURES = (0.5, 1.0)  # in turn
 
@@ -50,8 +52,9 @@ class Noisy:
 class Restarting(Planner):
     """A planner that tries again, `restarts` times at most, where a rollout reached the horizon or a dead end.
 
-    Further rollouts keep one node and draw it. All of them together have the seconds and the decisions of one limit. A
-    problem that none solves has the first rollout. Raises ConfigurationError for a number or a seed below 0.
+    Further rollouts keep one node and draw it. All of them together have the seconds, the decisions and the memory of
+    one limit. A problem that none solves has the first rollout. `resume` goes on once, without restarts. Raises
+    ConfigurationError for a number or a seed below 0.
     """
 
     restarts: int = 0
@@ -71,11 +74,12 @@ class Restarting(Planner):
 
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
         """Each task's place and rollout as it ends; those that failed are tried again one after the other."""
+        limit = replace(limit, memory=limit.memory or fair_share(at_work()))  # not a share of what is left each time
         for place, first in super().solve_each(tasks, limit):
             yield place, first if first.solved else self._again(first, limit)
 
     def _again(self, first: Rollout, limit: Limit) -> Rollout:
-        rollout, seconds, decisions = first, first.seconds, len(first.steps)
+        rollout, seconds, decisions = first, first.seconds, len(first.steps) + 1
         for attempt in range(self.restarts):
             if rollout.outcome in (Outcome.TIMEOUT, Outcome.MEMORY) or not rollout.steps:
                 break  # nothing is left to try with, or the policy refuses the problem
@@ -84,7 +88,7 @@ class Restarting(Planner):
                 break
             policy = Noisy(self.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
             (rollout,) = Planner(policy, self.successors, revisits=self.revisits).solve_many([first.task], left)
-            seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps)
+            seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1  # that found nothing
             if rollout.solved:
                 return replace(rollout, seconds=seconds, reason=f"solved by restart {attempt + 1}")
         return replace(first, seconds=seconds)

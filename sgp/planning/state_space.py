@@ -29,8 +29,8 @@ class StateSpace:
     def expand(cls, task: Task, most: int, up_to_symmetry: bool = False) -> StateSpace | None:
         """The state space of a task; None where it has more than `most` states, or the task too many actions.
 
-        With `up_to_symmetry` one state stands for all that differ from it in names of interchangeable objects alone
-        (see `sgp.planning.symmetry.identity`); these are in the space then, too.
+        With `up_to_symmetry` one state stands for all that representatives of actions reach and that differ from it
+        in names of merged objects alone (`sgp.planning.symmetry`); these are in the space then, too, and no others.
         """
         model = task.model
         if model is None:

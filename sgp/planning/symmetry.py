@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, mix
+from sgp.errors import ConfigurationError
 from sgp.planning.clock import looking
 from sgp.planning.ground_model import GroundModel
 from sgp.planning.operators import Ints, Lists, Words, half_identity, has, words_of
@@ -243,11 +244,14 @@ def identities(symmetry: Symmetry, states: Words) -> Words:
 def represented(trajectory: Trajectory) -> Trajectory:
     """The same plan up to names of interchangeable objects, each action one that stands for all.
 
-    The trajectory itself where its task's actions are not all known.
+    Raises ConfigurationError where its task's actions are not all instantiated.
     """
     task = trajectory.task
     if task.model is None:
-        return trajectory
+        raise ConfigurationError(
+            f"{task.name} has too many actions to rename its plan by interchangeable objects; leave it out, or train "
+            "without representatives"
+        )
     names, symmetry = symmetry_of(task, task.model)
     if not names:
         return trajectory

@@ -6,7 +6,7 @@ import tempfile
 from pathlib import Path
 
 from sgp.api import configured
-from sgp.compilation import kept_kernels
+from sgp.compilation import Kept, kept_kernels
 from sgp.datasets.folders import locked
 from sgp.datasets.runs import Origin, new_run, open_run
 from sgp.datasets.suite import load_suite
@@ -17,29 +17,37 @@ from sgp.planning.task import Task
 
 SMALL = {"labels.states": "60", "labels.space": "3000"}  # a second of training, which plans to validate
 _READY = "kernels-ready"
+_TRIED: list[bool] = []  # by this process
 
 
 def are_compiled() -> bool:
-    """Whether `compile_kernels` was done here by the sources of this version."""
+    """Whether `compile_kernels` was done here by the sources of this version, or tried by this process."""
     kept = kept_kernels()
-    return kept is not None and (kept.folder / f"{_READY}-{kept.stamp}").exists()
+    return bool(_TRIED) or (kept is not None and kept.some and _ready(kept).exists())
 
 
 def compile_kernels() -> None:
-    """Trains and plans a little, which compiles the kernels and keeps them; nothing where that was done before.
+    """Compiles what the planners of the package plan and train with, and keeps it; nothing where that was done before.
 
-    Other processes wait meanwhile. Where no folder can be written, each process compiles for itself.
+    Other processes wait meanwhile. Where no folder can be written, each process compiles for itself. Kernels of other
+    methods' encoders are compiled when they are used.
     """
     kept = kept_kernels()
     if kept is None:
+        _TRIED.append(True)
         _train()
         return
     with locked(kept.folder):
         if not are_compiled():
-            _train()
+            _TRIED.append(True)
             for stale in kept.folder.glob(f"{_READY}-*"):
                 stale.unlink()
-            (kept.folder / f"{_READY}-{kept.stamp}").touch()
+            _train()
+            _ready(kept).touch()
+
+
+def _ready(kept: Kept) -> Path:
+    return kept.folder / f"{_READY}-{kept.stamp}"
 
 
 def _train() -> None:

@@ -68,7 +68,10 @@ def _do(request: Mapping[str, Any], tell: Callable[..., None]) -> bool:
     seconds = request["seconds"]
     if not first_use.are_compiled():  # which is no part of the job, nor of its seconds
         tell(progress={"doing": "compiling kernels, once for this version"})
-        first_use.compile_kernels()
+        try:
+            first_use.compile_kernels()
+        except Exception:  # the job may need none of them, and says what it cannot do itself
+            traceback.print_exc()
         tell(progress={"doing": ""})
     tell(begun=True)
     spent = resource.getrusage(resource.RUSAGE_SELF)

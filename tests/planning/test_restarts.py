@@ -5,7 +5,7 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.methods.contrastive_jumps import JumpDecoding
+from sgp.methods.contrastive_jumps import ContrastiveJumpsTraining, JumpDecoding
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import REPLACE, Node, Ranking
 from sgp.planning.restarts import TEMPERATURES, Noisy, Restarting
@@ -88,13 +88,17 @@ def test_what_a_policy_rejects_stays_rejected(glue):
 
 def test_limits_are_those_of_all_rollouts_together(glue, monkeypatch):
     task, _ = glue
-    tried = []
-    rank = Noisy.rank
-    monkeypatch.setattr(Noisy, "rank", lambda self, *rest: tried.append(self.seed) or rank(self, *rest))
+    tried, ranked = [], []
+    noisy, rank = Noisy.rank, Fixed.rank
+    monkeypatch.setattr(Noisy, "rank", lambda self, *rest: tried.append(self.seed) or noisy(self, *rest))
+    monkeypatch.setattr(Fixed, "rank", lambda self, *rest: ranked.append(len(rest)) or rank(self, *rest))
     never = Fixed({"(fix b)": 0.0, "(paint b)": 0.0})
-    Restarting(never, restarts=30).solve(task, Limit(decisions=4))
-    assert 0 < len(tried) < 4
-    tried.clear()
+    for most in (4, 10, 20):
+        Restarting(never, restarts=30).solve(task, Limit(decisions=most))
+        assert tried
+        assert len(ranked) <= most
+        tried.clear()
+        ranked.clear()
     assert Restarting(never, restarts=30).solve(task, Limit(seconds=1e-9)).outcome is Outcome.TIMEOUT
     assert not tried
     refusing = Restarting(Fixed({}, "it is too large"), restarts=30).solve(task)
@@ -115,5 +119,7 @@ def test_a_trained_run_is_decoded_with_restarts(quick_run):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     planner = sgp.load_planner(run.folder, "restarts")
     assert isinstance(planner, Restarting)
+    with pytest.raises(ConfigurationError, match="conflicts with representatives"):
+        ContrastiveJumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):
         JumpDecoding(restarts=-1)

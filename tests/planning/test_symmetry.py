@@ -10,12 +10,14 @@ import pytest
 import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
+from sgp.errors import ConfigurationError
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.state_space import StateSpace
 from sgp.planning.symmetry import represented, symmetry_of
 from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
 from tests.conftest import COURIER, blocks_problem
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM
 
@@ -187,6 +189,15 @@ def test_a_plan_of_representatives_is_a_plan_of_the_same_length_along_candidates
         for state, action, after in zip(same.states, same.actions, same.states[1:], strict=False):
             assert (action,) in [each.actions for each in one_of_each(same.task, state)]
             assert same.task.apply(state, action) == after
+
+
+def test_a_plan_of_a_task_that_is_not_grounded_is_refused():
+    given = load_training_data(sgp.load_suite("state-centric"), "gripper").train[0]
+    task = Task(given.task.problem, "lifted")
+    with pytest.raises(
+        ConfigurationError, match=r"too many actions to rename its plan .* train without representatives"
+    ):
+        represented(Trajectory.of(task, given.actions))
 
 
 def test_names_that_a_goal_tells_apart_are_kept():

@@ -36,13 +36,20 @@ def test_a_job_waits_for_the_kernels_without_its_seconds_and_others_read_them(tm
     assert len(list(tmp_path.rglob("kernels-ready-*"))) == 1
 
 
-def test_where_nothing_can_be_kept_every_process_compiles(monkeypatch):
+def test_where_nothing_can_be_kept_every_process_compiles_once(monkeypatch):
     monkeypatch.setattr(compilation.mix, "_cache", None)
+    monkeypatch.setattr(first_use, "_TRIED", [])
+    trained = []
+    monkeypatch.setattr(first_use, "_train", lambda: trained.append(True))
     assert compilation.kept_kernels() is None
     assert not first_use.are_compiled()
+    first_use.compile_kernels()
+    assert first_use.are_compiled()
+    assert trained == [True]
 
 
 def test_what_was_compiled_by_other_sources_does_not_count(monkeypatch):
+    monkeypatch.setattr(first_use, "_TRIED", [])
     assert first_use.are_compiled()
     monkeypatch.setattr(compilation, "sources_sha256", lambda package: os.urandom(8).hex())
     assert not first_use.are_compiled()
