@@ -223,10 +223,10 @@ def identity(symmetry: Symmetry, state: Words) -> Words:
                     found[1] ^= half_identity(atom, 1)
             bits >>= np.uint64(1)
             atom += 1
-    signatures = signatures_in(symmetry, state)
-    for place in range(len(signatures)):
+    told_by = signatures_in(symmetry, state)
+    for place in range(len(told_by)):
         if symmetry.merged[place]:
-            one = mix(signatures[place])
+            one = mix(told_by[place])
             found[0] += one
             found[1] += mix(one + np.uint64(1))
     return found
