@@ -40,9 +40,30 @@ def upload(part: str) -> None:
         fail(f"{file.name} has {file.size:,} bytes, and at most {LARGEST_FILE:,} are taken here; use 'sgp solve'")
         return
     try:
-        put(**{part: file.getvalue().decode("utf-8")})
+        text = file.getvalue().decode("utf-8")
     except UnicodeDecodeError as error:
         fail(f"{file.name}: byte {error.start} is not UTF-8 text; expected a PDDL file")
+        return
+    st.session_state[f"own {part} given"] = (st.session_state.get(f"own {part}") or "", text, 0)
+    put(**{part: text})
+
+
+def keep(part: str) -> None:
+    """Puts an uploaded text back into its box, once, where the browser asked again before it knew of the text.
+
+    A second file that comes while the page is drawn does that: the browser sends the boxes as they were.
+    """
+    place = f"own {part} given"
+    if place not in st.session_state:
+        return
+    before, text, seen = st.session_state[place]
+    here = st.session_state.get(f"own {part}") or ""
+    if here == text and not seen:
+        st.session_state[place] = (before, text, 1)
+        return
+    del st.session_state[place]
+    if here == before:
+        put(**{part: text})
 
 
 def fail(sentence: str) -> None:
@@ -52,6 +73,8 @@ def fail(sentence: str) -> None:
 
 def ask_for_texts() -> None:
     """Boxes for domain and problem, files to fill them from, and bundled examples."""
+    for part in ("domain", "problem", "plan"):
+        keep(part)
     empty = not st.session_state.get("own domain") and not st.session_state.get("own problem")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Nothing here yet.** Begin with an example:" if empty else "Another example:")
