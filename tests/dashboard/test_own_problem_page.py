@@ -166,3 +166,17 @@ def test_a_text_that_is_mended_is_read_again(open_page, worker):
     app = fill(app, problem=problem.problem_pddl)
     assert not app.error
     assert "5 objects" in words(app)
+
+
+def test_a_box_that_the_browser_did_not_know_to_be_filled_is_filled_again_once(open_page, home):
+    """It sends the boxes as they were where a second file comes while the page is drawn."""
+    app = open_page("own_problem")
+    app.session_state["own domain given"] = ("", BLOCKS, 1)  # of a file whose text was put and not seen
+    app.run()
+    assert app.text_area(key="own domain").value == BLOCKS
+    assert "Missing: the problem" in words(app)
+    app.text_area(key="own domain").set_value("").run()  # and who empties it finds it empty
+    assert not app.text_area(key="own domain").value
+    app.session_state["own domain given"] = ("", BLOCKS, 1)
+    app.text_area(key="own domain").set_value("(define (domain mine))").run()
+    assert app.text_area(key="own domain").value == "(define (domain mine))"
