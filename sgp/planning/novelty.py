@@ -99,6 +99,7 @@ def novel_states(
     after, change, one = np.empty_like(origin.state), np.empty(atoms, np.int32), np.empty(2, np.uint64)
     found, novelties, progress = 0, 0, False
     alike, here = len(symmetry.always) > 0, signatures_in(symmetry, origin.state)
+    ranks = ranked(here)
     while layer < layer_end and not (0 < search.enough <= novelties and progress):
         for node in range(layer, layer_end):
             present, parent = table[node], owner[node]
@@ -108,7 +109,8 @@ def novel_states(
                 total = applicable_after(present, operators, origin.state, origin.applicable, differs, applicable)
             else:
                 total = applicable_in(present, operators, applicable)
-            ranks = ranked(signatures_after(symmetry, here, present, differs))
+            if alike and parent >= 0:
+                ranks = ranked(signatures_after(symmetry, here, present, differs))
             for action in applicable[:total]:
                 if stop[0]:
                     return _without_room(records, found)
