@@ -14,8 +14,10 @@ Two numbers stand behind them: log2 of the number of actions, and whether the ca
 
 from __future__ import annotations
 
+import math
 import weakref
-from collections.abc import Hashable, Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from itertools import chain
@@ -32,7 +34,7 @@ from sgp.encoders.kernels.marked_features import transition_features
 from sgp.encoders.kernels.marked_graph import MarkedLayout
 from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
 from sgp.encoders.kernels.sparse_rows import measured_rows
-from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords
+from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords, Walked
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.planning.candidates import goals, lengths, parts, rows_as_bytes
@@ -56,6 +58,9 @@ class MarkedConfig:
     closed_atoms: int = 3  # most atoms of a closed walk; 0: none
     counted: bool = False  # how often a feature occurs, instead of whether it does
     walk_degree: int = 16  # a static predicate with more atoms on one object in training stays out of the walks
+    # Nor do walks enter a static atom at a place where the most atoms on one object grow by more than this factor, and
+    # one, from the smallest quarter of the training problems to the largest; 0: whatever they do.
+    walk_growth: float = 0.0
 
     def __post_init__(self) -> None:
         for name, most in (("iterations", 10), ("open_atoms", 6), ("closed_atoms", 6)):
@@ -63,6 +68,8 @@ class MarkedConfig:
                 raise ConfigurationError(f"marked {name} is {getattr(self, name)}; expected 0 to {most}")
         if self.walk_degree < 1:
             raise ConfigurationError(f"marked walk_degree is {self.walk_degree}; expected at least 1")
+        if not 0 <= self.walk_growth < math.inf:
+            raise ConfigurationError(f"marked walk_growth is {self.walk_growth}; expected a number from 0")
 
 
 class Embedded(NamedTuple):
@@ -97,25 +104,29 @@ class Measured(NamedTuple):
 
 
 class MarkedTransitionEncoder:
-    """Embeds transitions with the features of training; others are dropped."""
+    """Embeds transitions with the features of training; others are dropped. `walked` says where walks enter atoms."""
 
-    def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: frozenset[str]):
+    def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: Walked):
         self.config, self.domain_text, self.hashes, self.walked = config, text, hashes, walked
         self._vocabulary = make_vocabulary(hashes)
         self._graphs: weakref.WeakKeyDictionary[Task, _Graph] = weakref.WeakKeyDictionary()  # a memo
 
     @classmethod
     def fit(
-        cls, config: MarkedConfig, transitions: Sequence[tuple[Task, State, Sequence[Successor]]]
+        cls,
+        config: MarkedConfig,
+        transitions: Sequence[tuple[Task, State, Sequence[Successor]]],
+        tasks: Sequence[Task] = (),
     ) -> tuple[MarkedTransitionEncoder, list[Embedded]]:
         """Collects the features of the transitions from training states to their candidates, and embeds them.
 
-        Raises ConfigurationError where there are none.
+        Where walks enter is decided over all `tasks`, by default those of the transitions. Raises ConfigurationError
+        where there are no transitions.
         """
         if not transitions:
             raise ConfigurationError("a transition embedding needs at least one training transition; there is none")
-        tasks = list(dict.fromkeys(task for task, _, _ in transitions))
-        walked = _walked(tasks, config.walk_degree)
+        tasks = tasks or list(dict.fromkeys(task for task, _, _ in transitions))
+        walked = _walked(tasks, config)
         blank = cls(config, tasks[0].domain_text, np.empty(0, np.uint64), walked)
         features = [blank._features(*transition, blank._vocabulary) for transition in transitions]
         hashes, columns = np.unique(np.concatenate([found for _, found in features]), return_inverse=True)
@@ -172,10 +183,10 @@ class MarkedTransitionEncoder:
             save_file({"hashes": self.hashes}, temporary)
 
     @classmethod
-    def load(cls, path: Path, config: MarkedConfig, text: DomainText, walked: Iterable[str]) -> MarkedTransitionEncoder:
+    def load(cls, path: Path, config: MarkedConfig, text: DomainText, walked: Walked) -> MarkedTransitionEncoder:
         """Reads features that `save` wrote. Raises StoreError for a file that holds none."""
         try:
-            return cls(config, text, load_file(path)["hashes"], frozenset(walked))
+            return cls(config, text, load_file(path)["hashes"], walked)
         except (SafetensorError, KeyError, OSError) as error:
             raise StoreError(f"{path} holds no features of transitions; train the run again") from error
 
@@ -219,25 +230,40 @@ def _scalars(task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
     return scalars
 
 
-def _walked(tasks: Sequence[Task], most: int) -> frozenset[str]:
-    """The predicates that walks may use: those of fluents, and static ones whose degree stays small in training."""
-    text = tasks[0].domain_text
-    degrees: dict[str, int] = {}
-    for task in tasks:
-        counts: dict[tuple[str, int, str], int] = {}
-        for atom in task.static_atoms:
-            for place, name in enumerate(atom.objects):
-                key = (atom.predicate, place, name)
-                counts[key] = counts.get(key, 0) + 1
-        for (predicate, _, _), count in counts.items():
-            degrees[predicate] = max(degrees.get(predicate, 0), count)
-    return frozenset(name for name in text.predicates if degrees.get(name, 0) <= most)
+def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
+    """Where walks enter atoms: at all places of fluents, and of static predicates of a degree that stays small."""
+    degrees = [_degrees(task) for task in sorted(tasks, key=lambda task: task.size)]
+    quarter = -(-len(tasks) // 4)
+    most, first, last = (_largest(some) for some in (degrees, degrees[:quarter], degrees[-quarter:]))
+    crowded = {predicate for (predicate, _), degree in most.items() if degree > config.walk_degree}
+    growth = config.walk_growth or math.inf
+    grown = {entry for entry, degree in last.items() if entry in first and degree > growth * first[entry] + 1}
+    return {
+        name: [place for place in range(arity) if name not in crowded and (name, place) not in grown]
+        for name, arity in tasks[0].domain_text.predicates.items()
+    }
+
+
+def _degrees(task: Task) -> dict[tuple[str, int], int]:
+    """Of each static predicate's places the most atoms that one object has there."""
+    counts = Counter(
+        (atom.predicate, place, name) for atom in task.static_atoms for place, name in enumerate(atom.objects)
+    )
+    return _largest({(predicate, place): count} for (predicate, place, _), count in counts.items())
+
+
+def _largest(found: Iterable[Mapping[tuple[str, int], int]]) -> dict[tuple[str, int], int]:
+    """The largest number that stands beside each predicate's place."""
+    largest: dict[tuple[str, int], int] = {}
+    for place, number in chain.from_iterable(each.items() for each in found):
+        largest[place] = max(largest.get(place, 0), number)
+    return largest
 
 
 class _Graph:
     """Numbers a task's objects and atoms, atoms as they are met, and lays them out for the kernel."""
 
-    def __init__(self, task: Task, walked: frozenset[str]):
+    def __init__(self, task: Task, walked: Walked):
         self._fluents = FluentNumbers(task)
         self._walked = walked
         self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
@@ -303,7 +329,7 @@ class _Graph:
         if known is None:
             known = self._numbers[atom] = len(self._numbers)
             self._kind.append(self.kind(atom))
-            self._walkable.append(atom.predicate in self._walked)
+            self._walkable += [place in self._walked[atom.predicate] for place in range(len(atom.objects))]
             self._arguments += [self._objects[name] for name in atom.objects]
             self._first.append(len(self._arguments))
             self._layout = None

@@ -6,7 +6,7 @@ is met again together with what it was made of: what the kernels compute, said a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +33,7 @@ from sgp.planning.task import State, Task
 SCALARS_IN_WORDS = ("log2 of the number of actions", "the goal is reached")
 _LISTED = 4  # atoms that a neighbourhood names
 
+Walked = Mapping[str, Sequence[int]]  # of every predicate the places of the arguments where walks enter its atoms
 Colours = list[dict["Atom | str", int]]  # of every atom and object, by level of refinement
 
 
@@ -54,9 +55,9 @@ class TransitionWords:
         state: State,
         objects: Mapping[str, int],
         kind: Callable[[Atom], int],
-        walked: frozenset[str],
+        walked: Walked,
     ):
-        """`objects` has every object's first colour, `kind` gives an atom's, `walked` names what walks may use."""
+        """`objects` has every object's first colour, `kind` gives an atom's, `walked` says where walks enter."""
         self.depths, self.task, self.objects, self.kind, self.walked = depths, task, objects, kind, walked
         self.goal = {literal.atom: literal.positive for literal in task.goal}
         self.kinds = _kinds(task)
@@ -163,18 +164,22 @@ class _Transition:
 
         def walk(name: str, said: int, path: tuple[Atom, ...], start: str) -> None:
             for atom, place in self.around.get(name, ()):
-                if atom in path or atom in self.changed or atom.predicate not in state.walked:
+                if atom in path or atom in self.changed:
                     continue
                 length, way = len(path) + 1, (*path, atom)
-                if len(atom.objects) == 1 and length <= state.depths.open_atoms:
+                entered = place in state.walked[atom.predicate]
+                if entered and len(atom.objects) == 1 and length <= state.depths.open_atoms:
                     self._say(_pair(OPEN, said, first[atom]), f"{start} changes, beside it {self._listed(way)}")
                 for out, other in enumerate(atom.objects):
                     if out == place:
                         continue
                     step = _pair(STEP, said, _pair(STEP, first[atom], 64 * place + out))
                     if other in tokens:
-                        if length <= state.depths.closed_atoms:
+                        from_end = out in state.walked[atom.predicate]
+                        if length <= state.depths.closed_atoms and (from_end if path else entered):
                             self._say(_pair(CLOSED, step, tokens[other]), self._joined(start, other, way))
+                        continue
+                    if not entered:
                         continue
                     step = _pair(STEP, step, state.objects[other])
                     if length <= state.depths.open_atoms:

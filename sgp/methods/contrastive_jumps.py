@@ -184,7 +184,7 @@ class ContrastiveJumps:
     def train(self, config: ContrastiveJumpsTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Embeds the candidates of every expert state and fits delta."""
         started = time.perf_counter()
-        embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed))
+        embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed), _tasks(data))
         policy, facts = embedded.fit(config)
         _save(config, policy, facts, data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
@@ -202,7 +202,7 @@ class ContrastiveJumps:
         """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
         configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
         for first, group in groupby(configs, key=lambda pair: replace(pair[1], loss=config.loss)):
-            embedded = _Embedded.of(first, _labelled(first, data, seed))
+            embedded = _Embedded.of(first, _labelled(first, data, seed), _tasks(data))
             held_out = list(followed(data.validation, first.successors, first.representatives))
             for found, each in group:
                 policy, facts = embedded.fit(each)
@@ -218,9 +218,10 @@ class ContrastiveJumps:
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:
         """The planner of a run, verified to rank as it ranked when it was trained."""
         config, facts = from_record(ContrastiveJumpsTraining, run.training), run.record["facts"]
-        encoder = MarkedTransitionEncoder.load(
-            run.folder / _ENCODER, config.embedding, run.domain_text, facts["walked"]
-        )
+        walked = facts["walked"]
+        if isinstance(walked, list):  # of a run from before walks knew places: whole predicates
+            walked = {name: range(arity if name in walked else 0) for name, arity in run.domain_text.predicates.items()}
+        encoder = MarkedTransitionEncoder.load(run.folder / _ENCODER, config.embedding, run.domain_text, walked)
         try:
             weights = load_file(run.folder / _DELTA)["weights"]
         except (SafetensorError, KeyError, OSError) as error:
@@ -235,10 +236,15 @@ def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int)
     _, decoding = configure_decoding(METHOD, config.decoding)
 
     def fit(decisions: Sequence[Labelled]) -> Planner:
-        return _planner(config, decoding, _Embedded.of(config, decisions).fit(config)[0])
+        return _planner(config, decoding, _Embedded.of(config, decisions, _tasks(data)).fit(config)[0])
 
     rng = np.random.default_rng(seed)
     return label(config.labels, data.train, config.successors, fit, rng, config.representatives)
+
+
+def _tasks(data: Demonstrations) -> list[Task]:
+    """The training problems, whether or not labels are taken from them."""
+    return [each.task for each in data.train]
 
 
 @dataclass(frozen=True)
@@ -250,10 +256,10 @@ class _Embedded:
     rows: csr_array  # [b, D]
 
     @classmethod
-    def of(cls, config: ContrastiveJumpsTraining, decisions: Sequence[Labelled]) -> _Embedded:
-        """Finds the features and embeds."""
+    def of(cls, config: ContrastiveJumpsTraining, decisions: Sequence[Labelled], tasks: Sequence[Task]) -> _Embedded:
+        """Finds the features, of all training tasks' static relations too, and embeds."""
         transitions = [(each.task, each.state, each.choice) for each in decisions]
-        encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions)
+        encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions, tasks)
         return cls(encoder, decisions, _rows(embedded, encoder.dimension))
 
     def fit(
@@ -292,7 +298,7 @@ def _save(
     draft.facts.update(
         dimension=policy.encoder.dimension,
         parameters=int(np.count_nonzero(policy.weights)),
-        walked=sorted(policy.encoder.walked),
+        walked=policy.encoder.walked,
         **facts,
     )
     task = data.train[0].task

@@ -83,7 +83,7 @@ class Reference:
                 {a: (atoms[a], tuple(tokens[name] for name in a.objects)) for a in changed},
             )
         found |= {("atom", colour) for colour in atoms.values()} | {("object", token) for token in tokens.values()}
-        kept = [atom for atom in before | set(self.goal) if atom not in changed and atom.predicate in self.walked]
+        kept = [atom for atom in before | set(self.goal) if atom not in changed]
 
         def walk(name, path, used):
             for atom in kept:
@@ -93,15 +93,20 @@ class Reference:
                 for place_in, argument in enumerate(atom.objects):
                     if argument != name:
                         continue
-                    if len(atom.objects) == 1 and len(used) < self.config.open_atoms:
+                    entered = place_in in self.walked[atom.predicate]
+                    if entered and len(atom.objects) == 1 and len(used) < self.config.open_atoms:
                         found.add(("end", path, colour))
                     for place_out, other in enumerate(atom.objects):
                         if place_out == place_in:
                             continue
                         step = (*path, (colour, place_in, place_out))
                         if other in tokens:
-                            if len(used) < self.config.closed_atoms:
+                            # The last of several atoms is entered from the walk's end.
+                            last = place_out in self.walked[atom.predicate] if used else entered
+                            if last and len(used) < self.config.closed_atoms:
                                 found.add(("closed", step, tokens[other]))
+                            continue
+                        if not entered:
                             continue
                         step = (*step, self.kinds[other])
                         if len(used) < self.config.open_atoms:
@@ -128,8 +133,14 @@ def transitions(problems, steps=2):
 
 @pytest.mark.parametrize(
     "config",
-    [MarkedConfig(), MarkedConfig(3, 2, 2), MarkedConfig(0, 0, 0), MarkedConfig(1, 0, 4)],
-    ids=["default", "deep", "changes alone", "long closed walks"],
+    [
+        MarkedConfig(),
+        MarkedConfig(3, 2, 2),
+        MarkedConfig(0, 0, 0),
+        MarkedConfig(1, 0, 4),
+        MarkedConfig(walk_growth=0.1),
+    ],
+    ids=["default", "deep", "changes alone", "long closed walks", "from some places"],
 )
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_features_are_those_of_the_definition(domain, config):
@@ -210,11 +221,34 @@ def replace_vocabulary(encoder, task, choice):
 def test_dense_static_predicates_stay_out_of_the_walks():
     task = Task(SUITE.problems("visitall", "validation")[0])
     found = [(task, task.init, task.successors(task.init))]
-    assert "connected" in MarkedTransitionEncoder.fit(MarkedConfig(), found)[0].walked
+    dense, _ = MarkedTransitionEncoder.fit(MarkedConfig(), found)
+    assert dense.walked["connected"] == [0, 1]
     sparse, _ = MarkedTransitionEncoder.fit(MarkedConfig(walk_degree=2), found)
-    assert "connected" not in sparse.walked
-    assert "at-robot" in sparse.walked
-    assert sparse.dimension < MarkedTransitionEncoder.fit(MarkedConfig(), found)[0].dimension
+    assert sparse.walked["connected"] == []
+    assert sparse.walked["at-robot"] == [0]
+    assert sparse.dimension < dense.dimension
+
+
+def test_walks_do_not_enter_where_static_relations_grow_with_the_problems():
+    logistics = sgp.get_domain("logistics")
+    rng = np.random.default_rng(0)
+    tasks = [
+        Task(
+            Problem(
+                f"{count}", logistics.pddl, logistics.generate(rng, cities=2, locations=count, airplanes=1, packages=1)
+            )
+        )
+        for count in (3, 2, 6, 5, 4, 7, 8, 9)  # locations a city
+    ]
+    found = [(tasks[0], tasks[0].init, tasks[0].successors(tasks[0].init))]
+
+    def entered(growth, tasks=tasks):
+        return MarkedTransitionEncoder.fit(MarkedConfig(walk_growth=growth), found, tasks)[0].walked["in-city"]
+
+    assert entered(0) == [0, 1], "the default"
+    assert entered(2.6) == [0], "a city of 9 locations where one of the smallest problems has 3 at most: more than 8.8"
+    assert entered(2.7) == [0, 1]
+    assert entered(2.6, tasks[:1]) == [0, 1], "of one problem nothing grows"
 
 
 def test_saved_features_are_read_again_and_damage_is_told(three_blocks, courier, tmp_path):
@@ -231,6 +265,8 @@ def test_saved_features_are_read_again_and_damage_is_told(three_blocks, courier,
         encoder.refuses(courier)
     with pytest.raises(ConfigurationError, match="marked iterations is 11; expected 0 to 10"):
         replace(MarkedConfig(), iterations=11)
+    with pytest.raises(ConfigurationError, match="marked walk_growth is -1; expected a number from 0"):
+        MarkedConfig(walk_growth=-1)
     with pytest.raises(ConfigurationError, match="needs at least one training transition"):
         MarkedTransitionEncoder.fit(MarkedConfig(), [])
 

@@ -13,7 +13,11 @@ from sgp.encoders.wl import WLConfig, WLEncoder
 from tests.encoders.test_marked_transition import DOMAINS, SUITE, transitions
 
 
-@pytest.mark.parametrize("config", [MarkedConfig(), MarkedConfig(3, 2, 2)], ids=["default", "deep"])
+@pytest.mark.parametrize(
+    "config",
+    [MarkedConfig(), MarkedConfig(3, 2, 2), MarkedConfig(walk_growth=0.1)],
+    ids=["default", "deep", "some places"],
+)
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_hashes_met_in_words_are_those_of_the_kernels(domain, config):
     depths = Depths(config.iterations, config.open_atoms, config.closed_atoms)

@@ -29,7 +29,7 @@ class MarkedLayout(NamedTuple):
     first_argument: Ints  # [a + 1]
     arguments: Ints  # [sum of arities]
     kind: Hashes  # [a]
-    walkable: NDArray[np.bool_]  # [a], whether walks may use the atom
+    walkable: NDArray[np.bool_]  # of each argument, whether walks may enter the atom there
 
 
 @compiled

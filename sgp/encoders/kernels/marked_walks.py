@@ -12,7 +12,7 @@ from sgp.encoders.kernels.marked_graph import CLOSED, OPEN, STEP, Hashes, Ints, 
 
 
 class Steps(NamedTuple):
-    """From each object over each walkable atom of a state's graph to each of its other arguments.
+    """From each object over each atom of a state's graph that may be entered there to each of its other arguments.
 
     Those of object o are the numbers from `first[o]` up to `first[o + 1]`; its atoms of one argument are
     `single[first_single[o] : first_single[o + 1]]`.
@@ -73,7 +73,7 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
         steps = singles = 0
         for edge in range(edges[thing], edges[thing + 1]):
             atom = edge_atom[edge]
-            if layout.walkable[atom]:
+            if layout.walkable[layout.first_argument[atom] + edge_position[edge]]:
                 arity = layout.first_argument[atom + 1] - layout.first_argument[atom]
                 steps += arity - 1
                 singles += arity == 1
@@ -85,9 +85,9 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
     for thing in range(objects):
         for edge in range(edges[thing], edges[thing + 1]):
             atom, position = edge_atom[edge], edge_position[edge]
-            if not layout.walkable[atom]:
-                continue
             begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
+            if not layout.walkable[begin + position]:
+                continue
             if end - begin == 1:
                 single[singles] = atom
                 singles += 1
@@ -154,7 +154,8 @@ def walks_from(
     """Adds the walks from a touched object that use no atom twice and pass no other touched object.
 
     A walk ends open after at most `open_atoms` atoms, or closed on a touched object after at most `closed_atoms`. The
-    last atom of a closed walk is found by its link, not by looking at all atoms of the last object but one.
+    last atom of a closed walk is found by its link, from the walk's end, not by looking at all atoms of the last object
+    but one.
     """
     used, at, next_step, said = search
     depth = 0
