@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -16,7 +17,7 @@ from sgp.contracts.renaming import renamed
 from sgp.datasets.runs import Origin, Run, RunKey, new_run, open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
-from sgp.errors import DomainMismatch
+from sgp.errors import DomainMismatch, StoreError
 from sgp.methods import planning_method, recorded_libraries
 from sgp.methods.configuration import configure
 from sgp.methods.contract import PlanningMethod, Selectable, Settings
@@ -195,6 +196,19 @@ class MethodContract:
         other = next(name for name in _domains() if name != _smallest())
         with pytest.raises(DomainMismatch, match=f"was trained on {_smallest()}; .*lacks the predicate"):
             api.solve(load_suite(SUITE).problems(other, "validation")[0], run.folder)
+
+    def test_a_run_that_plans_otherwise_than_when_it_was_trained_is_refused(
+        self, method: PlanningMethod, trained: Training, tmp_path: Path
+    ) -> None:
+        """By the numbers that are kept of a training problem, each of them; what learns nothing keeps none."""
+        run = trained(method.key, _smallest(), None)
+        for name in run.record["check"].get("vectors", ()):
+            folder = shutil.copytree(run.folder, tmp_path / name / run.folder.name)
+            record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
+            record["check"]["vectors"][name][0] += 0.5
+            (folder / "run.json").write_text(json.dumps(record), encoding="utf-8")
+            with pytest.raises(StoreError, match=f"gives another {name} than when it was trained"):
+                planner_of(open_run(folder))
 
     def test_seeds_matter_only_to_methods_that_say_so(self, method: PlanningMethod, contract_store: Path) -> None:
         """Two seeds give one planner exactly where `deterministic` says so."""

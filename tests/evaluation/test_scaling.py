@@ -187,7 +187,7 @@ def test_bad_settings_are_sentences(run, monkeypatch):
 def test_bad_input_is_a_sentence(run):
     for wrong, said in (
         ({"seed": -1}, "seed is -1; expected 0 or more"),
-        ({"bound": -3}, "bound is -3; expected 0 or more actions"),
+        ({"bound": -1}, "bound is -1; expected 0 or more actions"),
         ({"hours": math.nan}, "hours is nan; expected 0 or more"),
         ({"config": ScalingConfig(largest=3)}, "gripper has no problem of exactly 3 objects; try 5$"),
     ):

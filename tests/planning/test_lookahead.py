@@ -9,6 +9,7 @@ from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_step
+from sgp.planning.reach import check_reach, successors_for
 from sgp.planning.rollout import Outcome
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task, replay
@@ -264,3 +265,11 @@ def test_enough_novel_states_end_nothing_without_progress(mode):
     assert len([each for each in first if len(each.actions) == 1]) == 2, "more than enough, but none is nearer"
     assert max(len(each.actions) for each in first) == 2, "b on c is progress; the depth after is not searched"
     assert max(len(each.actions) for each in Lookahead()(task, task.init)) > 2
+
+
+def test_a_lookahead_that_nothing_ends_early_is_asked_for_with_0():
+    check_reach("iw", 0)
+    assert successors_for("iw", 0) == Lookahead()
+    assert successors_for("iw", 1) == Lookahead(enough=1)
+    with pytest.raises(ConfigurationError, match="enough is -1; expected at least 0"):
+        check_reach("iw", -1)

@@ -86,6 +86,7 @@ def test_what_others_read_is_read_with_a_remark_that_names_the_line(case):
     assert line is None or remarks[0].startswith(f"my.pddl, line {line}: ")
     usual = Task(Problem("p", DOMAIN, PROBLEM))
     found = [[each.actions[0] for each in other.successors(other.init)] for other in (task, usual)]
+    assert task.domain_text.costs == (case in ("costs not declared", "functions not declared"))
     assert ("no precondition" in case) == (found[0] != found[1])
     assert validate(task.problem, PLAN).valid
 
@@ -157,6 +158,8 @@ REFUSED = [
     ("- lamp)\n", "- lump)\n", 6, "type 'lump' is undefined"),
     (":effect (lit ?x)", ":effect (oneof (lit ?x) (lit ?y))", 8, "nondeterministic effects (oneof)"),
     ("(:types", "(:types bulb) (:types", 3, "a second section :types"),
+    ("(:predicates", "(:predicates ()", 4, "expected '(predicate ?x ...)' in :predicates"),
+    ("(:predicates", "(:predicates lit", 4, "expected '(predicate ?x ...)' in :predicates"),
     ("(:predicates", "(:derived (lit ?x) (lit ?x)) (:predicates", 4, "section :derived is not supported"),
     ("(lit ?x - lamp)", "(lit ?x - lamp) (2lit ?x - lamp)", 4, "'2lit' is not supported as a name"),
 ]
