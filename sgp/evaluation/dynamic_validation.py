@@ -1,19 +1,23 @@
 """Dynamic coverage validation: coverage on generated problems of growing size, for as long as it tells something.
 
 Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
-section 2, algorithm 2.
+section 2, algorithm 2, which tries every size above training. Ours in `LARGER` leaps: a few sizes, up to several times
+the largest training problem, since planners that solve all problems of training's sizes differ there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import groupby, islice
 from statistics import mean
 
 from sgp.errors import ConfigurationError
+from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.parallel import run_all
 from sgp.evaluation.scaling import Evaluated, Source
+from sgp.planning.domain import Sizes
+from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.workers import Jobs, workers
 
@@ -24,39 +28,94 @@ VALIDATION_SEED = 2**32  # no seed of an evaluation can be it
 class DynamicConfig:
     """How many problems a size has, and which coverage ends the validation (dynamic validation, appendix A).
 
-    Raises ConfigurationError for values that cannot be.
+    Sizes are all those above the largest training problem's, or the first ones from each of its `multiples` on.
+    `seconds` bound a problem instead of the number of actions. Raises ConfigurationError for values that cannot be.
     """
 
     problems: int = 10  # m
     threshold: float = 0.3  # tau
+    multiples: tuple[float, ...] = ()
+    seconds: float | None = None
 
     def __post_init__(self) -> None:
         if self.problems < 1:
             raise ConfigurationError(f"problems is {self.problems}; expected at least 1")
         if not 0 < self.threshold < 1:
             raise ConfigurationError(f"threshold is {self.threshold}; expected a number between 0 and 1")
+        if list(self.multiples) != sorted(self.multiples) or min(self.multiples, default=2) <= 1:
+            raise ConfigurationError(f"multiples are {self.multiples}; expected numbers above 1 that grow")
+        if self.seconds is not None and not self.seconds > 0:
+            raise ConfigurationError(f"seconds is {self.seconds}; expected a positive number")
+
+    def sizes(self, scaled: Sizes, after: int) -> Iterator[int]:
+        """The sizes to try of a domain whose largest training problem has `after` objects, the smallest first."""
+        if not self.multiples:
+            return scaled.above(after)
+        found = (next(scaled.above(round(after * multiple) - 1), None) for multiple in self.multiples)
+        return iter(dict.fromkeys(size for size in found if size is not None))
+
+    def limit(self, bound: int) -> Limit:
+        """When a problem is given up whose plans may have so many actions."""
+        return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds)
+
+
+PAPERS = DynamicConfig()
+LARGER = DynamicConfig(problems=4, multiples=(2, 3, 4, 5), seconds=10.0)
+
+
+@dataclass(frozen=True)
+class DynamicCoverage:
+    """Coverage by size, and the mean number of actions of the plans that were found (0 where none was)."""
+
+    sizes: Mapping[int, float]
+    actions: float = 0.0
 
 
 def dynamic_coverage(
-    planner: Evaluated, source: Source, after: int, bound: int, config: DynamicConfig, jobs: Jobs = 1
-) -> Mapping[int, float]:
-    """Coverage by size, from the first size above `after` to the first at which it is at most the threshold.
+    planner: Evaluated, source: Source, after: int, bound: int, config: DynamicConfig = PAPERS, jobs: Jobs = 1
+) -> DynamicCoverage:
+    """Coverage from the first size above `after` to the first at which it is at most the threshold.
 
     Their sum is the score of the planner. Each planner sees the same problems; a plan has at most `bound` actions.
     Sizes without problems are skipped; where a domain has no larger ones, the validation ends. A size
     for each worker is tried at a time, so that some beyond the last are in vain; the result does not depend on it.
     """
     coverage: dict[int, float] = {}
-    sizes = source.domain.scaled.above(after)
+    lengths: list[int] = []
+    sizes = config.sizes(source.domain.scaled, after)
     while batch := list(islice(sizes, workers(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         works = [
-            planner.work(tuple({each.sha256: each for each in found}.values()), Limit(bound)) for found in problems
+            planner.work(tuple({each.sha256: each for each in found}.values()), config.limit(bound))
+            for found in problems
         ]
         tried = run_all(works, planner.load, jobs, f"dynamic validation, {source.domain.name}, {batch[0]} objects")
         for size, found, attempts in zip(batch, problems, tried, strict=True):
             solved = {each.sha256: each.solved for each in attempts}
             coverage[size] = mean(solved[each.sha256] for each in found)
+            lengths += _lengths(attempts)
             if coverage[size] <= config.threshold:
-                return coverage
-    return coverage
+                return DynamicCoverage(coverage, _mean(lengths))
+    return DynamicCoverage(coverage, _mean(lengths))
+
+
+def coverage_of_given(
+    planner: Evaluated, problems: Sequence[Problem], bound: int, config: DynamicConfig, jobs: Jobs = 1
+) -> DynamicCoverage:
+    """Coverage by size on given problems, where none can be generated."""
+    (attempts,) = run_all(
+        [planner.work(tuple(problems), config.limit(bound))], planner.load, jobs, "validation on given problems"
+    )
+    by_size = sorted(attempts, key=lambda each: each.size)
+    coverage = {
+        size: mean(each.solved for each in found) for size, found in groupby(by_size, key=lambda each: each.size)
+    }
+    return DynamicCoverage(coverage, _mean(_lengths(attempts)))
+
+
+def _lengths(attempts: Sequence[Attempt]) -> list[int]:
+    return [len(each.plan) for each in attempts if each.solved]
+
+
+def _mean(lengths: Sequence[int]) -> float:
+    return mean(lengths) if lengths else 0.0

@@ -8,35 +8,46 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from statistics import mean
 from typing import Any, Literal, get_args
 
 from sgp.api import DEFAULT_SEED
+from sgp.datasets.generation import SCALING_SUITE
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, library_versions, new_run, open_run
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.errors import StoreError
-from sgp.evaluation.dynamic_validation import VALIDATION_SEED, DynamicConfig, dynamic_coverage
+from sgp.evaluation.dynamic_validation import (
+    LARGER,
+    PAPERS,
+    VALIDATION_SEED,
+    DynamicConfig,
+    coverage_of_given,
+    dynamic_coverage,
+)
 from sgp.evaluation.parallel import run_all
 from sgp.evaluation.scaling import Evaluated, Source
-from sgp.experiments.scaling_runs import plan_bound, source_for
+from sgp.experiments.scaling_runs import generator_for, plan_bound
 from sgp.files import read_json, write_json
 from sgp.methods import get_method, planning_method, recorded_libraries, selectable
 from sgp.methods.configuration import configure, decoded_identity
 from sgp.methods.contract import Snapshot
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
+from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.subject import selected_variant
 from sgp.reports.sheets import Sheet
 from sgp.workers import Jobs, processes
 
+logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
 _DONE = "snapshots.json"
@@ -50,15 +61,18 @@ class Validated:
     loss: float
     coverage: float
     sizes: Mapping[int, float]
+    actions: float = 0.0  # of the plans of dynamic coverage, their mean
 
     @property
     def dynamic(self) -> float:
         """The sum of the coverages of all sizes tried (algorithm 2)."""
         return sum(self.sizes.values())
 
-    def score(self, by: By) -> float:
-        """The higher, the better."""
-        return {"loss": -self.loss, "coverage": self.coverage, "dynamic": self.dynamic}[by]
+    def score(self, by: By) -> tuple[float, float]:
+        """The higher, the better; of equal dynamic coverage is better what gave shorter plans."""
+        return {"loss": (-self.loss, 0.0), "coverage": (self.coverage, 0.0), "dynamic": (self.dynamic, -self.actions)}[
+            by
+        ]
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Validated:
@@ -91,22 +105,27 @@ def train_jointly(
     """Trains once, validates every snapshot in three ways, and keeps the first that is best by each as a run.
 
     Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
-    `+by=dynamic` (on generated problems larger than all of training). Plans in validation have at most L actions: the
-    domain's bound, or three times the mean length of the expert plans for the largest training problems. `watch` sees
-    every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The training is
-    done here, validation by `jobs` processes or workers.
-    Raises InputError for a method without snapshots and for a domain that the house cannot generate problems of;
-    ConfigurationError, SuiteError, PddlError, PlanError, ToolError and StoreError as `train` does, and
-    ValidationDisagreement where VAL refuses a plan that our simulator accepts.
+    `+by=dynamic` (on generated problems larger than all of training; where the house cannot generate them, on the
+    largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`. Plans
+    have at most L actions where no limit on seconds is given: the domain's bound, or three times the mean length of the
+    expert plans for the largest training problems.
+
+    `watch` sees every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The
+    training is done here, validation by `jobs` processes or workers.
+    Raises InputError for a method without snapshots; ConfigurationError, SuiteError, PddlError, PlanError, ToolError
+    and StoreError as `train` does, and ValidationDisagreement where VAL refuses a plan that our simulator accepts.
     """
-    learner, passing, rules = get_method(method), selectable(method), config or DynamicConfig()
+    learner, passing = get_method(method), selectable(method)
+    rules = config or (PAPERS if suite == SCALING_SUITE else LARGER)
     name, settings = configure(learner, variant, overrides)
     identity_of = partial(decoded_identity, planning_method(method), decoding=settings.decoding)
     identity_of("")  # raises for an unknown decoding before anything is trained
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
-    source = source_for(data.domain_pddl, data.domain, VALIDATION_SEED)
-    trial = _Trial(data, source, plan_bound(source.domain, lambda: data), rules, settings.decoding, identity_of, jobs)
+    source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED)
+    bound = plan_bound(None if source is None else source.domain, lambda: data)
+    trial = _Trial(data, source, bound, rules, settings.decoding, identity_of, jobs)
+    trial.warn()
     versions = library_versions(recorded_libraries(learner))
     facts = [
         learner.key,
@@ -148,12 +167,37 @@ class _Trial:
     """What all snapshots are tried on."""
 
     data: Demonstrations
-    source: Source
+    source: Source | None
     bound: int
     rules: DynamicConfig
     decoding: str
     identity_of: Callable[[str], str]
     jobs: Jobs
+
+    @cached_property
+    def given(self) -> tuple[Problem, ...]:
+        """The largest quarter of the suite's problems where no larger ones can be generated, else none."""
+        if self.source is not None and next(self.rules.sizes(self.source.domain.scaled, self.largest), None):
+            return ()
+        tasks = sorted((each.task for each in (*self.data.train, *self.data.validation)), key=lambda task: task.size)
+        return tuple(dict.fromkeys(task.problem for task in tasks[-(-3 * len(tasks) // 4) :] or tasks))
+
+    @property
+    def largest(self) -> int:
+        """The objects of the largest training problem, constants not among them."""
+        return max(each.task.size - len(each.task.domain_text.constants) for each in self.data.train)
+
+    def warn(self) -> None:
+        """Says where the validation knows no larger problems."""
+        if self.given:
+            logger.warning(
+                "no problems of %s with more than %d objects can be generated: the validation falls back on the %d "
+                "largest of suite %s, most of which were trained on",
+                self.data.domain,
+                self.largest,
+                len(self.given),
+                self.data.suite,
+            )
 
     def validated(self, snapshot: Snapshot, run: Run) -> Validated:
         planner = Evaluated(str(run.folder), self.identity_of(run.planner_sha256), load_planner, self.decoding)
@@ -164,9 +208,12 @@ class _Trial:
             self.jobs,
             f"{snapshot.name}, {self.data.domain} validation",
         )
-        largest = max(each.task.size - len(each.task.domain_text.constants) for each in self.data.train)
-        sizes = dynamic_coverage(planner, self.source, largest, self.bound, self.rules, self.jobs)
-        return Validated(snapshot.name, snapshot.loss, mean(each.solved for each in attempts), sizes)
+        if self.given or self.source is None:
+            found = coverage_of_given(planner, self.given, self.bound, self.rules, self.jobs)
+        else:
+            found = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
+        coverage = mean(each.solved for each in attempts)
+        return Validated(snapshot.name, snapshot.loss, coverage, found.sizes, found.actions)
 
 
 def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:

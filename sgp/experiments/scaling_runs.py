@@ -123,21 +123,29 @@ def source_for(domain_pddl: str, name: str, seed: int) -> Source:
 
     Raises InputError for one that the house has no generator for.
     """
+    source = generator_for(domain_pddl, name, seed)
+    if source is None:
+        known = ", ".join(each.name for each in all_domains())
+        raise InputError(f"the house has no generator for problems of {name}; choose one of {known}")
+    return source
+
+
+def generator_for(domain_pddl: str, name: str, seed: int) -> Source | None:
+    """As `source_for`, or None for a domain that the house has no generator for."""
     text = read_domain(domain_pddl, name)
     domain = serving(text)
     if domain is None:
-        known = ", ".join(each.name for each in all_domains())
-        raise InputError(f"the house has no generator for problems of {name}; choose one of {known}")
+        return None
     model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
     return Source(domain, model, seed)
 
 
-def plan_bound(domain: Domain, data: Callable[[], Demonstrations]) -> int:
+def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:
     """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
 
     `data` is asked for where it is needed. Source: dynamic validation, section 2 and Table 2.
     """
-    if domain.scaling is not None and domain.scaling.bound is not None:
+    if domain is not None and domain.scaling is not None and domain.scaling.bound is not None:
         return domain.scaling.bound
     train = data().train
     largest = max(each.task.size for each in train)

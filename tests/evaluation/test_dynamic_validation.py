@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from statistics import fmean
 
 import pytest
 
 from sgp.domains import get_domain
 from sgp.errors import ConfigurationError
 from sgp.evaluation import dynamic_validation
-from sgp.evaluation.dynamic_validation import VALIDATION_SEED, DynamicConfig, dynamic_coverage
+from sgp.evaluation.dynamic_validation import (
+    VALIDATION_SEED,
+    DynamicConfig,
+    DynamicCoverage,
+    coverage_of_given,
+    dynamic_coverage,
+)
 from sgp.evaluation.scaling import Evaluated, Source
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import Problem
@@ -53,9 +60,12 @@ def expected(problems, threshold):
 def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, threshold):
     """A planner of shortest plans solves just those problems whose shortest plan fits the bound."""
     found = dynamic_coverage(planner, GRIPPER, 8, BOUND, DynamicConfig(5, threshold), jobs)
-    assert found == expected(5, threshold)
-    assert len(found) > 1
-    assert [size for size, value in found.items() if value <= threshold] == [max(found)]
+    assert found.sizes == expected(5, threshold)
+    assert len(found.sizes) > 1
+    assert [size for size, value in found.sizes.items() if value <= threshold] == [max(found.sizes)]
+    problems = [GRIPPER.problem(size, number) for size in found.sizes for number in range(1, 6)]
+    lengths = [shortest(each) for each in {each.sha256: each for each in problems}.values()]
+    assert found.actions == pytest.approx(fmean(length for length in lengths if length <= BOUND))
 
 
 def test_sizes_without_problems_are_skipped(quick_run):
@@ -64,8 +74,22 @@ def test_sizes_without_problems_are_skipped(quick_run):
     found = dynamic_coverage(
         Evaluated(str(run.folder), run.planner_sha256, load_planner), source, 1, 4, DynamicConfig(1)
     )
-    assert list(found) == [4, 9], "2x2 needs three moves, 3x3 eight"
-    assert list(found.values()) == [1, 0]
+    assert list(found.sizes.items()) == [(4, 1), (9, 0)], "2x2 needs three moves, 3x3 eight"
+    assert found.actions == 3
+
+
+def test_sizes_leap_and_seconds_bound_where_that_is_asked(planner):
+    rules = DynamicConfig(2, multiples=(1.5, 2, 2.05, 4), seconds=60)
+    found = dynamic_coverage(planner, GRIPPER, 8, 1, rules)
+    assert list(found.sizes) == [12, 16, 32], "no size twice"
+    assert set(found.sizes.values()) == {1}, "whatever the bound on actions"
+    squares = DynamicConfig(multiples=(2, 3)).sizes(get_domain("visitall").scaled, 10)
+    assert list(squares) == [25, 36], "the next sizes that have problems"
+
+
+def test_given_problems_are_grouped_by_size():
+    found = coverage_of_given(WALKERS["wrong"], [walk(4, 1), walk(4, 3), walk(6, 1)], 10, DynamicConfig())
+    assert found == DynamicCoverage({4: 1 / 2, 6: 0.0}, 1)
 
 
 def test_a_configuration_checks_itself():
@@ -73,6 +97,10 @@ def test_a_configuration_checks_itself():
         DynamicConfig(problems=0)
     with pytest.raises(ConfigurationError, match=r"threshold is 1\.5"):
         DynamicConfig(threshold=1.5)
+    with pytest.raises(ConfigurationError, match=r"multiples are \(2, 1\.5\); expected numbers above 1 that grow"):
+        DynamicConfig(multiples=(2, 1.5))
+    with pytest.raises(ConfigurationError, match="seconds is 0; expected a positive number"):
+        DynamicConfig(seconds=0)
 
 
 def test_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
@@ -85,5 +113,5 @@ def test_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
         dynamic_validation, "run_all", lambda works, *others: tried.extend(works) or real(works, *others)
     )
     found = dynamic_coverage(WALKERS["wrong"], source, 3, 10, DynamicConfig(5, 0.3))
-    assert found == {4: 1 / 5}, "walking away from the goal, it gets there from next door alone: once in five"
+    assert found.sizes == {4: 1 / 5}, "walking away from the goal, it gets there from next door alone: once in five"
     assert [len(work.problems) for work in tried] == [3]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from typer.testing import CliRunner
 
 from sgp.cli import app
+from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import run_folders
 from sgp.errors import InputError, StoreError
-from sgp.evaluation.dynamic_validation import DynamicConfig
+from sgp.evaluation.dynamic_validation import LARGER, DynamicConfig
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
 from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_sheet, train_jointly
@@ -16,6 +19,7 @@ from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
+from tests.analysis.walking import PDDL, corridor
 
 RULES = DynamicConfig(problems=2, threshold=0.9)
 
@@ -86,6 +90,8 @@ def test_the_first_of_equally_good_snapshots_is_selected():
     one = Validated("one", 2.0, 0.5, {16: 1.0, 17: 0.5})
     other = Validated("other", 1.0, 0.5, {16: 1.0, 17: 0.9, 18: 0.1})
     assert joint._selected([one, other]) == {"loss": 1, "coverage": 0, "dynamic": 1}
+    shorter = replace(one, sizes={16: 0.5, 17: 1.0}, actions=20.0)
+    assert joint._selected([replace(one, actions=21.0), shorter])["dynamic"] == 1, "of one coverage, by shorter plans"
     sheet = joint_sheet(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
     assert "loss, dynamic" in sheet.markdown()
 
@@ -101,7 +107,7 @@ def test_bad_input_is_a_sentence(method, home):
 
 
 def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
-    monkeypatch.setattr(joint, "DynamicConfig", lambda: RULES)
+    monkeypatch.setattr(joint, "PAPERS", RULES)
     words = ["--method", "contrastive-jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
     trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
     assert trained.exit_code == 0, trained.output
@@ -117,3 +123,27 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
     wrong = CliRunner().invoke(app, ["train", *words, "--by", "luck"])
     assert wrong.exit_code == 2
     assert "validation is 'luck'; expected one of loss, coverage, dynamic, none" in wrong.output
+
+
+def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
+    rules = replace(LARGER, problems=2, multiples=(2, 3))
+    monkeypatch.setattr(joint, "LARGER", rules)
+    found = train_jointly("contrastive-jumps", "logistics", "state-centric")
+    largest = max(each.size for each in joint.load_suite("state-centric").domains["logistics"].splits["train"])
+    for each in found.snapshots:
+        assert list(each.sizes) == [2 * largest, 3 * largest][: len(each.sizes)]
+    assert found.snapshots[1].actions > largest
+
+
+def test_where_no_problems_can_be_generated_the_largest_are_used_and_that_is_told(method, home, caplog, tmp_path):
+    folder = tmp_path / "walking"
+    (folder / "train").mkdir(parents=True)
+    (folder / "domain.pddl").write_text(PDDL)
+    for rooms in range(3, 11):
+        (folder / "train" / f"p{rooms:02}.pddl").write_text(corridor(rooms, 1))
+    import_folder(folder, "corridors")
+    found = train_jointly("contrastive-jumps", "walking", "corridors")
+    assert "no problems of walking with more than " in caplog.text
+    assert "the validation falls back on the 2 largest of suite corridors" in caplog.text
+    assert {tuple(each.sizes) for each in found.snapshots} == {(9, 10)}
+    assert found.snapshots[1].dynamic == 2

@@ -153,6 +153,7 @@ REFUSED = [
     ("(wired ?x ?y) (", "(>= (fuel ?x) 1) (", 7, "numeric conditions (>=)"),
     ("(wired ?x ?y) (", "(= (fuel ?x) 1) (", 7, "numeric conditions (=)"),
     ("lamp - object", "lamp - bulb bulb - lamp", 3, "stand above each other"),
+    ("lamp - object", "lamp - (lamp)", 3, "expected a type or '(either type ...)' after '-'"),
     ("lamp - object", "lamp - number", 3, "'number' is not supported as the name of a type"),
     ("lamp - object", "object - lamp", 3, "'object' is above all types"),
     ("- lamp)\n", "- lump)\n", 6, "type 'lump' is undefined"),
