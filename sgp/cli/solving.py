@@ -23,7 +23,7 @@ def solve(
     seconds: Seconds = None,
     memory: Memory = None,
     decisions: Decisions = None,
-    horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) where left out.")] = None,
+    horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) without any limit.")] = None,
     decoding: Annotated[str, typer.Option(help="How the run plans, with settings as in default+beam=1.")] = "default",
     html: Annotated[Path | None, typer.Option(help="Write a page here that plays the rollout in a browser.")] = None,
 ) -> None:

@@ -49,7 +49,8 @@ class Work:
         """Where the attempts stand until the whole evaluation is done."""
         kept = str(self.keeping.folder) if self.keeping else ""  # attempts without rollouts do not do
         hashes = [problem.sha256 for problem in self.problems]
-        key = json.dumps([self.identity, asdict(self.limit), hashes, kept])
+        limits = [asdict(self.limit), self.limit.horizon(0)]  # what a limit means without one on actions has changed
+        key = json.dumps([self.identity, limits, hashes, kept])
         return cache_folder() / "evaluations" / f"{hashlib.sha256(key.encode()).hexdigest()}.json"
 
 

@@ -85,7 +85,7 @@ class JumpDecoding(BeamDecoding):
     """A beam that can lose patience, and try again."""
 
     patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
-    restarts: int = 0  # most further rollouts, with noise on the costs, of a problem that the first one does not solve
+    restarts: int = 0  # further rollouts with noise on the costs; any number where a limit ends them; 0: none
     seed: int = 0  # of that noise
 
     def __post_init__(self) -> None:

@@ -91,7 +91,7 @@ class Pool:
         self.marks[place] |= _GOAL
         return place
 
-    def close(self, visited: set[Hashable], horizon: int) -> tuple[int, int]:
+    def close(self, visited: set[Hashable], horizon: float) -> tuple[int, int]:
         """Closes visited states and jumps beyond the horizon.
 
         How many candidates are unvisited, and how many of these are within the horizon.

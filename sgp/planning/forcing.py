@@ -10,7 +10,7 @@ import numpy as np
 
 from sgp.errors import ConfigurationError
 from sgp.planning.pddl import Action
-from sgp.planning.planner import Limit, Planner
+from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.rollout import Rollout, Step
 from sgp.planning.task import Task
 
@@ -76,7 +76,7 @@ def least_forcing(
             if left <= 0:
                 return Forcing(None, None, tuple(tried), tuple(complete), ranks, time.perf_counter() - started)
             jumps = (*_jumps(before.rollout, step), before.rollout.steps[step].candidates[place].actions)
-            after = planner.resume(task, jumps, Limit(seconds=left))
+            after = planner.resume(task, jumps, Limit(horizon(task.size), left))
             tried[-1] += 1
             if watch is not None:
                 watch(tried)

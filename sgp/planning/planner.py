@@ -30,9 +30,10 @@ def horizon(size: int) -> int:
 
 @dataclass(frozen=True)
 class Limit:
-    """When to give up: on actions (None: `horizon`), decisions, seconds per problem, bytes of this process's memory.
+    """When to give up: on actions, decisions, seconds per problem, bytes of this process's memory.
 
-    A decision is one choice; a jump takes several actions by one. Seconds and memory end a decision, too, and reading
+    Where neither actions nor decisions nor seconds are given, a plan may have as many actions as `horizon` says. A
+    decision is one choice; a jump takes several actions by one. Seconds and memory end a decision, too, and reading
     the problem is part of its seconds. Without a limit on memory a process takes its share of what the machine has
     free (`sgp.memory`).
 
@@ -49,6 +50,17 @@ class Limit:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
+
+    @property
+    def ends(self) -> bool:
+        """Whether decisions or seconds end every rollout, however many actions it may have."""
+        return self.decisions is not None or self.seconds is not None
+
+    def horizon(self, size: int) -> float:
+        """Most actions of a plan for a problem of `size` objects; infinite where something else ends a rollout."""
+        if self.actions is not None:
+            return self.actions
+        return math.inf if self.ends else horizon(size)
 
 
 NO_LIMIT = Limit()
@@ -87,6 +99,10 @@ class Planner:
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
+    def horizon(self, task: Task, limit: Limit) -> float:
+        """Most actions of one rollout."""
+        return limit.horizon(task.size)
+
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """One rollout of one problem."""
         return self.solve_many([task], limit)[0]
@@ -106,7 +122,7 @@ class Planner:
         with clock_of(limit) as clock:
             while True:
                 for place, task in islice(waiting, self.batch - len(active)):
-                    active.append(_Search(place, task, limit))
+                    active.append(_Search(place, task, limit, self.horizon(task, limit)))
                     active[-1].begin(self.policy)
                 if not active:
                     return
@@ -135,7 +151,7 @@ class Planner:
         `watch` hears of the best node after every decision, and can ask for the steps that led to it. Raises PlanError
         for a jump that is not applicable.
         """
-        search = _Search(0, task, limit)
+        search = _Search(0, task, limit, self.horizon(task, limit))
         search.begin(self.policy)
         search.follow(jumps, self.policy)
         with clock_of(limit) as clock:
@@ -194,9 +210,8 @@ class Planner:
 class _Search:
     """One problem on its way."""
 
-    def __init__(self, place: int, task: Task, limit: Limit):
-        self.place, self.task, self.limit = place, task, limit
-        self.horizon = limit.actions or horizon(task.size)
+    def __init__(self, place: int, task: Task, limit: Limit, horizon: float):
+        self.place, self.task, self.limit, self.horizon = place, task, limit, horizon
         self.seconds = 0.0
         self.decisions = 0
         self.outcome: Outcome | None = None

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import count
 
 import numpy as np
 
 from sgp.errors import ConfigurationError
 from sgp.memory import fair_share
-from sgp.planning.planner import NO_LIMIT, Limit, Planner
+from sgp.planning.planner import NO_LIMIT, Limit, Planner, horizon
 from sgp.planning.policy import Node, Policy, Ranking, Rules
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.task import Successor, Task
@@ -50,11 +51,14 @@ class Noisy:
 
 @dataclass(frozen=True)
 class Restarting(Planner):
-    """A planner that tries again, `restarts` times at most, where a rollout reached the horizon or a dead end.
+    """A planner that tries again where a rollout reached the horizon or a dead end.
 
-    Further rollouts keep one node and draw it. All of them together have the seconds, the decisions and the memory of
-    one limit. A problem that none solves has the first rollout. `resume` goes on once, without restarts. Raises
-    ConfigurationError for a number or a seed below 0.
+    Without a limit on seconds or decisions it does so `restarts` times at most; else until the limit, and each rollout
+    has the horizon of the problem's size times a term of `luby`'s sequence, which wastes little whatever horizon is the
+    right one. Further rollouts keep one node and draw it; where the one without noise ended at its horizon, it is made
+    again once there is a longer one. All of them together have the seconds, the decisions and the memory of one limit.
+    A problem that none solves has the first rollout. `resume` goes on once, without restarts. Raises ConfigurationError
+    for a number or a seed below 0.
     """
 
     restarts: int = 0
@@ -78,20 +82,42 @@ class Restarting(Planner):
         for place, first in super().solve_each(tasks, limit):
             yield place, first if first.solved else self._again(first, limit)
 
+    def horizon(self, task: Task, limit: Limit) -> float:
+        """That of the domain's size where none is given: what ends by its seconds alone would never be tried again."""
+        return limit.actions or horizon(task.size)
+
     def _again(self, first: Rollout, limit: Limit) -> Rollout:
-        rollout, seconds, decisions = first, first.seconds, len(first.steps) + 1
-        for attempt in range(self.restarts):
+        """The first rollout that solves the problem, or `first` with the seconds of all."""
+        plain = rollout = first
+        longest, seconds, decisions = 1, first.seconds, len(first.steps) + 1
+        for attempt in count() if self.restarts and limit.ends else range(self.restarts):
             if rollout.outcome in (Outcome.TIMEOUT, Outcome.MEMORY) or not rollout.steps:
                 break  # nothing is left to try with, or the policy refuses the problem
             left = _left(limit, seconds, decisions)
             if left is None:
                 break
-            policy = Noisy(self.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
-            (rollout,) = Planner(policy, self.successors, revisits=self.revisits).solve_many([first.task], left)
+            times = luby(attempt + 2) if limit.ends and limit.actions is None else 1
+            left = replace(left, actions=times * int(self.horizon(first.task, limit)))
+            if times > longest and plain.outcome is Outcome.HORIZON:
+                plain = rollout = self._once(first.task, left)
+            else:
+                policy = Noisy(self.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
+                rollout = Planner(policy, self.successors, revisits=self.revisits).solve(first.task, left)
+            longest = max(longest, times)
             seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1  # that found nothing
             if rollout.solved:
                 return replace(rollout, seconds=seconds, reason=f"solved by restart {attempt + 1}")
         return replace(first, seconds=seconds)
+
+    def _once(self, task: Task, limit: Limit) -> Rollout:
+        """A rollout without noise."""
+        return Planner(*(getattr(self, each.name) for each in fields(Planner))).solve(task, limit)
+
+
+def luby(number: int) -> int:
+    """A term, from the first, of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8, ... (Luby, Sinclair, Zuckerman 1993)."""
+    half = 1 << (number.bit_length() - 1)
+    return half if number == 2 * half - 1 else luby(number - half + 1)
 
 
 def _left(limit: Limit, seconds: float, decisions: int) -> Limit | None:

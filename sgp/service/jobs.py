@@ -26,7 +26,7 @@ from sgp.methods.loading import load_planner
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
 from sgp.planning.forcing import least_forcing
 from sgp.planning.pddl import Action, Problem, parse_plan
-from sgp.planning.planner import Limit
+from sgp.planning.planner import Limit, horizon
 from sgp.planning.policy import Node
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records, replayed
@@ -141,7 +141,7 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float, deco
         task = _task(each)
         task.require_domain(trained.domain_text)
         telling = _Telling(tell, task, _about(run, decoding))
-        left = Limit(seconds=max(0.0, seconds - (time.monotonic() - begun)))
+        left = Limit(horizon(task.size), max(0.0, seconds - (time.monotonic() - begun)))
         rollout = load_planner(run, decoding).resume(task, (), left, telling)
         if rollout.solved:
             break
@@ -165,7 +165,7 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     decoding = _decoding(head)
     planner = load_planner(run, decoding)
     telling = _Telling(tell, task, _about(run, decoding), kept, due=time.monotonic() + PREVIEW_SECONDS)
-    rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(seconds=seconds), telling)
+    rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(horizon(task.size), seconds), telling)
     return _shown(_joined(rollout, kept, run, decoding))
 
 

@@ -112,6 +112,16 @@ def test_the_horizon_is_that_of_the_paper():
     assert [horizon(size) for size in (1, 10, 11, 121)] == [100, 100, 110, 1210]
 
 
+def test_a_limit_on_seconds_or_decisions_leaves_the_actions_open(three_blocks):
+    limits = {Limit(): 100, Limit(memory=1): 100, Limit(7, seconds=1): 7, Limit(7, decisions=1): 7}
+    assert {limit: limit.horizon(3) for limit in limits} == limits
+    assert Limit(seconds=1).horizon(3) == Limit(decisions=1).horizon(3) == math.inf
+    anywhere = Planner(Costs(lambda *_: 1.0), revisits=True)
+    assert len(anywhere.solve(three_blocks).plan) == 100
+    assert len(anywhere.solve(three_blocks, Limit(decisions=130)).plan) == 130
+    assert len(anywhere.solve(three_blocks, Limit(seconds=60, actions=50)).plan) == 50
+
+
 def test_the_horizon_counts_actions(three_blocks):
     assert Planner(by_name(unstack=0.0, put_down=1.0)).solve(three_blocks, Limit(actions=2)).outcome is Outcome.HORIZON
     rollout = Planner(by_name()).solve(three_blocks, Limit(actions=3))

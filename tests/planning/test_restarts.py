@@ -6,9 +6,9 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.methods.contrastive_jumps import ContrastiveJumpsTraining, JumpDecoding
-from sgp.planning.planner import Limit, Planner
+from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import REPLACE, Node, Ranking
-from sgp.planning.restarts import TEMPERATURES, Noisy, Restarting
+from sgp.planning.restarts import TEMPERATURES, Noisy, Restarting, luby
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task, replay
 from tests.conftest import blocks_problem
@@ -104,6 +104,42 @@ def test_limits_are_those_of_all_rollouts_together(glue, monkeypatch):
     refusing = Restarting(Fixed({}, "it is too large"), restarts=30).solve(task)
     assert refusing.outcome is Outcome.REFUSED
     assert not tried
+
+
+def test_restarts_go_on_until_the_limit_of_decisions(glue, monkeypatch):
+    task, _ = glue
+    tried = set()
+    noisy = Noisy.rank
+    monkeypatch.setattr(Noisy, "rank", lambda self, *rest: tried.add(self.seed) or noisy(self, *rest))
+    never = Restarting(Fixed({"(fix b)": 0.0, "(paint b)": 0.0}), restarts=3)
+    never.solve(task)
+    assert len(tried) == 3
+    never.solve(task, Limit(decisions=40))
+    assert len(tried) > 3, "as many as fit"
+    tried.clear()
+    Restarting(never.policy).solve(task, Limit(decisions=40))
+    assert not tried
+
+
+def test_the_horizons_of_restarts_grow_and_what_ended_at_one_is_tried_again(two_blocks, monkeypatch):
+    assert [luby(number) for number in range(1, 16)] == [1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8]
+    made = []
+    solve_each = Planner.solve_each
+
+    def told(self, tasks, limit):
+        for place, rollout in solve_each(self, tasks, limit):
+            made.append((isinstance(self.policy, Noisy), len(rollout.plan)))
+            yield place, rollout
+
+    monkeypatch.setattr(Planner, "solve_each", told)
+    aimless = Fixed({f"({each})": 0.0 for each in ("pick-up a", "put-down a", "pick-up b", "put-down b")})
+    Restarting(aimless, revisits=True, restarts=2).solve(two_blocks, Limit(decisions=1500))
+    most = horizon(two_blocks.size)
+    expected = [(False, 1), (True, 1), (False, 2), (True, 1), (True, 1), (True, 2), (False, 4), (True, 1), (True, 1)]
+    assert made[:9] == [(noisy, times * most) for noisy, times in expected]
+    made.clear()
+    Restarting(aimless, revisits=True, restarts=2).solve(two_blocks, Limit(actions=5, decisions=60))
+    assert {length for _, length in made[:-1]} == {5}, "a horizon that is asked for holds for all"
 
 
 def test_several_tasks_keep_their_places(glue):
