@@ -34,6 +34,7 @@ from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
 from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device
+from sgp.planning.completing import Completing
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Policy, Successors
 from sgp.planning.reach import Reach, check_reach, successors_for
@@ -82,11 +83,12 @@ class ContrastiveJumpsTraining:
 
 @dataclass(frozen=True)
 class JumpDecoding(BeamDecoding):
-    """A beam that can lose patience, and try again."""
+    """A beam that can lose patience, try again, and ask a search."""
 
     patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
     restarts: int = 0  # further rollouts with noise on the costs; any number where a limit ends them; 0: none
     seed: int = 0  # of that noise
+    search: bool = False  # what the policy does not solve in half of the seconds is left to LAMA
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -99,6 +101,8 @@ class JumpDecoding(BeamDecoding):
     def planner(self, policy: Policy, trained: Successors) -> Planner:
         """The planner of a policy that was trained on such candidates."""
         once = super().planner(policy, trained)
+        if self.search:
+            return Completing.of(once, self.restarts, self.seed)
         return Restarting.of(once, self.restarts, self.seed) if self.restarts else once
 
 
@@ -121,6 +125,7 @@ class ContrastiveJumps:
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
         "restarts": JumpDecoding(3, margin=2.0, restarts=20),
+        "search": JumpDecoding(3, margin=2.0, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},

@@ -32,7 +32,7 @@ _GAVE_UP = {12, 13, 20, 21, 22, 23, 24, _OUT_OF_TIME_IN_TRANSLATION}
 _NOT_READ = {30, 31}  # by the translator
 _NOT_SUPPORTED = 34  # by the search: conditional effects, axioms
 _GRACE_SECONDS = 30.0  # for the driver to stop its components after their limit
-_OVERHEAD_SECONDS = 10  # of the driver and the translator, on top of the search's own limit
+_OVERHEAD_SECONDS = 10.0  # of the driver and the translator, on top of the search's own limit
 _SUPERVISED = Path(__file__).with_name("supervised.py")
 
 
@@ -60,6 +60,7 @@ SATISFICING = Stage("gbfs-ff", 300.0, search="eager_greedy([ff()])")  # state-ce
 STAGES = (OPTIMAL, SATISFICING)
 # Dynamic validation, section 4, with its limits of 20 minutes and 64 GB scaled to a desktop machine.
 MERGE_AND_SHRINK = Stage("seq-opt-merge-and-shrink", 60.0, alias="seq-opt-merge-and-shrink", megabytes=8192)
+LAMA_FIRST = Stage("lama-first", 300.0, alias="lama-first")  # LAMA's first plan (Richter and Westphal 2010)
 LAMA = Stage("lama", 60.0, alias="seq-sat-lama-2011")  # anytime: ever better plans until its time is up
 TEACHERS: Mapping[str, Sequence[Stage]] = {
     "state-centric": STAGES,
@@ -92,9 +93,12 @@ def fast_downward_driver() -> Path:
     return driver
 
 
-def find_plan(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
+def find_plan(
+    problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None, strict: bool = False
+) -> ExpertPlan:
     """The plan of the first stage that finds one.
 
+    Where `strict`, a stage's seconds are all that it takes by the clock, the driver and the translator included.
     Raises UnsolvableProblem where a stage proves that there is none, ToolError where Fast Downward is missing or
     fails. Running out of time or memory in every stage gives an ExpertPlan without a plan.
     """
@@ -104,7 +108,7 @@ def find_plan(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path |
     tried: list[Stage] = []
     for stage in stages:
         tried.append(stage)
-        plan = _attempt(problem, stage, driver)
+        plan = _attempt(problem, stage, driver, (0.0, 0.0) if strict else (_OVERHEAD_SECONDS, _GRACE_SECONDS))
         if plan is not None:
             break
     named = tried[-1:] if plan is not None else tried
@@ -140,9 +144,13 @@ def _run(command: Sequence[str], folder: str, seconds: float) -> subprocess.Comp
 
 
 def _attempt(
-    problem: Problem, stage: Stage, driver: Path, texts: tuple[str, str] | None = None
+    problem: Problem, stage: Stage, driver: Path, beyond: tuple[float, float], texts: tuple[str, str] | None = None
 ) -> tuple[Action, ...] | None:
-    """One stage's plan for the problem, or for its `texts` written anew where Fast Downward does not take its own."""
+    """One stage's plan for the problem, or for its `texts` written anew where Fast Downward does not take its own.
+
+    `beyond` are the seconds on top of the search's own for the driver and the translator, and for stopping them.
+    """
+    overhead, grace = beyond
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
         domain, instance = texts or (normalise(problem.domain_pddl), normalise(problem.problem_pddl))
         Path(folder, "domain.pddl").write_text(domain, encoding="utf-8")
@@ -150,14 +158,14 @@ def _attempt(
         command = [sys.executable, str(_SUPERVISED), str(os.getpid()), str(driver)]
         command += ["--plan-file", "plan", "--sas-file", "output.sas"]
         seconds = max(1, round(stage.seconds))
-        command += ["--search-time-limit", f"{seconds}s", "--overall-time-limit", f"{seconds + _OVERHEAD_SECONDS}s"]
+        command += ["--search-time-limit", f"{seconds}s", "--overall-time-limit", f"{seconds + round(overhead)}s"]
         command += ["--overall-memory-limit", f"{stage.megabytes}M"]
         command += ["--alias", stage.alias] if stage.alias else []
         command += ["domain.pddl", "problem.pddl"]
         command += ["--search", stage.search] if stage.search else []
         run: subprocess.CompletedProcess[str] | None = None
         try:
-            run = _run(command, folder, stage.seconds + _OVERHEAD_SECONDS + _GRACE_SECONDS)
+            run = _run(command, folder, stage.seconds + overhead + grace)
         except subprocess.TimeoutExpired:
             pass  # an anytime configuration may have found plans
         except OSError as error:
@@ -172,7 +180,7 @@ def _attempt(
         raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
     if run.returncode in _NOT_READ | {_NOT_SUPPORTED} and texts is None:
         with suppress(PddlError):
-            return _attempt(problem, stage, driver, rewritten(problem))
+            return _attempt(problem, stage, driver, beyond, rewritten(problem))
     if run.returncode == _NOT_SUPPORTED:
         return None
     said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import count
+from typing import Self
 
 import numpy as np
 
@@ -71,7 +72,7 @@ class Restarting(Planner):
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")
 
     @classmethod
-    def of(cls, planner: Planner, restarts: int, seed: int) -> Restarting:
+    def of(cls, planner: Planner, restarts: int, seed: int) -> Self:
         """The same planner with restarts."""
         own = {each.name: getattr(planner, each.name) for each in fields(Planner)}
         return cls(**own, restarts=restarts, seed=seed)

@@ -250,8 +250,8 @@ class Task:
 
         Raises PlanError where there is none.
         """
-        if self.model is None and self._representatives is not None and self._is_instance(action):
-            known = self.ground(action)  # another one may stand for it among the applicable ones
+        if self.model is None and self._is_instance(action):
+            known = self.ground(action)  # there may be millions, or another one that stands for it
             if search.is_applicable(known.native, state):
                 return known
         applicable = self.applicable(state)
