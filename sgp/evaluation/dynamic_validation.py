@@ -55,7 +55,10 @@ class DynamicConfig:
         return iter(dict.fromkeys(size for size in found if size is not None))
 
     def limit(self, bound: int) -> Limit:
-        """When a problem is given up whose plans may have so many actions."""
+        """When a problem is given up whose plans may have so many actions.
+
+        Raises ConfigurationError for a number that is not positive.
+        """
         return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds)
 
 
