@@ -47,6 +47,12 @@ from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrast
 
 Delta = Literal["constant", "progress"]
 
+# What the sweep of a joint training learns from, with larger state spaces than a single training expands.
+_LABELS: Mapping[str, Settings] = {
+    "exact": {"labels.source": "exact", "labels.space": "50000"},
+    "optimal": {"labels.source": "optimal", "labels.space": "50000"},
+    "experts": {"labels.source": "experts"},
+}
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 
@@ -166,16 +172,16 @@ class ContrastiveJumps:
         "labels.states": ("3000", "10000"),
     }
 
-    # What a joint training passes through (`snapshots`), those of one embedding beside each other.
+    # What a joint training passes through (`snapshots`), those of one labelling beside each other: of one coverage and
+    # plan length the first is chosen.
     sweep: Sequence[Settings] = (
         *(
-            {"candidates": candidates, "labels.source": source, "loss.l2": l2}
-            for candidates, source, l2 in product(("aiw", "one-step"), ("optimal", "experts"), ("0.1", "0.01"))
+            {"representatives": "true", "candidates": candidates, **_LABELS[source], **embedding}
+            for candidates, source in (*product(("aiw", "one-step"), ("exact", "optimal")), ("aiw", "experts"))
+            for embedding in ({}, {"embedding.walk_growth": "1.5"}, {"embedding.open_atoms": "2"})
+            if candidates == "aiw" or "embedding.open_atoms" not in embedding
         ),
-        *(
-            {"candidates": candidates, "labels.source": "exact", "labels.space": "100000", "labels.states": "20000"}
-            for candidates in ("one-step", "aiw")
-        ),
+        {},
     )
 
     def deterministic(self, config: ContrastiveJumpsTraining) -> bool:
@@ -206,15 +212,15 @@ class ContrastiveJumps:
     ) -> Iterator[Snapshot]:
         """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
         configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
-        for first, group in groupby(configs, key=lambda pair: replace(pair[1], loss=config.loss)):
-            embedded = _Embedded.of(first, _labelled(first, data, seed), _tasks(data))
-            held_out = list(followed(data.validation, first.successors, first.representatives))
+        for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
+            decisions = _labelled(labelling, data, seed)
+            held_out = list(followed(data.validation, labelling.successors, labelling.representatives))
             for found, each in group:
-                policy, facts = embedded.fit(each)
+                policy, facts = _Embedded.of(each, decisions, _tasks(data)).fit(each)
                 _, decoding = configure_decoding(self, each.decoding)
                 costs = candidate_costs(_planner(each, decoding, policy).policy, held_out)
                 yield Snapshot(
-                    name=", ".join(f"{path} {value}" for path, value in found.items()),
+                    name=", ".join(f"{path} {value}" for path, value in found.items()) or "as alone",
                     training=each,
                     loss=contrastive_loss(held_out, costs),
                     save=partial(_save, each, policy, facts, data),
@@ -245,6 +251,14 @@ def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int)
 
     rng = np.random.default_rng(seed)
     return label(config.labels, data.train, config.successors, fit, rng, config.representatives)
+
+
+def _labelling(config: ContrastiveJumpsTraining) -> ContrastiveJumpsTraining:
+    """The configuration without what its labels do not depend on."""
+    if config.labels.source in ("visited", "joined"):
+        return config  # what is learned visits states
+    plain = ContrastiveJumpsTraining()
+    return replace(config, embedding=plain.embedding, loss=plain.loss, delta=plain.delta)
 
 
 def _tasks(data: Demonstrations) -> list[Task]:
