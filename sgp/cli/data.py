@@ -96,7 +96,7 @@ def experts(
         str,
         typer.Option(
             help="Whose experts: state-centric (A* with LM-cut, then greedy search with FF), dynamic-validation (merge "
-            "and shrink), or lama (anytime, not optimal)."
+            "and shrink), lama (anytime, not optimal), or track (A* for 2 s, then LAMA's first plan)."
         ),
     ] = "state-centric",
     seconds: Annotated[float | None, typer.Option(min=1, help="Limit of each search instead of its own.")] = None,

@@ -11,12 +11,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sgp.datasets.store import data_folder, home
+from sgp.datasets.kept_by_seed import KeptBySeed
+from sgp.datasets.store import cache_folder, data_folder, home
 from sgp.domains import get_domain
 from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.files import write_text
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
+from sgp.progress import track
 
 SPLITS = ("train", "validation", "interpolation", "extrapolation")
 MANIFEST = "suite.toml"
@@ -52,7 +54,7 @@ class Suite:
 
     A file is read and checked against its hash once, when it is first asked for. Expert plans and those of baseline
     planners are kept under `experts` and `baselines`. `named_stream` says whether the suite's name is part of the
-    random streams of its generated problems.
+    random streams of its generated problems; `kept_by_seed` which splits have no files until they are asked for.
     """
 
     name: str
@@ -63,6 +65,7 @@ class Suite:
     domains: Mapping[str, SuiteDomain]
     seed: int | None = None
     named_stream: bool = False
+    kept_by_seed: KeptBySeed | None = None
     _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
 
     def domain(self, name: str) -> SuiteDomain:
@@ -113,19 +116,34 @@ class Suite:
         return read_domain(self.domain_pddl(domain), str(self.folder / domain / "domain.pddl"))
 
     def problems(self, domain: str, split: str) -> tuple[Problem, ...]:
-        """The problems of a split, in the order of the manifest.
+        """The problems of a split, in the order of the manifest; those that are kept by seed are made where missing.
 
-        Raises SuiteError for a file that was changed, PddlError for one that is no text.
+        Raises SuiteError for a file that was changed or one that cannot be made here, PddlError for one that is no
+        text, StoreError where one that is made cannot be written.
         """
         found, split = self.domain(domain), self.split(domain, split)
         domain_file = self.folder / found.name / "domain.pddl"
         pddl = self._checked(domain_file, found.sha256)
+        entries = found.splits[split]
+        read = self._of_seed if self.kept_by_seed and split in self.kept_by_seed.splits else self._of_file
         problems = []
-        for entry in found.splits[split]:
-            file = self.folder / found.name / split / f"{entry.name}.pddl"
-            text = self._checked(file, entry.sha256)
+        for place, entry in enumerate(track(entries, f"{self.name} {found.name} {split}", len(entries)), start=1):
+            file, text = read(found, split, place, entry)
             problems.append(Problem(entry.name, pddl, text, domain_source=str(domain_file), problem_source=str(file)))
         return tuple(problems)
+
+    def _of_file(self, domain: SuiteDomain, split: str, place: int, entry: Entry) -> tuple[Path, str]:
+        file = self.folder / domain.name / split / f"{entry.name}.pddl"
+        return file, self._checked(file, entry.sha256)
+
+    def _of_seed(self, domain: SuiteDomain, split: str, place: int, entry: Entry) -> tuple[Path, str]:
+        file = cache_folder() / "suites" / self.name / domain.name / split / f"{entry.name}.pddl"
+        if file not in self._texts:
+            assert self.kept_by_seed is not None
+            house = get_domain(domain.house)
+            size = entry.size - len(self.domain_text(domain.name).constants)
+            self._texts[file] = self.kept_by_seed.made(file, entry.sha256, house, split, place, size)
+        return file, self._texts[file]
 
     def likes(self, domain: str, split: str) -> dict[str, str]:
         """The problems of a split that equal an earlier one up to renaming of objects, by SHA-256, and its name.
@@ -227,9 +245,20 @@ def read_suite(folder: Path, plans: Path) -> Suite:
         origin, seed = _of_kind(str, manifest["origin"]), manifest.get("seed")
         seed = seed if seed is None else _of_kind(int, seed)
         experts, baselines = (plans / kind / name for kind in ("experts", "baselines"))
-        return Suite(name, folder, experts, baselines, origin, domains, seed, manifest.get("named_stream") is True)
+        named, kept = manifest.get("named_stream") is True, _kept_by_seed(manifest)
+        return Suite(name, folder, experts, baselines, origin, domains, seed, named, kept)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SuiteError(f"{folder / MANIFEST} cannot be read ({error!r}); import the suite again") from error
+
+
+def _kept_by_seed(manifest: Mapping[str, Any]) -> KeptBySeed | None:
+    """What a manifest says of problems without files. Raises what other text raises when it is read."""
+    if "kept_by_seed" not in manifest:
+        return None
+    kept = manifest["kept_by_seed"]
+    suite, numpy = _of_kind(str, kept["suite"]), _of_kind(str, kept["numpy"])
+    splits = tuple(_of_kind(str, split) for split in kept["splits"])
+    return KeptBySeed(suite, _of_kind(int, manifest["seed"]), splits, numpy)
 
 
 def _of_kind(kind: type[Value], value: Any) -> Value:
@@ -247,6 +276,10 @@ def write_manifest(suite: Suite) -> None:
         lines.append(f"seed = {suite.seed}")
     if suite.named_stream:
         lines.append("named_stream = true")
+    kept = suite.kept_by_seed
+    if kept is not None:
+        made = f"suite = {quote(kept.suite)}, numpy = {quote(kept.numpy)}, splits = {quote(kept.splits)}"
+        lines.append(f"kept_by_seed = {{ {made} }}")
     for name, domain in suite.domains.items():
         lines += ["", f"[domains.{quote(name)}]", f"house = {quote(domain.house)}", f"sha256 = {quote(domain.sha256)}"]
         for split, entries in domain.splits.items():

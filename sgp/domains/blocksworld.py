@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, Track, problem_pddl
 from sgp.planning.pddl import Atom
 from sgp.planning.words import Words
 
@@ -282,6 +282,7 @@ DOMAIN = Domain(
     # Dynamic validation, Tables 2 and 3. Goals are arrangements, as the competitions' generator draws them; no planner
     # could build towers of more than 52 blocks in 30 % of problems with at most 120 + n actions.
     scaling=Scaling(train=range(7, 15), validation=range(15, 18), bound=120, given={"one_tower": 0}),
+    track=Track(train=(2, 20), validation=(21, 29), test=(5, 488)),
     generator=generate,
     slots=Slots(slot_values),
     words=Words(

@@ -9,7 +9,7 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, words
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.tokens import DONE, PLAIN, ROBOT, THING, Colour, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -223,6 +223,7 @@ DOMAIN = Domain(
         free=frozenset({"allergic"}),
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=15),  # dynamic validation, Tables 2 and 3
+    track=Track(train=(7, 41), validation=(41, 52), test=(21, 1327)),
     generator=generate,
     words=Words(
         atoms={

@@ -9,7 +9,7 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, tiled, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -109,6 +109,7 @@ DOMAIN = Domain(
     # Cars and locations (dynamic validation, section 2).
     sizes=Sizes(bounds={"cars": (1, None), "locations": (2, None)}, count=lambda cars, locations: cars + locations),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=78),  # dynamic validation, Tables 2 and 3
+    track=Track(train=(3, 25), validation=(26, 35), test=(7, 1461)),
     generator=generate,
     words=Words(
         atoms={

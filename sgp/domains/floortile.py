@@ -9,7 +9,7 @@ from sgp.domains.drawing.boxes import Box, column, shortened
 from sgp.domains.drawing.cells import Spots, by_directions, by_distance, walls
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.tokens import ROBOT, aside, hint, listed, marks, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -185,6 +185,7 @@ DOMAIN = Domain(
         count=lambda robots, rows, columns: robots + (rows + 1) * columns + 2,
         allowed=lambda robots, rows, columns: robots <= columns,
     ),
+    track=Track(train=(5, 40), validation=(37, 45), test=(15, 1022)),
     generator=generate,
     words=Words(
         atoms={

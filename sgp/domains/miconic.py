@@ -9,7 +9,7 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import NOTHING, Box, column, flow, framed, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, Colour, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -143,6 +143,7 @@ DOMAIN = Domain(
     sizes=Sizes(
         bounds={"passengers": (1, None), "floors": (2, None)}, count=lambda passengers, floors: passengers + floors
     ),
+    track=Track(train=(3, 21), validation=(22, 30), test=(5, 681)),
     generator=generate,
     words=Words(
         atoms={

@@ -9,7 +9,7 @@ from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, paragraph
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.network import Link, network
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, aside, hint, listed, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.pddl import Atom
 from sgp.planning.words import Words
 
@@ -322,6 +322,7 @@ DOMAIN = Domain(
         count=lambda rovers, waypoints, cameras, objectives: 2 * rovers + waypoints + cameras + objectives + 4,
     ),
     scaling=Scaling(train=range(10, 18), validation=range(18, 21), bound=60),  # dynamic validation, Tables 2 and 3
+    track=Track(train=(10, 28), validation=(28, 36), test=(12, 596)),
     generator=generate,
     words=Words(
         atoms={

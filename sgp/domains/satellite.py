@@ -9,7 +9,7 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, paragraph, tiled, words
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, Colour, aside, hint, listed, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -171,6 +171,7 @@ DOMAIN = Domain(
         allowed=lambda satellites, instruments, modes, directions: instruments >= satellites,
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=39),  # dynamic validation, Tables 2 and 3
+    track=Track(train=(5, 32), validation=(34, 43), test=(11, 402)),
     generator=generate,
     words=Words(
         atoms={

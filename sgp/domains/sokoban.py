@@ -9,7 +9,7 @@ from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.cells import Spots, by_directions, by_distance, walls
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -78,11 +78,13 @@ def _moved(cell: _Cell, step: _Cell, times: int = 1) -> _Cell:
 def _cave(rng: Generator, cells: int) -> list[_Cell]:
     """Connected cells: one after the other is added at a random place of the border; the least coordinates are 0."""
     cave, border = [(0, 0)], [*_STEPS.values()]
+    known = {*cave, *border}
     while len(cave) < cells:
         cell = border.pop(int(rng.integers(len(border))))
         cave.append(cell)
-        known = {*cave, *border}
-        border += [other for other in (_moved(cell, step) for step in _STEPS.values()) if other not in known]
+        new = [other for other in (_moved(cell, step) for step in _STEPS.values()) if other not in known]
+        border += new
+        known.update(new)
     left, top = (min(cell[axis] for cell in cave) for axis in (0, 1))
     return [(x - left, y - top) for x, y in cave]
 
@@ -92,35 +94,52 @@ def _pulled_away(rng: Generator, cave: set[_Cell], ends: list[_Cell]) -> tuple[l
 
     None where a box could not be pulled.
     """
-    places = list(ends)
-    free = sorted(cave - set(places))
-    keeper = free[int(rng.integers(len(free)))]
+    places, free = list(ends), cave - set(ends)
+    outside = sorted(free)
+    near = _reached(free, outside[int(rng.integers(len(outside)))])
     for _ in range(_PULLS * len(ends)):
         box = int(rng.integers(len(places)))
-        near = _reached(cave - set(places), keeper)
+        place = places[box]
         pulls = [
             step
             for step in _STEPS.values()
-            if _moved(places[box], step) in near - {ends[box]} and _moved(places[box], step, 2) in cave - set(places)
+            if _moved(place, step) in near and _moved(place, step) != ends[box] and _moved(place, step, 2) in free
         ]
         if pulls:
             step = pulls[int(rng.integers(len(pulls)))]
-            keeper = _moved(places[box], step, 2)
-            places[box] = _moved(places[box], step)
+            places[box] = _moved(place, step)
+            free ^= {place, places[box]}
+            near = _after_pull(near, free, place, step)
     if any(place == end for place, end in zip(places, ends, strict=True)):
         return None
-    inside = sorted(_reached(cave - set(places), keeper))
+    inside = sorted(near)
     return places, inside[int(rng.integers(len(inside)))]
 
 
-def _reached(free: set[_Cell], start: _Cell) -> set[_Cell]:
-    """The free cells to which the keeper can walk."""
-    reached, border = {start}, [start]
+def _after_pull(near: set[_Cell], free: set[_Cell], left: _Cell, step: _Cell) -> set[_Cell]:
+    """What the keeper, two steps from the cell that a box was pulled from, reaches of the free cells now.
+
+    Looked for anew, which takes long in a large cave, only where the box may have parted what was reached before.
+    """
+    box, keeper = _moved(left, step), _moved(left, step, 2)
+    around = {(box[0] + right, box[1] + down) for right in (-1, 0, 1) for down in (-1, 0, 1)} & free
+    beside = {_moved(box, side) for side in _STEPS.values()} & free
+    if not beside <= _reached(around, keeper):
+        return _reached(free, keeper)
+    near.remove(box)
+    return _reached(free, left, near)
+
+
+def _reached(free: set[_Cell], start: _Cell, near: set[_Cell] | None = None) -> set[_Cell]:
+    """The free cells to which the keeper can walk from one of them, and those `near`, to which it takes them."""
+    reached = set() if near is None else near
+    reached.add(start)
+    border = [start]
     while border:
         cell = border.pop()
-        new = {_moved(cell, step) for step in _STEPS.values()} & free - reached
-        reached |= new
-        border += sorted(new)
+        new = [other for step in _STEPS.values() if (other := _moved(cell, step)) in free and other not in reached]
+        reached.update(new)
+        border += new
     return reached
 
 
@@ -202,6 +221,13 @@ DOMAIN = Domain(
         # The four directions are the domain's.
         count=lambda cells, boxes: cells + boxes,
         allowed=lambda cells, boxes: cells >= 8 * boxes,  # with room to pull every box away from its place
+    ),
+    # With one box for each row of a square warehouse at most: of more, one is soon where no pull reaches it.
+    track=Track(
+        train=(54, 128),
+        validation=(128, 177),
+        test=(69, 9884),
+        only=lambda cells, boxes: boxes * boxes <= cells,
     ),
     generator=generate,
     words=Words(

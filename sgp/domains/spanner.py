@@ -10,7 +10,7 @@ from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, w
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import both_ways, network
 from sgp.domains.drawing.tokens import DONE, PLAIN, ROBOT, THING, Colour, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -137,6 +137,7 @@ DOMAIN = Domain(
         count=lambda spanners, nuts, locations: spanners + nuts + locations + 3,
         allowed=lambda spanners, nuts, locations: spanners >= nuts,
     ),
+    track=Track(train=(6, 22), validation=(22, 28), test=(9, 833)),
     generator=generate,
     words=Words(
         atoms={

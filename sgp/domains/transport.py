@@ -11,7 +11,7 @@ from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import both_ways, network
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -134,6 +134,7 @@ DOMAIN = Domain(
         count=lambda vehicles, packages, locations, capacity: vehicles + packages + locations + capacity + 1,
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=33),  # dynamic validation, Tables 2 and 3
+    track=Track(train=(6, 34), validation=(34, 45), test=(12, 354)),
     generator=generate,
     words=Words(
         atoms={

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import count as count_up
 from typing import TYPE_CHECKING, Any
 
 from sgp.errors import ConfigurationError
@@ -65,6 +66,14 @@ class Sizes:
     def has(self, size: int) -> bool:
         """Whether there is a problem of exactly `size` objects."""
         return next(self.solutions(size), None) is not None
+
+    def nearest(self, size: int) -> int:
+        """The size nearest to one that has problems, the smaller of two. Hangs where no size has any."""
+        return next(each for away in count_up() for each in (size - away, size + away) if self.has(each))
+
+    def only(self, fits: Callable[..., bool]) -> Sizes:
+        """The sizes of the problems whose arguments fit, too."""
+        return replace(self, allowed=lambda **arguments: fits(**arguments) and self.allowed(**arguments))
 
     def above(self, size: int) -> Iterator[int]:
         """The sizes above one that have problems, until so many in a row have none that no larger one is looked for."""
@@ -150,6 +159,27 @@ class Scaling:
             raise ConfigurationError(
                 f"training sizes are {list(self.train)}, validation sizes {list(self.validation)}; expected some of "
                 "each, the latter larger"
+            )
+
+
+@dataclass(frozen=True)
+class Track:
+    """The domain's least and most objects in the IPC 2023 learning track (AIW-AD, Table 8).
+
+    Of its training, validation and test problems. Those of ours are drawn from the solutions of the size equation that
+    satisfy `only`.
+    """
+
+    train: tuple[int, int]
+    validation: tuple[int, int]
+    test: tuple[int, int]
+    only: Callable[..., bool] = _always
+
+    def __post_init__(self) -> None:
+        if not 0 < self.train[0] <= self.train[1] < self.test[1]:
+            raise ConfigurationError(
+                f"training has {self.train[0]} to {self.train[1]} objects and tests have {self.test[1]} at most; "
+                "expected more in tests than in training"
             )
 
 
@@ -252,8 +282,8 @@ class Domain:
     first of them, from a random generator and checked arguments: one that has a plan, unless `solvable` is false;
     `renamed` tells what further models call predicates of the first; `splits` maps a bundled suite's name to its splits
     and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
-    over sizes; `slots` are the variables of the fixed-size encoding; `words` says atoms and actions in English; `draw`
-    makes an SVG of a scene, a goal's (partial) one included.
+    over sizes; `track` how large the IPC 2023's problems are; `slots` are the variables of the fixed-size encoding;
+    `words` says atoms and actions in English; `draw` makes an SVG of a scene, a goal's (partial) one included.
     """
 
     name: str
@@ -265,6 +295,7 @@ class Domain:
     renamed: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     splits: Mapping[str, Mapping[str, Sequence[Mapping[str, Any]]]] = field(default_factory=dict)
     scaling: Scaling | None = None
+    track: Track | None = None
     slots: Slots | None = None
     words: Words = field(default_factory=Words)
     draw: Callable[[Scene], str] | None = None
@@ -298,18 +329,27 @@ class Domain:
     @cached_property
     def scaled(self) -> Sizes:
         """The sizes of problems on which planners are measured over sizes."""
-        if self.scaling is None:
-            return self.sizes
-        only, allowed = self.scaling.only, self.sizes.allowed
-        return replace(self.sizes, allowed=lambda **arguments: only(**arguments) and allowed(**arguments))
+        return self.sizes if self.scaling is None else self.sizes.only(self.scaling.only)
+
+    @cached_property
+    def tracked(self) -> Sizes:
+        """The sizes of problems like those of the IPC 2023 learning track."""
+        return self.scaled if self.track is None else self.scaled.only(self.track.only)
 
     def generate_scaled(self, rng: Generator, size: int) -> str:
         """One of the problems of `size` objects on which planners are measured over sizes.
 
         Hangs where `scaled` has none.
         """
+        return self._generate_of(self.scaled, rng, size)
+
+    def generate_tracked(self, rng: Generator, size: int) -> str:
+        """One of them like those of the IPC 2023 learning track. Hangs where `tracked` has none of `size` objects."""
+        return self._generate_of(self.tracked, rng, size)
+
+    def _generate_of(self, sizes: Sizes, rng: Generator, size: int) -> str:
         drawn, given = (self.scaling.drawn, self.scaling.given) if self.scaling else ((), {})
-        return self.generate(rng, **self.scaled.draw(rng, size, drawn), **given)
+        return self.generate(rng, **sizes.draw(rng, size, drawn), **given)
 
     def check_size(self, size: int) -> None:
         """Raises ConfigurationError, with the nearest sizes, where no problem has exactly `size` objects."""

@@ -14,7 +14,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sgp.errors import ConfigurationError, PddlError, ToolError, UnsolvableProblem
@@ -62,10 +62,14 @@ STAGES = (OPTIMAL, SATISFICING)
 MERGE_AND_SHRINK = Stage("seq-opt-merge-and-shrink", 60.0, alias="seq-opt-merge-and-shrink", megabytes=8192)
 LAMA_FIRST = Stage("lama-first", 300.0, alias="lama-first")  # LAMA's first plan (Richter and Westphal 2010)
 LAMA = Stage("lama", 60.0, alias="seq-sat-lama-2011")  # anytime: ever better plans until its time is up
+# For many problems of which most are too large for optimal plans: an optimal one where that is soon found, else any.
+SOON_OPTIMAL = replace(OPTIMAL, seconds=2.0)
+LAMA_FIRST = Stage("lama-first", 10.0, alias="lama-first")
 TEACHERS: Mapping[str, Sequence[Stage]] = {
     "state-centric": STAGES,
     "dynamic-validation": (MERGE_AND_SHRINK,),
     "lama": (LAMA,),
+    "track": (SOON_OPTIMAL, LAMA_FIRST),
 }
 
 

@@ -1,0 +1,15 @@
+(define (problem blocksworld-3)
+  (:domain blocksworld)
+  (:objects b1 b2 b3)
+  (:init
+    (clear b1)
+    (clear b2)
+    (clear b3)
+    (handempty)
+    (ontable b1)
+    (ontable b2)
+    (ontable b3))
+  (:goal (and
+    (ontable b2)
+    (on b1 b2)
+    (on b3 b1))))

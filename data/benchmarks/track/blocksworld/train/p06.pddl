@@ -1,0 +1,15 @@
+(define (problem blocksworld-4)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (clear b4)
+    (handempty)
+    (on b2 b1)
+    (on b3 b2)
+    (on b4 b3)
+    (ontable b1))
+  (:goal (and
+    (ontable b4)
+    (ontable b3)
+    (on b2 b4)
+    (on b1 b2))))

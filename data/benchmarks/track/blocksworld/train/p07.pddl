@@ -1,0 +1,16 @@
+(define (problem blocksworld-4)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (clear b2)
+    (clear b3)
+    (handempty)
+    (on b2 b4)
+    (on b4 b1)
+    (ontable b1)
+    (ontable b3))
+  (:goal (and
+    (ontable b1)
+    (ontable b4)
+    (on b2 b1)
+    (on b3 b4))))

@@ -1,0 +1,16 @@
+(define (problem blocksworld-4)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (clear b1)
+    (clear b2)
+    (handempty)
+    (on b2 b4)
+    (on b4 b3)
+    (ontable b1)
+    (ontable b3))
+  (:goal (and
+    (ontable b2)
+    (on b1 b2)
+    (on b4 b1)
+    (on b3 b4))))

@@ -1,0 +1,16 @@
+(define (problem blocksworld-4)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4)
+  (:init
+    (clear b1)
+    (clear b4)
+    (handempty)
+    (on b1 b3)
+    (on b3 b2)
+    (ontable b2)
+    (ontable b4))
+  (:goal (and
+    (ontable b3)
+    (ontable b4)
+    (on b2 b4)
+    (on b1 b2))))

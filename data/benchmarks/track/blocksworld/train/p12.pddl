@@ -1,0 +1,18 @@
+(define (problem blocksworld-5)
+  (:domain blocksworld)
+  (:objects b1 b2 b3 b4 b5)
+  (:init
+    (clear b1)
+    (clear b5)
+    (handempty)
+    (on b1 b2)
+    (on b2 b3)
+    (on b3 b4)
+    (ontable b4)
+    (ontable b5))
+  (:goal (and
+    (ontable b3)
+    (on b4 b3)
+    (on b5 b4)
+    (on b2 b5)
+    (on b1 b2))))

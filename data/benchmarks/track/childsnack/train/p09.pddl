@@ -1,0 +1,16 @@
+(define (problem childsnack-1-0)
+  (:domain childsnack)
+  (:objects child1 - child bread1 - bread-portion content1 - content-portion tray1 tray2 - tray table1 table2 table3 - place sandw1 sandw2 sandw3 sandw4 - sandwich)
+  (:init
+    (at tray1 kitchen)
+    (at tray2 kitchen)
+    (at_kitchen_bread bread1)
+    (at_kitchen_content content1)
+    (not_allergic_gluten child1)
+    (waiting child1 table2)
+    (notexist sandw1)
+    (notexist sandw2)
+    (notexist sandw3)
+    (notexist sandw4))
+  (:goal (and
+    (served child1))))

@@ -1,0 +1,9 @@
+(define (problem ferry-1-2)
+  (:domain ferry)
+  (:objects c1 - car l1 l2 - location)
+  (:init
+    (at-ferry l1)
+    (empty-ferry)
+    (at c1 l2))
+  (:goal (and
+    (at c1 l1))))

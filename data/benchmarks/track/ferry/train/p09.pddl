@@ -1,0 +1,11 @@
+(define (problem ferry-2-4)
+  (:domain ferry)
+  (:objects c1 c2 - car l1 l2 l3 l4 - location)
+  (:init
+    (at-ferry l1)
+    (empty-ferry)
+    (at c1 l2)
+    (at c2 l2))
+  (:goal (and
+    (at c1 l1)
+    (at c2 l3))))

@@ -1,0 +1,13 @@
+(define (problem ferry-3-3)
+  (:domain ferry)
+  (:objects c1 c2 c3 - car l1 l2 l3 - location)
+  (:init
+    (at-ferry l2)
+    (empty-ferry)
+    (at c1 l1)
+    (at c2 l1)
+    (at c3 l2))
+  (:goal (and
+    (at c1 l2)
+    (at c2 l2)
+    (at c3 l1))))

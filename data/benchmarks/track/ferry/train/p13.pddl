@@ -1,0 +1,17 @@
+(define (problem ferry-5-2)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 c5 - car l1 l2 - location)
+  (:init
+    (at-ferry l2)
+    (empty-ferry)
+    (at c1 l1)
+    (at c2 l2)
+    (at c3 l1)
+    (at c4 l1)
+    (at c5 l2))
+  (:goal (and
+    (at c1 l2)
+    (at c2 l1)
+    (at c3 l2)
+    (at c4 l2)
+    (at c5 l1))))

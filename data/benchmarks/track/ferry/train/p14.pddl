@@ -1,0 +1,15 @@
+(define (problem ferry-4-4)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 - location)
+  (:init
+    (at-ferry l2)
+    (empty-ferry)
+    (at c1 l4)
+    (at c2 l1)
+    (at c3 l1)
+    (at c4 l4))
+  (:goal (and
+    (at c1 l1)
+    (at c2 l4)
+    (at c3 l2)
+    (at c4 l3))))

@@ -1,0 +1,17 @@
+(define (problem ferry-5-6)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 c5 - car l1 l2 l3 l4 l5 l6 - location)
+  (:init
+    (at-ferry l5)
+    (empty-ferry)
+    (at c1 l2)
+    (at c2 l5)
+    (at c3 l5)
+    (at c4 l1)
+    (at c5 l4))
+  (:goal (and
+    (at c1 l3)
+    (at c2 l3)
+    (at c3 l3)
+    (at c4 l6)
+    (at c5 l5))))

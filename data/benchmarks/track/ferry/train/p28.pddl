@@ -1,0 +1,15 @@
+(define (problem ferry-4-9)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 - location)
+  (:init
+    (at-ferry l1)
+    (empty-ferry)
+    (at c1 l3)
+    (at c2 l2)
+    (at c3 l8)
+    (at c4 l7))
+  (:goal (and
+    (at c1 l7)
+    (at c2 l7)
+    (at c3 l9)
+    (at c4 l2))))

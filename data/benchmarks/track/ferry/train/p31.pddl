@@ -1,0 +1,17 @@
+(define (problem ferry-5-9)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 c5 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 - location)
+  (:init
+    (at-ferry l6)
+    (empty-ferry)
+    (at c1 l8)
+    (at c2 l3)
+    (at c3 l3)
+    (at c4 l5)
+    (at c5 l6))
+  (:goal (and
+    (at c1 l4)
+    (at c2 l1)
+    (at c3 l2)
+    (at c4 l1)
+    (at c5 l2))))

@@ -1,0 +1,17 @@
+(define (problem ferry-5-14)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 c5 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 l10 l11 l12 l13 l14 - location)
+  (:init
+    (at-ferry l1)
+    (empty-ferry)
+    (at c1 l12)
+    (at c2 l12)
+    (at c3 l11)
+    (at c4 l8)
+    (at c5 l11))
+  (:goal (and
+    (at c1 l3)
+    (at c2 l2)
+    (at c3 l4)
+    (at c4 l3)
+    (at c5 l7))))

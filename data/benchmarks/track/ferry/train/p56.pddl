@@ -1,0 +1,17 @@
+(define (problem ferry-5-19)
+  (:domain ferry)
+  (:objects c1 c2 c3 c4 c5 - car l1 l2 l3 l4 l5 l6 l7 l8 l9 l10 l11 l12 l13 l14 l15 l16 l17 l18 l19 - location)
+  (:init
+    (at-ferry l8)
+    (empty-ferry)
+    (at c1 l8)
+    (at c2 l11)
+    (at c3 l15)
+    (at c4 l11)
+    (at c5 l3))
+  (:goal (and
+    (at c1 l3)
+    (at c2 l10)
+    (at c3 l4)
+    (at c4 l5)
+    (at c5 l17))))

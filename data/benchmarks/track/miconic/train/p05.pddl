@@ -1,0 +1,13 @@
+(define (problem miconic-2-2)
+  (:domain miconic)
+  (:objects p1 p2 - passenger f1 f2 - floor)
+  (:init
+    (above f1 f2)
+    (origin p1 f1)
+    (destin p1 f2)
+    (origin p2 f1)
+    (destin p2 f2)
+    (lift-at f2))
+  (:goal (and
+    (served p1)
+    (served p2))))

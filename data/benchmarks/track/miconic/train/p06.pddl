@@ -1,0 +1,15 @@
+(define (problem miconic-1-4)
+  (:domain miconic)
+  (:objects p1 - passenger f1 f2 f3 f4 - floor)
+  (:init
+    (above f1 f2)
+    (above f1 f3)
+    (above f1 f4)
+    (above f2 f3)
+    (above f2 f4)
+    (above f3 f4)
+    (origin p1 f4)
+    (destin p1 f2)
+    (lift-at f4))
+  (:goal (and
+    (served p1))))

@@ -1,0 +1,16 @@
+(define (problem miconic-3-2)
+  (:domain miconic)
+  (:objects p1 p2 p3 - passenger f1 f2 - floor)
+  (:init
+    (above f1 f2)
+    (origin p1 f2)
+    (destin p1 f1)
+    (origin p2 f1)
+    (destin p2 f2)
+    (origin p3 f2)
+    (destin p3 f1)
+    (lift-at f2))
+  (:goal (and
+    (served p1)
+    (served p2)
+    (served p3))))

@@ -1,0 +1,15 @@
+(define (problem miconic-2-3)
+  (:domain miconic)
+  (:objects p1 p2 - passenger f1 f2 f3 - floor)
+  (:init
+    (above f1 f2)
+    (above f1 f3)
+    (above f2 f3)
+    (origin p1 f3)
+    (destin p1 f2)
+    (origin p2 f2)
+    (destin p2 f3)
+    (lift-at f2))
+  (:goal (and
+    (served p1)
+    (served p2))))

@@ -1,0 +1,18 @@
+(define (problem miconic-2-4)
+  (:domain miconic)
+  (:objects p1 p2 - passenger f1 f2 f3 f4 - floor)
+  (:init
+    (above f1 f2)
+    (above f1 f3)
+    (above f1 f4)
+    (above f2 f3)
+    (above f2 f4)
+    (above f3 f4)
+    (origin p1 f4)
+    (destin p1 f3)
+    (origin p2 f4)
+    (destin p2 f1)
+    (lift-at f2))
+  (:goal (and
+    (served p1)
+    (served p2))))

@@ -1,0 +1,15 @@
+(define (problem satellite-1-8)
+  (:domain satellite)
+  (:objects satellite1 - satellite instrument1 - instrument mode1 mode2 - mode direction1 direction2 direction3 direction4 direction5 direction6 direction7 direction8 - direction)
+  (:init
+    (supports instrument1 mode1)
+    (supports instrument1 mode2)
+    (calibration_target instrument1 direction4)
+    (on_board instrument1 satellite1)
+    (power_avail satellite1)
+    (pointing satellite1 direction3))
+  (:goal (and
+    (have_image direction3 mode1)
+    (have_image direction4 mode1)
+    (have_image direction6 mode1)
+    (have_image direction8 mode1))))

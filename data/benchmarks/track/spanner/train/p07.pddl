@@ -1,0 +1,18 @@
+(define (problem spanner-2-2-1)
+  (:domain spanner)
+  (:objects bob - man spanner1 spanner2 - spanner nut1 nut2 - nut shed location1 gate - location)
+  (:init
+    (at bob shed)
+    (at spanner1 location1)
+    (usable spanner1)
+    (at spanner2 location1)
+    (usable spanner2)
+    (loose nut1)
+    (at nut1 gate)
+    (loose nut2)
+    (at nut2 gate)
+    (link shed location1)
+    (link location1 gate))
+  (:goal (and
+    (tightened nut1)
+    (tightened nut2))))

@@ -1,0 +1,17 @@
+(define (problem transport-2-1-3)
+  (:domain transport)
+  (:objects l1 l2 l3 - location capacity-0 capacity-1 capacity-2 - size v1 v2 - vehicle p1 - package)
+  (:init
+    (capacity-predecessor capacity-0 capacity-1)
+    (capacity-predecessor capacity-1 capacity-2)
+    (road l1 l2)
+    (road l2 l1)
+    (road l2 l3)
+    (road l3 l2)
+    (at v1 l1)
+    (capacity v1 capacity-1)
+    (at v2 l3)
+    (capacity v2 capacity-1)
+    (at p1 l2))
+  (:goal (and
+    (at p1 l1))))
