@@ -44,6 +44,7 @@ from sgp.planning.planner import NO_LIMIT, Limit, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
+from sgp.planning.subject import drawn_variant
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -67,6 +68,7 @@ def train(
     overrides: Mapping[str, str] | None = None,
     again: bool = False,
     without: str = "",
+    drawn: tuple[int, int] | None = None,
 ) -> Run:
     """A trained run: the one in the store where configuration of training and data are the same, else a new one.
 
@@ -74,7 +76,8 @@ def train(
 
     Missing expert plans are made first, `jobs` at a time; a `Cluster` leaves them to this machine and trains on one of
     its own. `overrides` sets fields of the variant's configuration of training, nested ones with dots
-    (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name.
+    (`{"boosting.rounds": "200"}`). `without` leaves out the training problem of this name; `drawn` takes
+    as many of them as its first number says, by the draw of its second.
     Raises InputError for an unknown method, MissingLibrary for one whose library is not installed, ConfigurationError
     for an unknown variant or setting or one of decoding, SuiteError for a suite, domain or problem that does not exist
     and for several domains where the method learns in one, PddlError and PlanError for texts that cannot be used,
@@ -89,6 +92,8 @@ def train(
     data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
         data, name = data.without(without), f"{name}+without={without}"
+    if drawn is not None:
+        data, name = data.drawn(*drawn), drawn_variant(name, *drawn)
     return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, crew, again)
 
 

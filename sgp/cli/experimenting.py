@@ -124,6 +124,39 @@ def jackknife(
     console().print(spread_sheet(results.scores, f"{method} on {suite}, one training problem left out").terminal())
 
 
+@verb("learning-curve", "sgp learning-curve --domains gripper --variants contrastive-jumps:aiw --html curve.html")
+def learning_curve(
+    suite: Suite = "state-centric",
+    domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    variants: Annotated[
+        str, typer.Option(help="Methods, or METHOD:VARIANT, separated by commas; where left out those of the grid.")
+    ] = "",
+    draws: Annotated[int, typer.Option(min=1, help="Draws of each number of training problems.")] = 5,
+    seed: Annotated[int, typer.Option(help="Random seed of the training.")] = 13,
+    splits: Splits = "extrapolation",
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    html: Annotated[Path | None, typer.Option(help="Write the curves here as a plot in one HTML page.")] = None,
+    jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
+) -> None:
+    """Train on 1, 2, 4, half and all training problems, several draws each; goes on where it was interrupted."""
+    from sgp.experiments import grid
+    from sgp.experiments.learning_curve import learning_cells
+    from sgp.files import write_text
+    from sgp.reports.learning_table import learning_sheet
+
+    methods = grid.parse_variants(variants) if variants else None
+    cells = learning_cells(suite, words(domains), methods, draws, seed, words(splits))
+    scores = grid.run_grid(cells, crew(jobs, cluster)).scores
+    write_scores_to(scores, json, csv)
+    if html is not None:
+        from sgp.reports.learning_plots import learning_figure
+
+        write_text(html, learning_figure(scores).to_html(include_plotlyjs=True))
+    console().print(learning_sheet(scores, f"coverage of {suite} by the number of training problems").terminal())
+
+
 @verb("select", "sgp select --validation selection --csv selection.csv")
 def select(
     method: Annotated[str, typer.Option(help="Method that names settings to choose.")] = "contrastive-jumps",

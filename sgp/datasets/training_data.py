@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from itertools import chain
+from random import Random
 from typing import NamedTuple, TypeVar
 
 from sgp.datasets.experts import expert_plans
@@ -91,7 +92,13 @@ class DemonstrationTexts:
     def without(self, problem: str) -> DemonstrationTexts:
         """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
         kept = _without(self.train, problem, [each.problem.name for each in self.train], self.domain)
-        return replace(self, train=kept, sha256=_sha256_without(self.sha256, problem))
+        return replace(self, train=kept, sha256=_sha256_with(self.sha256, f"without {problem}"))
+
+    def drawn(self, count: int, draw: int) -> DemonstrationTexts:
+        """The same with `count` of the training problems, or all where there are no more; see `_drawn`."""
+        return replace(
+            self, train=_drawn(self.train, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
+        )
 
 
 @dataclass(frozen=True)
@@ -126,7 +133,13 @@ class Problems:
     def without(self, problem: str) -> Problems:
         """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
         kept = _without(self.train, problem, [each.name for each in self.train], self.domain)
-        return replace(self, train=kept, sha256=_sha256_without(self.sha256, problem))
+        return replace(self, train=kept, sha256=_sha256_with(self.sha256, f"without {problem}"))
+
+    def drawn(self, count: int, draw: int) -> Problems:
+        """The same with `count` of the training problems, or all where there are no more; see `_drawn`."""
+        return replace(
+            self, train=_drawn(self.train, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
+        )
 
 
 class Transition(NamedTuple):
@@ -205,6 +218,10 @@ class TransitionTexts:
                 "expected one that a single domain has"
             )
         return replace(self, of={**self.of, holders[0]: self.of[holders[0]].without(problem)})
+
+    def drawn(self, count: int, draw: int) -> TransitionTexts:
+        """The same with the transitions of `count` training problems of each domain; see `_drawn`."""
+        return replace(self, of={name: each.drawn(count, draw) for name, each in self.of.items()})
 
 
 Texts = DemonstrationTexts | Problems | TransitionTexts
@@ -317,8 +334,22 @@ def _without(train: Sequence[Part], problem: str, names: Sequence[str], domain: 
     return kept
 
 
-def _sha256_without(digest: str, problem: str) -> str:
-    return sha256(f"{digest} without {problem}".encode()).hexdigest()
+def _drawn(train: Sequence[Part], count: int, draw: int) -> tuple[Part, ...]:
+    """So many of the training problems, in their order; those of one draw contain those of a smaller count.
+
+    Raises SuiteError for a count below 1 and a draw below 0.
+    """
+    if count < 1 or draw < 0:
+        raise SuiteError(
+            f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
+        )
+    order = list(range(len(train)))
+    Random(draw).shuffle(order)
+    return tuple(train[place] for place in sorted(order[:count]))
+
+
+def _sha256_with(digest: str, change: str) -> str:
+    return sha256(f"{digest} {change}".encode()).hexdigest()
 
 
 def _sha256_of(parts: Iterable[Demonstrations | DemonstrationTexts]) -> str:

@@ -50,6 +50,7 @@ class Cell:
     trained_on: str = ""  # the suite whose training problems are used, where it is another
     without: str = ""  # a training problem that is left out
     decodings: tuple[str, ...] = (DEFAULT,)  # by which the one run is tried
+    drawn: tuple[int, int] | None = None  # so many of the training problems, by which draw; None: all
 
     @property
     def training_suite(self) -> str:
@@ -80,7 +81,8 @@ def _kept_file(cell: Cell, suites: Mapping[str, Suite], plans: Mapping[tuple[str
     decodings = [asdict(configure_decoding(method, name)[1]) for name in cell.decodings]
     used = list(dict.fromkeys((cell.suite, cell.training_suite)))
     manifests, hashes = [suites[name].manifest_sha256 for name in used], [plans[name, cell.domain] for name in used]
-    identity = json.dumps([asdict(cell), config, decodings, manifests, hashes], sort_keys=True)
+    own = {name: value for name, value in asdict(cell).items() if value is not None}
+    identity = json.dumps([own, config, decodings, manifests, hashes], sort_keys=True)
     key = hashlib.sha256(identity.encode()).hexdigest()[:12]
     return home() / "grid" / cell.suite / cell.domain / f"{cell.method}-{cell.variant}-seed{cell.seed}-{key}.json"
 
@@ -315,6 +317,7 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, crew: Workers) ->
         jobs=crew,
         overrides=dict(cell.overrides),
         without=cell.without,
+        drawn=cell.drawn,
     )
     if record is None:
         found = evaluate([run.folder], cell.suite, cell.splits, crew, decodings=cell.decodings)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
+_DRAWN = "+drawn="  # between a variant and how many of the training problems a run learned from, by which draw
 _SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
 
 
@@ -92,3 +93,14 @@ def parted_variant(text: str) -> tuple[str, str]:
     """A run's variant, and the validation that selected the run, "" where none did."""
     variant, _, selected_by = text.partition(_SELECTED)
     return variant, selected_by
+
+
+def drawn_variant(variant: str, count: int, draw: int) -> str:
+    """The variant of a run that learned from so many of the training problems, by a draw, as its folder is named."""
+    return f"{variant}{_DRAWN}{count}.{draw}"
+
+
+def parted_draw(text: str) -> tuple[str, int | None]:
+    """A run's variant, and from how many of the training problems it learned, None where no draw was made."""
+    variant, _, drawn = text.partition(_DRAWN)
+    return variant, int(drawn.split(".")[0]) if drawn else None

@@ -97,7 +97,16 @@ def add_banded(
     counts: Sequence[int],
 ) -> None:
     """A planner's rates over sizes, with the band of their 95 % Wilson intervals on these numbers of problems."""
-    bounds = [wilson(rate, count) for rate, count in zip(rates, counts, strict=True)]
+    add_band(
+        figure, number, name, panel, sizes, [wilson(rate, count) for rate, count in zip(rates, counts, strict=True)]
+    )
+    add_line(figure, number, name, panel, sizes, rates, counts)
+
+
+def add_band(
+    figure: go.Figure, number: int, name: str, panel: int, sizes: Sequence[int], bounds: Sequence[tuple[float, float]]
+) -> None:
+    """A planner's band over sizes, between lower and upper bounds."""
     figure.add_trace(
         go.Scatter(
             x=[*sizes, *reversed(sizes)],
@@ -111,7 +120,6 @@ def add_banded(
         ),
         **at_panel(panel),
     )
-    add_line(figure, number, name, panel, sizes, rates, counts)
 
 
 def add_line(
@@ -122,15 +130,16 @@ def add_line(
     sizes: Sequence[int],
     values: Sequence[float],
     counts: Sequence[int],
+    unit: str = "objects",
 ) -> None:
-    """A planner's values over sizes, each with the number of problems that it is a mean of."""
+    """A planner's values over sizes in a unit, each with the number of problems that it is a mean of."""
     colour, symbol = style(number)
     figure.add_trace(
         go.Scatter(
             x=sizes,
             y=values,
             customdata=counts,
-            hovertemplate="%{x} objects: %{y:.2f}, n = %{customdata}",
+            hovertemplate=f"%{{x}} {unit}: %{{y:.2f}}, n = %{{customdata}}",
             mode="lines+markers",
             line={"color": colour, "dash": _DASHES[number % len(_DASHES)]},
             marker={"symbol": symbol, "size": 6 if len(sizes) <= _MANY else 4},

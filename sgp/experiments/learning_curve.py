@@ -1,0 +1,44 @@
+"""Learning curves: coverage by the number of training problems, over several draws of them.
+
+The state-centric paper trains on a handful of problems (its Table 5); how many are needed is asked here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sgp.datasets.suite import load_suite
+from sgp.errors import ConfigurationError
+from sgp.experiments.grid import SEEDS, Cell, grid_cells
+
+DRAWS = 5
+_FEW = (1, 2, 4)
+
+
+def counts_of(problems: int) -> list[int]:
+    """1, 2, 4, half and all of so many training problems, each number once."""
+    return sorted({count for count in (*_FEW, -(-problems // 2), problems) if count <= problems})
+
+
+def learning_cells(
+    suite: str,
+    domains: Sequence[str] = (),
+    methods: Mapping[str, Sequence[str]] | None = None,
+    draws: int = DRAWS,
+    seed: int = SEEDS[0],
+    splits: Sequence[str] = (),
+) -> list[Cell]:
+    """The cells of `grid_cells` with 1, 2, 4, half and all training problems, `draws` draws of each but the last.
+
+    All draws of a domain are the same for every method, and those of one draw contain those of fewer problems. Raises
+    ConfigurationError for a number of draws below 1, and what `grid_cells` raises.
+    """
+    if draws < 1:
+        raise ConfigurationError(f"draws is {draws}; expected at least 1")
+    cells = []
+    for cell in grid_cells(suite, domains, methods, (seed,), splits):
+        problems = len(load_suite(cell.suite).domain(cell.domain).splits["train"])
+        for count in counts_of(problems):
+            cells += [replace(cell, drawn=(count, draw)) for draw in range(draws if count < problems else 1)]
+    return cells

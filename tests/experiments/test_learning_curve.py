@@ -1,0 +1,90 @@
+"""Coverage by the number of training problems."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from typer.testing import CliRunner
+
+import sgp
+from sgp.cli import app
+from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import problem_texts, training_texts
+from sgp.errors import ConfigurationError, SuiteError
+from sgp.evaluation.scores import Score, read_scores
+from sgp.experiments.learning_curve import counts_of, learning_cells
+from sgp.reports.learning_plots import learning_figure
+from sgp.reports.learning_table import learning_curves, learning_sheet
+
+
+def test_the_numbers_of_training_problems():
+    assert counts_of(15) == [1, 2, 4, 8, 15]
+    assert counts_of(4) == [1, 2, 4]
+    assert counts_of(1) == [1]
+
+
+def test_a_draw_contains_those_of_fewer_problems():
+    texts = training_texts(load_suite("state-centric"), "blocksworld")
+    for data in (texts, problem_texts(load_suite("state-centric"), "blocksworld")):
+        drawn = {count: data.drawn(count, 3) for count in counts_of(len(data.train))}
+        assert [len(each.train) for each in drawn.values()] == list(drawn)
+        assert set(drawn[2].train) < set(drawn[4].train)
+        assert [each for each in data.train if each in drawn[4].train] == list(drawn[4].train), "in their order"
+        assert drawn[4].validation == data.validation
+        assert len({each.sha256 for each in (data, *drawn.values(), data.drawn(4, 2))}) == len(drawn) + 2
+    assert len({texts.drawn(2, draw).train for draw in range(5)}) > 1
+    assert len(texts.drawn(99, 0).train) == len(texts.train)
+    with pytest.raises(SuiteError, match="asked for 0 training problems of draw 0; expected at least 1"):
+        texts.drawn(0, 0)
+
+
+def test_every_method_learns_from_the_same_draws():
+    cells = learning_cells("state-centric", ["gripper"], {"zero-change": (), "contrastive-jumps": ["aiw"]}, draws=3)
+    problems = len(load_suite("state-centric").domain("gripper").splits["train"])
+    expected = [(count, draw) for count in counts_of(problems) for draw in range(3 if count < problems else 1)]
+    by_method = {
+        method: {cell.drawn for cell in cells if cell.method == method}
+        for method in ("zero-change", "contrastive-jumps")
+    }
+    assert by_method == {key: set(expected) for key in by_method}
+    with pytest.raises(ConfigurationError, match="draws is 0; expected at least 1"):
+        learning_cells("state-centric", draws=0)
+
+
+def test_the_verb_measures_draws_and_shows_them(home, tmp_path):
+    csv, html = tmp_path / "curve.csv", tmp_path / "curve.html"
+    words = ["--domains", "gripper", "--variants", "contrastive-jumps:one-step", "--draws", "2", "--jobs", "1"]
+    told = CliRunner().invoke(
+        app,
+        ["learning-curve", *words, "--splits", "interpolation", "--csv", str(csv), "--html", str(html)],
+        env={"COLUMNS": "200"},
+    )
+    assert told.exit_code == 0, told.output
+    scores = read_scores(csv)
+    ((of, draws),) = learning_curves(scores).items()
+    assert of[:2] == ("gripper", "interpolation")
+    assert of[2].variant == "one-step"
+    assert [len(found) for found in draws.values()] == [2] * (len(draws) - 1) + [1]
+    assert draws[max(draws)][0].value == 1
+    runs = sgp.list_runs()
+    assert {run.record["data"]["train"] for run in runs} == set(draws)
+    assert "mean coverage" in told.output
+    assert "training problems" in html.read_text()
+
+
+def test_means_and_least_of_draws():
+    def score(variant, value):
+        named = {"method": "m", "domain": "d", "suite": "s", "split": "extrapolation", "seed": 13}
+        return Score(**named, variant=variant, metric="coverage", value=value, count=18)
+
+    scores = [score("v+drawn=2.0", 0.5), score("v+drawn=2.1", 1.0), score("v+drawn=1.0", 0.25), score("v", 1.0)]
+    sheet = learning_sheet(scores, "title").markdown()
+    assert "| d | extrapolation | m v | 1 | 1 | 0.250 | 0.250 | 18 |" in sheet
+    assert "| d | extrapolation | m v | 2 | 2 | 0.750 | 0.500 | 18 |" in sheet
+    figure = learning_figure([*scores, *(replace(each, domain="e<b>") for each in scores)])
+    (band, line, *_) = figure.data
+    assert list(line.x) == [1, 2]
+    assert list(line.y) == [0.25, 0.75]
+    assert list(band.y) == [0.25, 1.0, 0.5, 0.25]
+    assert "e<b>" not in figure.to_json()
