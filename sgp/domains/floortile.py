@@ -185,7 +185,13 @@ DOMAIN = Domain(
         count=lambda robots, rows, columns: robots + (rows + 1) * columns + 2,
         allowed=lambda robots, rows, columns: robots <= columns,
     ),
-    track=Track(train=(5, 40), validation=(37, 45), test=(15, 1022)),
+    # Floors at most twice as long as they are wide, and a robot for every second column at most.
+    track=Track(
+        train=(5, 40),
+        validation=(37, 45),
+        test=(15, 1022),
+        only=lambda robots, rows, columns: columns <= 2 * rows <= 4 * columns and 2 * robots <= columns + 1,
+    ),
     generator=generate,
     words=Words(
         atoms={

@@ -171,7 +171,13 @@ DOMAIN = Domain(
         allowed=lambda satellites, instruments, modes, directions: instruments >= satellites,
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=39),  # dynamic validation, Tables 2 and 3
-    track=Track(train=(5, 32), validation=(34, 43), test=(11, 402)),
+    # No more modes than instruments, and no more instruments than directions to look in.
+    track=Track(
+        train=(5, 32),
+        validation=(34, 43),
+        test=(11, 402),
+        only=lambda satellites, instruments, modes, directions: modes <= instruments <= directions,
+    ),
     generator=generate,
     words=Words(
         atoms={

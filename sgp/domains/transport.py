@@ -134,7 +134,13 @@ DOMAIN = Domain(
         count=lambda vehicles, packages, locations, capacity: vehicles + packages + locations + capacity + 1,
     ),
     scaling=Scaling(train=range(8, 16), validation=range(16, 19), bound=33),  # dynamic validation, Tables 2 and 3
-    track=Track(train=(6, 34), validation=(34, 45), test=(12, 354)),
+    # Vehicles of at most four places, as in the competitions of 2008 to 2014, and no more of them than packages.
+    track=Track(
+        train=(6, 34),
+        validation=(34, 45),
+        test=(12, 354),
+        only=lambda vehicles, packages, locations, capacity: capacity <= 4 and vehicles <= packages,
+    ),
     generator=generate,
     words=Words(
         atoms={

@@ -47,11 +47,11 @@ class DynamicConfig:
         if self.seconds is not None and not self.seconds > 0:
             raise ConfigurationError(f"seconds is {self.seconds}; expected a positive number")
 
-    def sizes(self, scaled: Sizes, after: int) -> Iterator[int]:
-        """The sizes to try of a domain whose largest training problem has `after` objects, the smallest first."""
+    def sizes(self, there: Sizes, after: int) -> Iterator[int]:
+        """Those of the sizes to try where the largest training problem has `after` objects, the smallest first."""
         if not self.multiples:
-            return scaled.above(after)
-        found = (next(scaled.above(round(after * multiple) - 1), None) for multiple in self.multiples)
+            return there.above(after)
+        found = (next(there.above(round(after * multiple) - 1), None) for multiple in self.multiples)
         return iter(dict.fromkeys(size for size in found if size is not None))
 
     def limit(self, bound: int) -> Limit:
@@ -85,7 +85,7 @@ def dynamic_coverage(
     """
     coverage: dict[int, float] = {}
     lengths: list[int] = []
-    sizes = config.sizes(source.domain.scaled, after)
+    sizes = config.sizes(source.sizes, after)
     while batch := list(islice(sizes, workers(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         works = [

@@ -26,7 +26,7 @@ from sgp.evaluation.known_plans import Reference, proven_unsolvable, shortest_kn
 from sgp.evaluation.parallel import Load, Work, run_all
 from sgp.evaluation.sequential import enough, still_needed
 from sgp.files import write_json
-from sgp.planning.domain import Domain
+from sgp.planning.domain import Domain, Sizes
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.policies.decoding import DEFAULT
@@ -136,13 +136,15 @@ class Curve:
 class Source:
     """Where problems of a size come from: a domain's generator, one random stream for each problem.
 
-    `model` is the one of the domain's models that the problems are for; `seed` chooses the streams. Raises
-    ConfigurationError for a negative one.
+    `model` is the one of the domain's models that the problems are for; `seed` chooses the streams. With `tracked` they
+    are like those of the IPC 2023 learning track, else as planners are measured over sizes on. Raises
+    ConfigurationError for a negative seed.
     """
 
     domain: Domain
     model: str
     seed: int
+    tracked: bool = False
 
     def __post_init__(self) -> None:
         if self.seed < 0:
@@ -153,14 +155,19 @@ class Source:
         """The domain's text."""
         return self.domain.models[self.model]
 
+    @property
+    def sizes(self) -> Sizes:
+        """Which sizes there are."""
+        return self.domain.tracked if self.tracked else self.domain.scaled
+
     def problem(self, size: int, number: int) -> Problem:
-        """Problem `number` (from 1) of a size that the domain's `scaled` has.
+        """Problem `number` (from 1) of one of the `sizes`.
 
         Raises InputError where the generator fails, whatever it raises: it may be a user's.
         """
         rng = np.random.default_rng([self.seed, crc32(self.domain.name.encode()), size, number])
         try:
-            text = self.domain.generate_scaled(rng, size)
+            text = (self.domain.generate_tracked if self.tracked else self.domain.generate_scaled)(rng, size)
         except Exception as error:
             raise InputError(
                 f"the generator of {self.domain.name} failed on problem {number} of {size} objects with seed "
@@ -216,7 +223,7 @@ def scaling(
     sizes: list[Measured] = []
     fails = 0
     ended, note = Ended.EXHAUSTED, f"{source.domain.name} has no larger problems"
-    for size in source.domain.scaled.above(0):
+    for size in source.sizes.above(0):
         if config.largest is not None and size > config.largest:
             if not sizes:
                 source.domain.check_size(config.largest)  # says which sizes there are

@@ -41,6 +41,7 @@ from sgp.methods.configuration import configure, decoded_identity
 from sgp.methods.contract import Snapshot
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
+from sgp.planning.experts import SOON, STAGES
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.subject import selected_variant
@@ -106,9 +107,9 @@ def train_jointly(
 
     Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
     `+by=dynamic` (on generated problems larger than all of training; where the house cannot generate them, on the
-    largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`. Plans
-    have at most L actions where no limit on seconds is given: the domain's bound, or three times the mean length of the
-    expert plans for the largest training problems.
+    largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`, and
+    expert plans that are missing are made by `SOON`. Plans have at most L actions where no limit on seconds is given:
+    the domain's bound, or three times the mean length of the expert plans for the largest training problems.
 
     `watch` sees every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The
     training is done here, validation by `jobs` processes or workers.
@@ -121,8 +122,8 @@ def train_jointly(
     identity_of = partial(decoded_identity, planning_method(method), decoding=settings.decoding)
     identity_of("")  # raises for an unknown decoding before anything is trained
     chosen = choose_device(device)
-    data = load_training_data(load_suite(suite), domain, jobs=processes(jobs))
-    source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED)
+    data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else SOON, processes(jobs))
+    source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED, tracked=bool(rules.multiples))
     bound = plan_bound(None if source is None else source.domain, lambda: data)
     trial = _Trial(data, source, bound, rules, settings.decoding, identity_of, jobs)
     trial.warn()
@@ -177,7 +178,7 @@ class _Trial:
     @cached_property
     def given(self) -> tuple[Problem, ...]:
         """The largest quarter of the suite's problems where no larger ones can be generated, else none."""
-        if self.source is not None and next(self.rules.sizes(self.source.domain.scaled, self.largest), None):
+        if self.source is not None and next(self.rules.sizes(self.source.sizes, self.largest), None):
             return ()
         tasks = sorted((each.task for each in (*self.data.train, *self.data.validation)), key=lambda task: task.size)
         return tuple(dict.fromkeys(task.problem for task in tasks[-(-3 * len(tasks) // 4) :] or tasks))

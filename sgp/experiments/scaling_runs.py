@@ -130,14 +130,14 @@ def source_for(domain_pddl: str, name: str, seed: int) -> Source:
     return source
 
 
-def generator_for(domain_pddl: str, name: str, seed: int) -> Source | None:
-    """As `source_for`, or None for a domain that the house has no generator for."""
+def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> Source | None:
+    """As `source_for`, or None for a domain that the house has no generator for; see `Source` for `tracked`."""
     text = read_domain(domain_pddl, name)
     domain = serving(text)
     if domain is None:
         return None
     model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
-    return Source(domain, model, seed)
+    return Source(domain, model, seed, tracked)
 
 
 def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:

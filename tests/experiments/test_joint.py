@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from sgp.cli import app
+from sgp.datasets.experts import expert_plans
 from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import run_folders
-from sgp.errors import InputError, StoreError
+from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation.dynamic_validation import LARGER, DynamicConfig
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
@@ -135,15 +136,37 @@ def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, hom
     assert found.snapshots[1].actions > largest
 
 
+def corridors(folder, texts):
+    """Imports training problems of a domain that the house has no generator for, without plans, as a suite."""
+    (folder / "walking" / "train").mkdir(parents=True)
+    (folder / "walking" / "domain.pddl").write_text(PDDL)
+    for number, text in enumerate(texts):
+        (folder / "walking" / "train" / f"p{number}.pddl").write_text(text)
+    return import_folder(folder / "walking", "corridors")
+
+
 def test_where_no_problems_can_be_generated_the_largest_are_used_and_that_is_told(method, home, caplog, tmp_path):
-    folder = tmp_path / "walking"
-    (folder / "train").mkdir(parents=True)
-    (folder / "domain.pddl").write_text(PDDL)
-    for rooms in range(3, 11):
-        (folder / "train" / f"p{rooms:02}.pddl").write_text(corridor(rooms, 1))
-    import_folder(folder, "corridors")
+    corridors(tmp_path, [corridor(rooms, 1) for rooms in range(3, 11)])
     found = train_jointly("contrastive-jumps", "walking", "corridors")
     assert "no problems of walking with more than " in caplog.text
     assert "the validation falls back on the 2 largest of suite corridors" in caplog.text
     assert {tuple(each.sizes) for each in found.snapshots} == {(9, 10)}
     assert found.snapshots[1].dynamic == 2
+
+
+def test_one_training_problem_will_do(method, home, tmp_path):
+    corridors(tmp_path, [corridor(5, 1)])
+    assert train_jointly("contrastive-jumps", "walking", "corridors").snapshots[1].coverage == 1
+
+
+def test_a_training_problem_that_has_no_plan_is_named(method, home, tmp_path):
+    corridors(tmp_path, [corridor(5, 1), corridor(5, 1, closed=True)])
+    with pytest.raises(UnsolvableProblem, match=r"p1 has no plan .*remove or mend the problem"):
+        train_jointly("contrastive-jumps", "walking", "corridors")
+
+
+def test_missing_plans_are_made_soon(method, home, tmp_path):
+    suite = corridors(tmp_path, [corridor(rooms, 1) for rooms in range(3, 6)])
+    train_jointly("contrastive-jumps", "walking", "corridors")
+    made = [plan.configuration for plan in expert_plans(suite, "walking", "train").values()]
+    assert made == ["astar-lmcut 2s"] * 3
