@@ -15,6 +15,7 @@ Two numbers stand behind them: log2 of the number of actions, and whether the ca
 from __future__ import annotations
 
 import weakref
+from array import array
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
@@ -259,8 +260,9 @@ class _Graph:
             for thing in task.objects
         ]
         self._numbers: dict[Atom, int] = {}
-        self._first, self._arguments = [0], list[int]()
-        self._kind, self._walkable = list[int](), list[bool]()
+        # Typed, so that what grows over a rollout is copied fast.
+        self._first, self._arguments = array("i", [0]), array("i")
+        self._kind, self._walkable = array("Q"), array("b")
         self._kinds: dict[tuple[str, str], int] = {}  # a memo
         self._static = [self._number(atom) for atom in looking(task.static_atoms) if len(atom.objects) > 1]
         self._goals = [self._number(atom) for atom in self._goal]
@@ -304,7 +306,7 @@ class _Graph:
             known = self._numbers[atom] = len(self._numbers)
             self._kind.append(self.kind(atom))
             self._walkable.append(atom.predicate in self._walked)
-            self._arguments += [self._objects[name] for name in atom.objects]
+            self._arguments.extend([self._objects[name] for name in atom.objects])
             self._first.append(len(self._arguments))
             self._layout = None
         return known
