@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 import weakref
+from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -285,8 +286,9 @@ class _Graph:
             for thing in task.objects
         ]
         self._numbers: dict[Atom, int] = {}
-        self._first, self._arguments = [0], list[int]()
-        self._kind, self._walkable = list[int](), list[bool]()
+        # Typed, so that what grows over a rollout is copied fast.
+        self._first, self._arguments = array("i", [0]), array("i")
+        self._kind, self._walkable = array("Q"), array("b")
         self._kinds: dict[tuple[str, str], int] = {}  # a memo
         self._static = [self._number(atom) for atom in looking(task.static_atoms) if len(atom.objects) > 1]
         self._goals = [self._number(atom) for atom in self._goal]
@@ -329,8 +331,8 @@ class _Graph:
         if known is None:
             known = self._numbers[atom] = len(self._numbers)
             self._kind.append(self.kind(atom))
-            self._walkable += [place in self._walked[atom.predicate] for place in range(len(atom.objects))]
-            self._arguments += [self._objects[name] for name in atom.objects]
+            self._walkable.extend([place in self._walked[atom.predicate] for place in range(len(atom.objects))])
+            self._arguments.extend([self._objects[name] for name in atom.objects])
             self._first.append(len(self._arguments))
             self._layout = None
         return known

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.clock import look, stop
+from sgp.planning.found import Found
 from sgp.planning.ground_model import GroundModel
-from sgp.planning.novelty import Found, successor_states
+from sgp.planning.novelty import successor_states
 from sgp.planning.operators import Ints, state_identity
 from sgp.planning.pddl import Action
 from sgp.planning.symmetry import NO_SYMMETRY, symmetry_of

@@ -46,6 +46,7 @@ class _Piece:
     """A piece of work, until when it may go on, and whether it was told to stop."""
 
     until: float
+    room: Callable[[], float]  # bytes that may still be taken
     reached: type[LimitReached] | None = None
     stop: Flag = field(default_factory=lambda: np.zeros(1, np.bool_))
 
@@ -78,7 +79,7 @@ class Clock:
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
         """Work that may take so many seconds. Raises LimitReached where it took more, or memory ran short."""
-        piece = self._piece = _Piece(self._now() + seconds)
+        piece = self._piece = _Piece(self._now() + seconds, lambda: max(self.memory - self._held(), 0.0))
         token = _NOW.set(piece)
         try:
             if self._now() - self._last >= _PERIOD:
@@ -142,6 +143,12 @@ def look() -> None:
     piece = _NOW.get()
     if piece is not None and piece.reached is not None:
         raise piece.reached
+
+
+def room() -> float:
+    """Bytes that the work that runs now may still take; infinite without a limit on memory."""
+    piece = _NOW.get()
+    return math.inf if piece is None else piece.room()
 
 
 def stop() -> Flag:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
 import numpy as np
@@ -12,10 +12,13 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled
 from sgp.planning.clock import look, looking
 from sgp.planning.instances import Places, StaticFacts
-from sgp.planning.operators import Goal, Lists, Operators, applicable_actions, grouped
+from sgp.planning.operators import Goal, Ints, Lists, Operators, applicable_actions, grouped
 from sgp.planning.pddl import Action, Atom, DomainText, Literal, ProblemText, Schema
 
 MOST_INSTANCES = 100_000  # of one schema: with so many a Blocksworld task takes 56 MB, and 64 are solved together
+INSTANCE_BYTES = 1000  # that an instance takes at most while all are found
+MODEL_BYTES = 3 * 10**9  # that one task may take for more than MOST_INSTANCES
+MODEL_SHARE = 0.25  # of what the process may still take, so that others find some, too
 
 _Mask = NDArray[np.bool_]
 
@@ -25,8 +28,10 @@ class GroundModel:
 
     These are the instances whose static precondition holds and whose positive fluent precondition can be reached where
     nothing is ever deleted (delete relaxation). `fluents` has all atoms that are true at first or can be reached so,
-    with the indices that `number` gives them. `operators` has each action's precondition and effect; an atom that an
-    action adds and deletes is added. Raises TooLarge where the static facts allow more than `most` of a schema.
+    with the indices that `number` gives them; by index, `predicates` has the number of an atom's predicate and
+    `fluent_arguments` those of its objects. `operators` has each action's precondition and effect; an atom that an
+    action adds and deletes is added. Raises TooLarge where the static facts allow more than `most` of a schema, or more
+    than `in_all`.
     """
 
     def __init__(
@@ -36,10 +41,11 @@ class GroundModel:
         number: Callable[[Sequence[Atom]], Sequence[int]],
         static_goal_holds: bool,
         most: int | None = MOST_INSTANCES,
+        in_all: int | None = None,
     ):
         facts = StaticFacts(domain, problem)
         self._names = [thing.name for thing in facts.objects]
-        instances = {schema: facts.instances(schema, most) for schema in domain.schemas.values()}
+        instances = _instances(facts, list(domain.schemas.values()), most, in_all)
         fluents = _Fluents(facts, domain, problem, instances)
         look()
         parts = [fluents.parts(schema, rows) for schema, rows in instances.items()]
@@ -50,9 +56,10 @@ class GroundModel:
         users = grouped(needs.values.astype(np.int64), owners, len(fluents))
         usable, true = _reached(needs, users, adds, fluents.initial, possible)
         atoms = fluents.atoms(true)
-        indices = number(atoms)
-        self.fluents = dict(zip(atoms, indices, strict=True))
-        self.atoms = max(indices, default=-1) + 1  # the indices of all fluents are below it
+        indices = np.array(number(atoms), np.int64)
+        self.fluents = dict(zip(atoms, indices.tolist(), strict=True))
+        self.atoms = int(indices.max(initial=-1)) + 1  # the indices of all fluents are below it
+        self.predicates, self.fluent_arguments = _placed(fluents.arguments(true), indices, self.atoms)
         index_of = np.full(len(fluents) + 1, -1)  # the last one for -1, which stands for nothing
         index_of[:-1][true] = indices
         ends = np.cumsum([len(rows) for rows in instances.values()])
@@ -82,11 +89,10 @@ class GroundModel:
             known = self._actions[number] = Action(name, tuple([self._names[argument] for argument in arguments]))
         return known
 
-    def arguments(self) -> Iterator[tuple[str, ...]]:
-        """The names of each action's arguments, in the order of the actions."""
-        for _, rows in self._schemas:
-            for row in rows.tolist():
-                yield tuple([self._names[argument] for argument in row])
+    @property
+    def action_arguments(self) -> Lists:
+        """The numbers of each action's arguments among the objects."""
+        return _lists([rows for _, rows in self._schemas])
 
     def applicable(self, fluents: Sequence[int]) -> list[int]:
         """The actions applicable where just these fluents are true, in their order."""
@@ -102,6 +108,17 @@ class GroundModel:
             np.array(sorted(known[atom] for atom in unwanted if atom in known), np.int32),
             static_goal_holds and wanted <= known.keys(),
         )
+
+
+def _instances(
+    facts: StaticFacts, schemas: Sequence[Schema], most: int | None, in_all: int | None
+) -> dict[Schema, Places]:
+    """The instances of each schema. Raises TooLarge for more than `most` of one, or more than `in_all`."""
+    found: dict[Schema, Places] = {}
+    for schema in schemas:
+        left = None if in_all is None else in_all - sum(map(len, found.values()))
+        found[schema] = facts.instances(schema, min((each for each in (most, left) if each is not None), default=None))
+    return found
 
 
 class _Fluents:
@@ -134,12 +151,19 @@ class _Fluents:
 
     def atoms(self, chosen: _Mask) -> list[Atom]:
         """The atoms at the chosen places."""
-        found, objects = list[Atom](), [thing.name for thing in self._facts.objects]
-        for name, relation in self._relations.items():
-            begin = self._begins[name]
-            arguments = relation.arguments[chosen[begin : begin + len(relation)]].tolist()
-            found += [Atom(name, tuple([objects[each] for each in row])) for row in arguments]
-        return found
+        objects = [thing.name for thing in self._facts.objects]
+        return [
+            Atom(name, tuple([objects[each] for each in row]))
+            for name, rows in zip(self._relations, self.arguments(chosen), strict=True)
+            for row in rows.tolist()
+        ]
+
+    def arguments(self, chosen: _Mask) -> list[Places]:
+        """The arguments [k, arity] of the atoms at the chosen places, predicate by predicate."""
+        return [
+            relation.arguments[chosen[begin : begin + len(relation)]]
+            for begin, relation in zip(self._begins.values(), self._relations.values(), strict=True)
+        ]
 
     def parts(self, schema: Schema, rows: Places) -> tuple[Places, Places, Places, Places]:
         """What instances need, forbid, add and delete: places [m, l] of atoms.
@@ -166,11 +190,27 @@ class _Fluents:
         return self._relations[name].find(list(arguments.T), len(arguments))
 
 
-def _lists(parts: Sequence[Places]) -> Lists:
+def _lists(parts: Sequence[NDArray[np.integer]]) -> Lists:
     """The rows of all parts [m, l] as lists; -1 stands for nothing."""
     counts = np.concatenate([np.zeros(1, np.int64), *((part >= 0).sum(axis=1) for part in parts)])
     values = np.concatenate([part[part >= 0] for part in parts])
     return Lists(np.cumsum(counts).astype(np.int32), values.astype(np.int32))
+
+
+def _placed(parts: Sequence[Places], indices: Places, atoms: int) -> tuple[Ints, Lists]:
+    """Of each index below `atoms` the number of its predicate, -1 where it has no atom, and its arguments.
+
+    `parts` has the arguments [k, arity] of each predicate's atoms, `indices` those of all atoms in this order.
+    """
+    counts = [len(rows) for rows in parts]
+    predicates, arities = np.full(atoms, -1, np.int32), np.zeros(atoms + 1, np.int64)
+    predicates[indices] = np.repeat(np.arange(len(parts)), counts)
+    arities[indices + 1] = np.repeat([rows.shape[1] for rows in parts], counts)
+    first = np.cumsum(arities)
+    values = np.empty(first[-1], np.int32)
+    for rows, own in zip(parts, np.split(indices, np.cumsum(counts)[:-1]), strict=True):
+        values[first[own][:, None] + np.arange(rows.shape[1])] = rows
+    return predicates, Lists(first.astype(np.int32), values)
 
 
 @compiled

@@ -14,6 +14,7 @@ from sgp.planning.candidates import Candidates
 from sgp.planning.clock import look, looking, stop
 from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Search, novel_states
+from sgp.planning.novelty_forms import novelty_forms
 from sgp.planning.operators import Lists
 from sgp.planning.pddl import Action
 from sgp.planning.symmetry import NO_SYMMETRY, symmetry_of
@@ -117,13 +118,13 @@ def _novelty_forms(task: Task, abstraction: Abstraction, model: GroundModel) -> 
     """What stands for each fluent of a grounded task, and how many forms there are; a memo that dies with the task."""
     known = _FORMS.setdefault(task, {})
     if abstraction not in known:
-        novelty = _Novelty(task, abstraction, task.init)
-        numbers: dict[_Form, int] = {}
-        forms = [
-            [numbers.setdefault(form, len(numbers)) for form in novelty.forms(index)]
-            for index in looking(range(model.atoms))
-        ]
-        known[abstraction] = Lists.of(forms), len(numbers)
+        kept = {literal.atom for literal in task.goal} if abstraction != "none" else model.fluents
+        whole = np.zeros(model.atoms, np.bool_)
+        whole[[model.fluents[atom] for atom in kept if atom in model.fluents]] = True
+        kinds: dict[tuple[str, ...], int] = {}
+        types = [() if abstraction == "base" else tuple(sorted(thing.types)) for thing in task.objects]
+        numbers = np.array([kinds.setdefault(each, len(kinds)) for each in types], np.int32)
+        known[abstraction] = novelty_forms(model.predicates, model.fluent_arguments, numbers, whole)
     return known[abstraction]
 
 

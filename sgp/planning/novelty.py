@@ -9,35 +9,28 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
 from sgp.planning.clock import Flag
+from sgp.planning.found import Found, no_records, record, slot_of, with_room, without_room
 from sgp.planning.operators import (
     Goal,
     Ints,
     Lists,
     Operators,
     Words,
+    applicable,
     applicable_actions,
-    applicable_after,
-    applicable_in,
+    applicable_near,
     apply,
     half_identity,
     has,
+    is_in,
     lacking,
-    looked_at,
-    looked_at_after,
     reached,
     state_identity,
-    taller,
+    toggle,
     unsatisfied,
     words_of,
 )
-from sgp.planning.symmetry import (
-    Symmetry,
-    ranked,
-    representatives,
-    signatures_after,
-    signatures_in,
-    stands_for_all,
-)
+from sgp.planning.symmetry import Symmetry, representatives, signatures_after, signatures_in, stands_for_all
 
 
 class Search(NamedTuple):
@@ -48,26 +41,29 @@ class Search(NamedTuple):
     most: int  # candidates
 
 
-class Found(NamedTuple):
-    """The n candidates of a state in the order in which they are generated."""
-
-    parents: Ints  # [n], places in this list, -1 for the state itself
-    actions: Ints  # [n], which action leads there from the parent
-    lengths: Ints  # [n], how many lead there from the state
-    goals: NDArray[np.bool_]  # [n], whether it is a goal
-    identities: Words  # [n, 2], equal where the states are equal (and else with a probability of 2^-128)
-    first: NDArray[np.int64]  # [n + 1]
-    changed: Ints  # candidate i differs from the state in the fluents changed[first[i] : first[i + 1]]
-
-
 class Origin(NamedTuple):
     """The state that a search starts from, and what is asked of it again and again."""
 
     state: Words
     identity: Words
-    applicable: Ints  # the actions in their order
-    watched: int  # how many actions were looked at for it
-    lacked: int  # how many of the fluents that the goal wants true are not
+    wanted: NDArray[np.bool_]  # [a], by the goal
+    unwanted: NDArray[np.bool_]  # [a]
+
+
+class Watched(NamedTuple):
+    """Actions that are watched at fluents which are true in the state, with copies of their preconditions in a row."""
+
+    actions: Ints
+    first: Ints
+    literals: Ints  # 2a + 1 needs fluent a, 2a forbids it
+
+
+class Nodes(NamedTuple):
+    """The states that are expanded."""
+
+    candidate: Ints  # which each is, -1 for the state itself
+    lacking: Ints  # how many of the fluents that the goal wants true are not
+    unsatisfied: Ints  # how many of the goal's fluents are not as it wants them
 
 
 @compiled
@@ -88,79 +84,98 @@ def novel_states(
 
     `state` lists the fluents that are true. Atom a stands for the novelty forms `forms[a]`: a state is novel if one of
     its forms was true in no state generated before it. Novel states are expanded. Ends early once `stop` [1] is true.
+
+    States are what they differ from the first one in, so that none costs more in a larger problem.
     """
-    applicable = np.empty(len(operators.adds.first), np.int32)  # actions in the node
-    origin = _origin(operators, goal, atoms, state, applicable)
-    table, owner = _first_layer(origin.state)
+    actions = np.empty(len(operators.adds.first), np.int32)  # to be applied in the node
+    origin = _origin(goal, atoms, state)
+    present = origin.state.copy()  # the node's fluents
+    nodes = _first_node(goal, origin.state)
     layer, layer_end, expanded = 0, 1, 1  # where the present layer begins and ends among the expanded states
     seen = _forms_of(state, forms, form_count)
-    largest = _most_added(operators.adds)
-    records, slots = _no_records(256), np.full(1024, -1, np.int32)
-    after, change, one = np.empty_like(origin.state), np.empty(atoms, np.int32), np.empty(2, np.uint64)
+    largest, lacked = _most_added(operators.adds), nodes.lacking[0]
+    records, slots = no_records(256), np.full(1024, -1, np.int32)
+    change, one = np.empty(atoms, np.int32), np.empty(2, np.uint64)
     found, novelties, progress = 0, 0, False
     alike, here = len(symmetry.always) > 0, signatures_in(symmetry, origin.state)
-    ranks = ranked(here)
+    told_by, watched = here, _watched(operators, state, forms, seen)
     while layer < layer_end and not (0 < search.enough <= novelties and progress):
         for node in range(layer, layer_end):
-            present, parent = table[node], owner[node]
-            near = len(goal.unwanted) > 0 or lacking(present, goal) <= largest  # one action might reach the goal
+            parent = nodes.candidate[node]
+            near = len(goal.unwanted) > 0 or nodes.lacking[node] <= largest  # one action might reach the goal
             differs = _changed_in(records, parent)
-            if looked_at_after(present, operators, origin.applicable, differs) < origin.watched:
-                total = applicable_after(present, operators, origin.state, origin.applicable, differs, applicable)
+            toggle(present, differs)
+            if node == 0 or near:
+                total = applicable_near(present, operators, state, differs, actions)
             else:
-                total = applicable_in(present, operators, applicable)
-            if alike and parent >= 0:
-                ranks = ranked(signatures_after(symmetry, here, present, differs))
-            for action in applicable[:total]:
+                total = _news(present, operators, watched, differs, forms, seen, actions)
+            if alike and parent >= 0 and total > 0:
+                told_by = signatures_after(symmetry, here, present, differs)
+            for action in actions[:total]:
                 if stop[0]:
-                    return _without_room(records, found)
+                    return without_room(records, found)
                 new = _adds_unseen(operators.adds, action, forms, seen)
-                if not (new or near or node == 0) or (alike and not stands_for_all(symmetry, ranks, action)):
+                if not (new or near or node == 0) or (alike and not stands_for_all(symmetry, told_by, action)):
                     continue
-                after[:] = present
-                apply(after, operators, action)
-                changes = _difference(after, origin.state, change)
-                is_goal = near and reached(after, goal)
+                changes = _changed_after(operators, present, action, differs, change)
+                is_goal = near and _reaches(present, differs, change[:changes], goal)
                 if changes == 0 or not (new or node == 0 or is_goal):
                     continue
                 _identify(origin.identity, change, changes, one)
                 if found == len(records.parents) or records.first[found] + changes > len(records.changed):
-                    records, slots = _with_room(records, slots, found, changes)
-                slot = _slot(slots, records.identities, one)
+                    records, slots = with_room(records, slots, found, changes)
+                slot = slot_of(slots, records.identities, one)
                 if slots[slot] >= 0:
                     continue
                 slots[slot] = found
-                _record(records, found, parent, action, is_goal, one, change, changes)
+                record(records, found, parent, action, is_goal, one, change, changes)
                 found += 1
                 if new:
                     _see(operators.adds, action, forms, seen)
-                    if expanded == len(table):
-                        table, owner = taller(table), longer(owner)
-                    table[expanded], owner[expanded] = after, found - 1
+                    if expanded == len(nodes.candidate):
+                        nodes = Nodes(longer(nodes.candidate), longer(nodes.lacking), longer(nodes.unsatisfied))
+                    _expand(nodes, expanded, found - 1, origin, change[:changes])
                     expanded += 1
                 if found >= search.most:
-                    return _without_room(records, found)
+                    return without_room(records, found)
+            toggle(present, differs)
+        watched = _watched(operators, state, forms, seen)
         novelties += expanded - layer_end
-        progress = progress or (search.enough > 0 and _least_lacking(table[layer_end:expanded], goal) < origin.lacked)
-        layer, layer_end = layer_end, _layer_end(table, owner, layer_end, expanded, goal, search.layer)
+        if search.enough > 0 and expanded > layer_end:
+            progress = progress or nodes.lacking[layer_end:expanded].min() < lacked
+        layer, layer_end = layer_end, _layer_end(nodes, layer_end, expanded, search.layer)
         expanded = layer_end
-    return _without_room(records, found)
+    return without_room(records, found)
 
 
 @compiled
-def _origin(operators: Operators, goal: Goal, atoms: int, fluents: Ints, found: Ints) -> Origin:
-    """What a search asks of the state in which just these fluents are true; `found` is overwritten."""
-    state = words_of(fluents, atoms)
-    actions = found[: applicable_in(state, operators, found)].copy()
-    return Origin(state, state_identity(fluents), actions, looked_at(state, operators), lacking(state, goal))
+def _origin(goal: Goal, atoms: int, fluents: Ints) -> Origin:
+    """What a search asks of the state in which just these fluents are true."""
+    wanted, unwanted = np.zeros(atoms, np.bool_), np.zeros(atoms, np.bool_)
+    wanted[goal.wanted], unwanted[goal.unwanted] = True, True
+    return Origin(words_of(fluents, atoms), state_identity(fluents), wanted, unwanted)
 
 
 @compiled
-def _first_layer(origin: Words) -> tuple[Words, Ints]:
-    """The states that are expanded, with room for more, and which candidates they are: as yet the state itself."""
-    table, owner = np.zeros((256, len(origin)), np.uint64), np.empty(256, np.int32)
-    table[0], owner[0] = origin, -1
-    return table, owner
+def _first_node(goal: Goal, origin: Words) -> Nodes:
+    """The state itself, and room for more."""
+    nodes = Nodes(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32))
+    nodes.candidate[0], nodes.lacking[0], nodes.unsatisfied[0] = -1, lacking(origin, goal), unsatisfied(origin, goal)
+    return nodes
+
+
+@compiled
+def _expand(nodes: Nodes, place: int, candidate: int, origin: Origin, changed: Ints) -> None:
+    """Writes a node that differs from the state in some fluents."""
+    lacks = wrong = 0
+    for fluent in changed:
+        held = has(origin.state, fluent)
+        if origin.wanted[fluent]:
+            lacks += 1 if held else -1
+        if origin.unwanted[fluent]:
+            wrong += -1 if held else 1
+    nodes.candidate[place], nodes.lacking[place] = candidate, nodes.lacking[0] + lacks
+    nodes.unsatisfied[place] = nodes.unsatisfied[0] + lacks + wrong
 
 
 @compiled
@@ -202,6 +217,73 @@ def _adds_unseen(adds: Lists, action: int, forms: Lists, seen: NDArray[np.bool_]
 
 
 @compiled
+def _watched(operators: Operators, state: Ints, forms: Lists, seen: NDArray[np.bool_]) -> Watched:
+    """The actions watched at the fluents of a state, or at none, that add an atom with a form that was not seen."""
+    watchers, count, size = operators.watchers, 0, 0
+    actions, first = np.empty(256, np.int32), np.zeros(257, np.int32)
+    literals = np.empty(1024, np.int32)
+    for which in range(len(state) + 1):
+        fluent = state[which] if which < len(state) else len(watchers.first) - 2
+        for place in range(watchers.first[fluent], watchers.first[fluent + 1]):
+            action = watchers.values[place]
+            if not _adds_unseen(operators.adds, action, forms, seen):
+                continue
+            needs = operators.needs.values[operators.needs.first[action] : operators.needs.first[action + 1]]
+            forbids = operators.forbids.values[operators.forbids.first[action] : operators.forbids.first[action + 1]]
+            while size + len(needs) + len(forbids) > len(literals):
+                literals = longer(literals)
+            if count + 1 == len(actions):
+                actions, first = longer(actions), longer(first)
+            for needed in needs:
+                literals[size] = 2 * needed + 1
+                size += 1
+            for forbidden in forbids:
+                literals[size] = 2 * forbidden
+                size += 1
+            actions[count], first[count + 1] = action, size
+            count += 1
+    return Watched(actions[:count], first[: count + 1], literals)
+
+
+@compiled
+def _news(
+    state: Words,
+    operators: Operators,
+    watched: Watched,
+    changed: Ints,
+    forms: Lists,
+    seen: NDArray[np.bool_],
+    found: Ints,
+) -> int:
+    """Writes the applicable actions that add an atom with a form that was not seen into `found`, in order; how many.
+
+    Those are watched at a fluent that was true in the state that is searched from, or at one of those changed since.
+    """
+    total = 0
+    for which in range(len(watched.actions)):
+        if _holds(state, watched.literals[watched.first[which] : watched.first[which + 1]]):
+            found[total] = watched.actions[which]
+            total += _adds_unseen(operators.adds, found[total], forms, seen)
+    for atom in changed:
+        if has(state, atom):
+            for place in range(operators.watchers.first[atom], operators.watchers.first[atom + 1]):
+                action = operators.watchers.values[place]
+                found[total] = action
+                total += applicable(state, operators, action) and _adds_unseen(operators.adds, action, forms, seen)
+    found[:total].sort()
+    return total
+
+
+@compiled
+def _holds(state: Words, literals: Ints) -> bool:
+    """Whether all hold."""
+    for literal in literals:  # noqa: SIM110 (numba compiles no generators)
+        if has(state, literal >> 1) != (literal & 1 == 1):
+            return False
+    return True
+
+
+@compiled
 def _see(adds: Lists, action: int, forms: Lists, seen: NDArray[np.bool_]) -> None:
     """Notes the novelty forms of what an action adds."""
     for place in range(adds.first[action], adds.first[action + 1]):
@@ -211,19 +293,46 @@ def _see(adds: Lists, action: int, forms: Lists, seen: NDArray[np.bool_]) -> Non
 
 
 @compiled
-def _difference(after: Words, origin: Words, change: Ints) -> int:
-    """Writes the fluents in which two states differ into `change`, ascending; how many."""
-    count = 0
-    for word in range(len(after)):
-        bits = after[word] ^ origin[word]
-        atom = 64 * word
-        while bits != np.uint64(0):
-            if bits & np.uint64(1) != np.uint64(0):
-                change[count] = atom
-                count += 1
-            bits >>= np.uint64(1)
-            atom += 1
+def _changed_after(operators: Operators, present: Words, action: int, differs: Ints, change: Ints) -> int:
+    """Writes the fluents in which the state after an action differs into `change`, ascending; how many.
+
+    The present state, before the action, differs in `differs`.
+    """
+    count = len(differs)
+    change[:count] = differs
+    for effect, value in ((operators.adds, True), (operators.deletes, False)):
+        for place in range(effect.first[action], effect.first[action + 1]):
+            fluent = effect.values[place]
+            if has(present, fluent) != value and not is_in(effect.values[effect.first[action] : place], fluent):
+                count = _exchanged(change, count, fluent)
     return count
+
+
+@compiled
+def _exchanged(change: Ints, count: int, fluent: int) -> int:
+    """Takes a fluent out of ascending ones, or puts it in; how many there are then."""
+    place = count
+    while place > 0 and change[place - 1] >= fluent:
+        place -= 1
+    if place < count and change[place] == fluent:
+        for later in range(place, count - 1):
+            change[later] = change[later + 1]
+        return count - 1
+    for later in range(count, place, -1):
+        change[later] = change[later - 1]
+    change[place] = fluent
+    return count + 1
+
+
+@compiled
+def _reaches(present: Words, differs: Ints, change: Ints, goal: Goal) -> bool:
+    """Whether the state that differs in `change` is a goal, where the present one differs in `differs`."""
+    toggle(present, differs)
+    toggle(present, change)
+    found = reached(present, goal)
+    toggle(present, change)
+    toggle(present, differs)
+    return found
 
 
 @compiled
@@ -236,70 +345,13 @@ def _identify(here: Words, change: Ints, changes: int, one: Words) -> None:
 
 
 @compiled
-def _no_records(room: int) -> Found:
-    """No candidates, and room for some."""
-    parents, actions, lengths = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
-    goals, identities = np.empty(room, np.bool_), np.empty((room, 2), np.uint64)
-    return Found(
-        parents, actions, lengths, goals, identities, np.zeros(room + 1, np.int64), np.empty(4 * room, np.int32)
-    )
-
-
-@compiled
-def _with_room(records: Found, slots: Ints, count: int, changes: int) -> tuple[Found, Ints]:
-    """The first candidates and their hash table, with room for another that differs from the state in so much."""
-    parents, actions, lengths, goals, identities, first, changed = records
-    while first[count] + changes > len(changed):
-        changed = longer(changed)
-    if count == len(parents):
-        parents, actions, lengths, goals = longer(parents), longer(actions), longer(lengths), longer(goals)
-        first, identities = longer(first), taller(identities)
-        slots = _hash_table(identities, count, 2 * len(slots))
-    return Found(parents, actions, lengths, goals, identities, first, changed), slots
-
-
-@compiled
-def _record(
-    records: Found, place: int, parent: int, action: int, is_goal: bool, one: Words, change: Ints, changes: int
-) -> None:
-    """Writes a candidate that one action leads to from its parent."""
-    begin = records.first[place]
-    records.parents[place], records.actions[place], records.goals[place] = parent, action, is_goal
-    records.lengths[place] = 1 if parent < 0 else records.lengths[parent] + 1
-    records.identities[place], records.first[place + 1] = one, begin + changes
-    for which in range(changes):
-        records.changed[begin + which] = change[which]
-
-
-@compiled
-def _hash_table(identities: Words, count: int, size: int) -> Ints:
-    """The places of the first states in a hash table by identity; the rest of its slots are -1."""
-    slots = np.full(size, -1, np.int32)
-    for place in range(count):
-        slots[_slot(slots, identities, identities[place])] = place
-    return slots
-
-
-@compiled
-def _least_lacking(states: Words, goal: Goal) -> int:
-    """How many of the fluents that the goal wants true the best of some states lacks; none lacks more than all."""
-    least = len(goal.wanted)
-    for place in range(len(states)):
-        least = min(least, lacking(states[place], goal))
-    return least
-
-
-@compiled
-def _layer_end(table: Words, owner: Ints, begin: int, end: int, goal: Goal, most: int) -> int:
+def _layer_end(nodes: Nodes, begin: int, end: int, most: int) -> int:
     """Where a layer ends that keeps `most` of its states, those that satisfy more of the goal; 0 keeps all."""
     if not 0 < most < end - begin:
         return end
-    lacks = np.zeros(end - begin, np.int64)
-    for node in range(begin, end):
-        lacks[node - begin] = unsatisfied(table[node], goal)
-    order = np.argsort(lacks, kind="mergesort")[:most]  # stable: first seen, first kept
-    chosen, chosen_owner = table[begin:end][order].copy(), owner[begin:end][order].copy()
-    table[begin : begin + most], owner[begin : begin + most] = chosen, chosen_owner
+    order = begin + np.argsort(nodes.unsatisfied[begin:end], kind="mergesort")[:most]  # stable: first seen, first kept
+    for values in (nodes.candidate, nodes.lacking, nodes.unsatisfied):
+        values[begin : begin + most] = values[order]
     return begin + most
 
 
@@ -330,7 +382,7 @@ def successor_states(
         for effect, value in ((operators.adds, False), (operators.deletes, True)):
             for place in range(effect.first[action], effect.first[action + 1]):
                 atom = effect.values[place]
-                if has(words, atom) == value and not _is_in(changed[first[number] : end], atom):
+                if has(words, atom) == value and not is_in(changed[first[number] : end], atom):
                     changed[end] = atom
                     end += 1
                     identities[number, 0] ^= half_identity(atom, 0)
@@ -342,34 +394,3 @@ def successor_states(
             goals[number] = reached(after, goal)
     parents, lengths = np.full(count, -1, np.int32), np.ones(count, np.int32)
     return Found(parents, actions, lengths, goals, identities, first, changed[: first[count]])
-
-
-@compiled
-def _is_in(atoms: Ints, atom: int) -> bool:
-    for each in atoms:  # noqa: SIM110 (numba compiles no generators)
-        if each == atom:
-            return True
-    return False
-
-
-@compiled
-def _without_room(records: Found, count: int) -> Found:
-    """The first candidates without the room that was kept for more."""
-    return Found(
-        records.parents[:count],
-        records.actions[:count],
-        records.lengths[:count],
-        records.goals[:count],
-        records.identities[:count],
-        records.first[: count + 1],
-        records.changed[: records.first[count]],
-    )
-
-
-@compiled
-def _slot(slots: Ints, identities: Words, one: Words) -> np.int64:
-    """Where a state stands in the hash table, or where there is room for it."""
-    slot = np.int64(one[0] & np.uint64(len(slots) - 1))
-    while slots[slot] >= 0 and (identities[slots[slot], 0] != one[0] or identities[slots[slot], 1] != one[1]):
-        slot = (slot + 1) & (len(slots) - 1)
-    return slot

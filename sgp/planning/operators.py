@@ -35,7 +35,6 @@ class Operators(NamedTuple):
 
     For each fluent `watchers` has actions that need it, each action at the one of its fluents that the fewest need;
     the last list has those that need none. So the lists of a state's true fluents hold all its applicable actions.
-    List 2a of `enabled` has the actions that forbid fluent a, list 2a + 1 those that need it.
     """
 
     needs: Lists
@@ -43,7 +42,6 @@ class Operators(NamedTuple):
     adds: Lists
     deletes: Lists
     watchers: Lists
-    enabled: Lists
 
     @classmethod
     def of(cls, needs: Lists, forbids: Lists, adds: Lists, deletes: Lists, atoms: int) -> Operators:
@@ -56,10 +54,7 @@ class Operators(NamedTuple):
         some = np.flatnonzero(counts)
         watched[some] = needs.values[order[needs.first[some]]]
         watchers = grouped(watched, np.arange(len(counts)), atoms + 1)
-        forbidding = np.repeat(np.arange(len(counts)), np.diff(forbids.first))
-        literals = np.concatenate([2 * forbids.values.astype(np.int64), 2 * needs.values.astype(np.int64) + 1])
-        enabled = grouped(literals, np.concatenate([forbidding, owners]), 2 * atoms)
-        return cls(needs, forbids, adds, deletes, watchers, enabled)
+        return cls(needs, forbids, adds, deletes, watchers)
 
 
 def grouped(groups: NDArray[np.int64], values: NDArray[np.int64], count: int) -> Lists:
@@ -130,54 +125,22 @@ def applicable_in(state: Words, operators: Operators, found: Ints) -> int:
 
 
 @compiled
-def applicable_after(
-    state: Words, operators: Operators, origin: Words, before: Ints, changed: Ints, found: Ints
-) -> int:
-    """The same for a state that differs from an origin in some fluents; `before` are the origin's applicable actions.
-
-    An action that was not applicable needs a fluent that is true now, or forbids one that is not.
-    """
-    total = 0
-    for action in before:
+def applicable_near(state: Words, operators: Operators, before: Ints, changed: Ints, found: Ints) -> int:
+    """The same for a state that differs in `changed` from the one in which just the fluents `before` are true."""
+    watchers = operators.watchers
+    rest, total = len(watchers.first) - 2, 0
+    for place in range(watchers.first[rest], watchers.first[rest + 1]):
+        action = watchers.values[place]
         found[total] = action
         total += applicable(state, operators, action)
-    for atom in changed:
-        literal = 2 * atom + has(state, atom)
-        for place in range(operators.enabled.first[literal], operators.enabled.first[literal + 1]):
-            action = operators.enabled.values[place]
-            if applicable(state, operators, action) and not applicable(origin, operators, action):
-                if total == len(found):
-                    return applicable_in(state, operators, found)  # so many are enabled in several ways
-                found[total] = action
-                total += 1
+    for fluents in (before, changed):
+        for atom in fluents:
+            if has(state, atom):
+                for place in range(watchers.first[atom], watchers.first[atom + 1]):
+                    action = watchers.values[place]
+                    found[total] = action
+                    total += applicable(state, operators, action)
     found[:total].sort()
-    count = min(total, 1)
-    for place in range(1, total):
-        if found[place] != found[place - 1]:
-            found[count] = found[place]
-            count += 1
-    return count
-
-
-@compiled
-def looked_at(state: Words, operators: Operators) -> int:
-    """How many actions `applicable_in` looks at."""
-    watchers = operators.watchers
-    atoms = len(watchers.first) - 2
-    total = int(watchers.first[atoms + 1] - watchers.first[atoms])
-    for atom in range(atoms):
-        if has(state, atom):
-            total += int(watchers.first[atom + 1] - watchers.first[atom])
-    return total
-
-
-@compiled
-def looked_at_after(state: Words, operators: Operators, before: Ints, changed: Ints) -> int:
-    """How many actions `applicable_after` looks at."""
-    total = len(before)
-    for atom in changed:
-        literal = 2 * atom + has(state, atom)
-        total += int(operators.enabled.first[literal + 1] - operators.enabled.first[literal])
     return total
 
 
@@ -198,6 +161,22 @@ def apply(state: Words, operators: Operators, action: int) -> None:
     for place in range(adds.first[action], adds.first[action + 1]):
         atom = adds.values[place]
         state[atom >> 6] |= np.uint64(1) << np.uint64(atom & 63)
+
+
+@compiled
+def is_in(values: Ints, value: int) -> bool:
+    """Whether a number stands among some."""
+    for each in values:  # noqa: SIM110 (numba compiles no generators)
+        if each == value:
+            return True
+    return False
+
+
+@compiled
+def toggle(state: Words, fluents: Ints) -> None:
+    """Makes true what is false of some different fluents, and false what is true."""
+    for atom in fluents:
+        state[atom >> 6] ^= np.uint64(1) << np.uint64(atom & 63)
 
 
 @compiled

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 import weakref
 from collections import Counter
-from collections.abc import Iterable, Sequence, Set
-from itertools import permutations
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,9 +19,8 @@ from numpy.typing import NDArray
 
 from sgp.compilation import compiled, mix
 from sgp.errors import ConfigurationError
-from sgp.planning.clock import looking
 from sgp.planning.ground_model import GroundModel
-from sgp.planning.operators import Ints, Lists, Words, half_identity, has, words_of
+from sgp.planning.operators import Ints, Lists, Words, half_identity, has, is_in, words_of
 from sgp.planning.pddl import Action
 from sgp.planning.representatives import signatures
 from sgp.planning.task import State, Task
@@ -49,6 +47,7 @@ class Symmetry(NamedTuple):
     arguments: Lists
 
 
+_KIND, _FLUENT = np.uint64(1), np.uint64(2)  # where hashes of kinds and of what fluents say begin
 _NONE = np.zeros(0, np.int32)
 _NO_WORDS = np.zeros(0, np.uint64)
 NO_SYMMETRY = Symmetry(_NO_WORDS, np.zeros(0, np.bool_), _NONE, _NONE, _NO_WORDS, Lists(_NONE, _NONE))
@@ -85,44 +84,80 @@ def _symmetry(task: Task, model: GroundModel, names: Sequence[str], always: Sequ
     if not names:
         return NO_SYMMETRY
     place_of = {name: place for place, name in enumerate(names)}
-    shapes: dict[object, int] = {}
-    marks: list[list[tuple[int, int]]] = [[] for _ in range(model.atoms)]
-    together: set[tuple[int, ...]] = set()  # kinds of which two objects stand in one atom
-    for (predicate, arguments), index in looking(model.fluents.items()):
-        for name in dict.fromkeys(arguments):
-            if name in place_of:
-                shape = (predicate, *(None if each == name else each for each in arguments))
-                marks[index].append((place_of[name], shapes.setdefault(shape, len(shapes))))
-        together.update(permutations([always[place] for place, _ in marks[index]], 2))
-    first = np.zeros(model.atoms + 1, np.int32)
-    np.cumsum([len(each) for each in marks], out=first[1:])
-    flat = [pair for each in marks for pair in each]
+    places = np.array([place_of.get(each.name, -1) for each in task.objects], np.int32)
+    first, objects, marks = _marks(model.predicates, model.fluent_arguments, places)
+    kinds = np.array(always, np.int32)
     return Symmetry(
-        _mixed(always, len(shapes)),
-        _merged(always, together),
+        np.array([_and_then(_KIND, kind) for kind in always], np.uint64),
+        _merged(always, _together(first, objects, kinds)),
         first,
-        np.array([place for place, _ in flat], np.int32),
-        _mixed([shape for _, shape in flat], 0),
-        Lists.of([_different(place_of, each) for each in looking(model.arguments())]),
+        objects,
+        marks,
+        _members(model.action_arguments, places),
     )
 
 
-def _merged(always: Sequence[int], together: Set[tuple[int, ...]]) -> NDArray[np.bool_]:
+@compiled
+def _marks(predicates: Ints, arguments: Lists, places: Ints) -> tuple[Ints, Ints, Words]:
+    """What each fluent says of the objects with a place: where its part begins, the objects, and a mark for each.
+
+    A mark is a hash of the predicate and the other arguments, with a gap where the object stands.
+    """
+    first, count = np.zeros(len(arguments.first), np.int32), 0
+    objects, marks = np.empty(len(arguments.values), np.int32), np.empty(len(arguments.values), np.uint64)
+    for fluent in range(len(first) - 1):
+        own = arguments.values[arguments.first[fluent] : arguments.first[fluent + 1]]
+        for position in range(len(own)):
+            if places[own[position]] >= 0 and not is_in(own[:position], own[position]):
+                mark = _and_then(_FLUENT, predicates[fluent])
+                for other in own:
+                    mark = _and_then(mark, -1 if other == own[position] else other)
+                objects[count], marks[count] = places[own[position]], mark
+                count += 1
+        first[fluent + 1] = count
+    return first, objects[:count].copy(), marks[:count].copy()
+
+
+@compiled
+def _and_then(before: np.uint64, number: int) -> np.uint64:
+    """The hash of a sequence that a number is added to; sums of others are the same with a probability of 2^-64."""
+    return mix(before + np.uint64(number + 2) * np.uint64(0x9E3779B97F4A7C15))
+
+
+@compiled
+def _together(first: Ints, objects: Ints, kinds: Ints) -> NDArray[np.bool_]:
+    """Of which kinds [k, k] two objects stand in one fluent."""
+    count = max(kinds) + 1
+    found = np.zeros((count, count), np.bool_)
+    for fluent in range(len(first) - 1):
+        for one in range(first[fluent], first[fluent + 1]):
+            for other in range(first[fluent], one):
+                found[kinds[objects[one]], kinds[objects[other]]] = True
+                found[kinds[objects[other]], kinds[objects[one]]] = True
+    return found
+
+
+def _merged(always: Sequence[int], together: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Which objects [m] are merged: the largest kinds first, and no two that stand in one atom."""
     chosen: list[int] = []
     for kind, _ in Counter(always).most_common():
-        if not any((kind, other) in together for other in [*chosen, kind]):
+        if not together[kind, [*chosen, kind]].any():
             chosen.append(kind)
     return np.isin(np.array(always), chosen)
 
 
-def _different(place_of: dict[str, int], names: Iterable[str]) -> list[int]:
-    return [place_of[name] for name in dict.fromkeys(names) if name in place_of]
-
-
-def _mixed(numbers: Sequence[int], begin: int) -> Words:
-    """A number of 64 bits for each; sums of others than these are theirs with a probability of 2^-64."""
-    return np.array([mix(np.uint64((begin + each + 1) * 0x9E3779B97F4A7C15 % 2**64)) for each in numbers], np.uint64)
+@compiled
+def _members(arguments: Lists, places: Ints) -> Lists:
+    """The places of the different arguments that have one, list by list."""
+    first, values, count = np.zeros_like(arguments.first), np.empty_like(arguments.values), 0
+    for which in range(len(first) - 1):
+        own = arguments.values[arguments.first[which] : arguments.first[which + 1]]
+        for position in range(len(own)):
+            if places[own[position]] >= 0 and not is_in(own[:position], own[position]):
+                values[count] = places[own[position]]
+                count += 1
+        first[which + 1] = count
+    return Lists(first, values[:count].copy())
 
 
 @compiled
@@ -174,16 +209,21 @@ def ranked(found: Words) -> Ranks:
 
 
 @compiled
-def stands_for_all(symmetry: Symmetry, ranks: Ranks, action: int) -> bool:
-    """Whether an action takes the members of each class in their order, the first one first."""
-    kinds, places = ranks
+def stands_for_all(symmetry: Symmetry, told_by: Words, action: int) -> bool:
+    """Whether an action takes the members of each class, equal in `told_by` [m], in their order, the first one first.
+
+    The members before an argument are counted anew each time: few actions are asked about, most of them not far.
+    """
     arguments = symmetry.arguments
     for here in range(arguments.first[action], arguments.first[action + 1]):
         one, used = arguments.values[here], 0
         for before in range(arguments.first[action], here):
-            if kinds[arguments.values[before]] == kinds[one]:
-                used += 1
-        if places[one] != used:
+            used += told_by[arguments.values[before]] == told_by[one]
+        for other in range(one):
+            used -= told_by[other] == told_by[one]
+            if used < 0:
+                return False
+        if used > 0:
             return False
     return True
 
@@ -193,11 +233,11 @@ def representatives(symmetry: Symmetry, state: Words, actions: Ints) -> Ints:
     """Those of a state's applicable actions that stand for all."""
     if len(symmetry.always) == 0:
         return actions
-    ranks = ranked(signatures_in(symmetry, state))
+    told_by = signatures_in(symmetry, state)
     kept = np.empty_like(actions)
     count = 0
     for action in actions:
-        if stands_for_all(symmetry, ranks, action):
+        if stands_for_all(symmetry, told_by, action):
             kept[count] = action
             count += 1
     return kept[:count]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Literal as OneOf
@@ -13,8 +13,8 @@ from typing import NamedTuple, TypeAlias
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
-from sgp.planning.clock import look, looking
-from sgp.planning.ground_model import MOST_INSTANCES, GroundModel
+from sgp.planning.clock import look, looking, room
+from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel
 from sgp.planning.instances import TooLarge
 from sgp.planning.native import parsed
 from sgp.planning.pddl import (
@@ -66,10 +66,10 @@ class GroundAction(NamedTuple):
 class Task:
     """One problem of one domain: objects, initial state, goal, successors and atoms of states.
 
-    All actions are instantiated when one is first asked for, with `mode` "grounded" or where that is no more than
-    MOST_INSTANCES; else, and with "lifted", only those applicable in a state. Candidates are the same in either mode.
-    States are never freed before their task is: use a task for one batch of rollouts. Raises PddlError for text that
-    cannot be used.
+    All actions are instantiated when one is first asked for, with `mode` "grounded" or where that takes a part of the
+    process's memory alone (`ground_model`); else, and with "lifted", only those applicable in a state. Candidates are
+    the same in either mode. States are never freed before their task is: use a task for one batch of rollouts. Raises
+    PddlError for text that cannot be used.
     """
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
@@ -137,12 +137,25 @@ class Task:
         """All actions and atoms that can ever matter, as arrays; None where actions are instantiated as needed."""
         if self._mode == "lifted":
             return None
+        for bounds in self._bounds():
+            try:
+                return GroundModel(self.domain_text, self.text, self._indices, self.static_goal_holds, *bounds)
+            except TooLarge:
+                continue
+        return None
+
+    def _bounds(self) -> Iterator[tuple[int | None, int | None]]:
+        """How many actions of a schema, and of all, may be instantiated: what is tried in turn.
+
+        Where very many are applicable at first, those that differ in interchangeable objects stay out of all searches.
+        """
+        if self._mode == "grounded":
+            yield None, None
+            return
         # Where many atoms are given, pymimir would read them for longer than all instances take.
-        most = None if self._mode == "grounded" else max(MOST_INSTANCES, len(self.text.init))
-        try:
-            return GroundModel(self.domain_text, self.text, self._indices, self.static_goal_holds, most)
-        except TooLarge:
-            return None
+        yield max(MOST_INSTANCES, len(self.text.init)), None
+        if self._representatives is None:
+            yield None, int(min(MODEL_BYTES, MODEL_SHARE * room()) / INSTANCE_BYTES)
 
     @property
     def mode(self) -> Mode:

@@ -115,3 +115,21 @@ def test_instances_are_limited():
     assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 400)) == 840
     with pytest.raises(TooLarge):  # 400 pairs of blocks to stack
         GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 399)
+    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, None, 840)) == 840
+    with pytest.raises(TooLarge):
+        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, None, 839)
+
+
+def test_the_arguments_of_atoms_and_actions_stand_beside_them(locks):
+    model, names = locks.model, [thing.name for thing in locks.objects]
+
+    def named(lists, place):
+        return tuple(names[each] for each in lists.values[lists.first[place] : lists.first[place + 1]])
+
+    for atom, index in model.fluents.items():
+        assert named(model.fluent_arguments, index) == atom.objects
+    for number in range(len(model)):
+        assert named(model.action_arguments, number) == model.action(number).objects
+    kinds = {(atom.predicate, int(model.predicates[index])) for atom, index in model.fluents.items()}
+    assert len(kinds) == len({number for _, number in kinds}) == 2
+    assert (model.predicates >= 0).sum() == len(model.fluents)

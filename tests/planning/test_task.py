@@ -7,7 +7,10 @@ from pyperplan.pddl.parser import Parser
 
 import sgp
 from sgp.errors import PddlError, PlanError
+from sgp.planning import representatives as representatives_module
 from sgp.planning import task as task_module
+from sgp.planning.clock import Clock
+from sgp.planning.ground_model import INSTANCE_BYTES
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.task import Task, check, missing_goal_atoms, replay
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
@@ -161,10 +164,35 @@ def test_large_problems_stay_lifted(monkeypatch):
     )
     assert Task(problem).mode == "grounded"
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 60 * 60 - 1)
+    assert Task(problem).mode == "grounded", "there is memory for more"
+    monkeypatch.setattr(task_module, "MODEL_BYTES", (2 * 60 * 60 + 2 * 60 - 1) * INSTANCE_BYTES)
     assert Task(problem, "grounded").mode == "grounded"
     lifted = Task(problem)
     assert lifted.mode == "lifted"
     assert len(lifted.successors(lifted.init)) == 60
+
+
+def test_a_task_takes_a_part_of_the_memory_that_is_left(monkeypatch):
+    blocks = [f"b{number}" for number in range(20)]
+    problem = blocks_problem(
+        " ".join(blocks), " ".join(f"(ontable {name}) (clear {name})" for name in blocks), "(on b0 b1)"
+    )
+    monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
+    needed = (2 * 20 * 20 + 2 * 20) * INSTANCE_BYTES / task_module.MODEL_SHARE
+    for left, mode in ((needed + 1, "grounded"), (needed - INSTANCE_BYTES, "lifted")):
+        with Clock(memory=left, held=lambda: 0) as clock, clock.within(60):
+            assert Task(problem).mode == mode
+    assert Task(problem).mode == "grounded"
+
+
+def test_where_very_many_actions_are_applicable_only_representatives_are_made(monkeypatch):
+    blocks = [f"b{number}" for number in range(20)]
+    problem = blocks_problem(
+        " ".join(blocks), " ".join(f"(ontable {name}) (clear {name})" for name in blocks), "(on b0 b1)"
+    )
+    monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
+    monkeypatch.setattr(representatives_module, "MOST_LISTED", 10)
+    assert Task(problem).mode == "lifted"
 
 
 def test_no_warning_without_action_costs(courier):
@@ -204,6 +232,7 @@ def _goal_fluents(task):
 def test_a_task_of_many_atoms_and_too_many_actions_is_read_whole(monkeypatch):
     monkeypatch.setattr(task_module, "_MANY_ATOMS", 0)
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 1)
+    monkeypatch.setattr(task_module, "MODEL_BYTES", 0)
     problem = SUITE.problems("gripper", "extrapolation")[0]
     task = Task(problem)
     whole = Task(problem, "lifted")
