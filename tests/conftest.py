@@ -102,6 +102,7 @@ QUICK_GNN = {"shape.layers": "2", "shape.hidden": "8", "training.epochs": "2", "
 QUICK_TREES = {
     **{"shape.layers": "2", "shape.hidden": "8", "labels.states": "40", "labels.space": "3000"},
     **{"training.epochs": "2", "training.steps": "3", "training.batch": "8", "training.learning_rate": "0.01"},
+    **{"training.compared": "8", "learning.trajectories": "2", "learning.jumps": "4"},
 }
 QUICK_OF = {
     "state-centric": QUICK,

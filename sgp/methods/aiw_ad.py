@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal, get_args
 
 import numpy as np
 import torch
@@ -37,8 +38,11 @@ from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.tree_scores import TreeScores
 from sgp.progress import progress
 from sgp.training.checkpoint import identify
+from sgp.training.jump_learning import JumpLearning, train_jumps
 from sgp.training.labels import LabelConfig, Labelled, followed, label
 from sgp.training.tree_ranking import LabelledTrees, TreeEpoch, TreeTraining, train_ranking
+
+LearnsBy = Literal["labels", "trying"]
 
 _WEIGHTS = "model.safetensors"
 _SMALL = RelationalShape(layers=12, hidden=32)  # AIW-AD, section 7: 32; it prints no layers, pymimir-rgnn's are 30
@@ -46,18 +50,27 @@ _SMALL = RelationalShape(layers=12, hidden=32)  # AIW-AD, section 7: 32; it prin
 
 @dataclass(frozen=True)
 class AIWADTraining:
-    """Which candidates, which graph, which network, and how it learns."""
+    """Which candidates, which graph, which network, and how it learns.
 
+    By `labels` of whole state spaces, or by trying (`learning`); `training` says how steps are taken, either way.
+    """
+
+    learns_by: LearnsBy = "labels"
     candidates: Reach = "aiw"  # AIW, IW or primitive successors, and variants of AIW (AIW-AD, appendices B and C)
     enough: int = 0  # a lookahead ends after a depth with so many novel states and progress; 0, as published: never
     trees: TreeConfig = field(default_factory=TreeConfig)
     shape: RelationalShape = _SMALL
     labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="exact", space=50_000))
+    learning: JumpLearning = field(default_factory=JumpLearning)
     training: TreeTraining = field(default_factory=TreeTraining)
     decoding: str = DEFAULT  # by which validation selects among the epochs
 
     def __post_init__(self) -> None:
         check_reach(self.candidates, self.enough)
+        if self.learns_by not in get_args(LearnsBy):
+            raise ConfigurationError(
+                f"learns_by is '{self.learns_by}'; expected one of {', '.join(get_args(LearnsBy))}"
+            )
         if self.trees.told == "actions" and self.candidates != "one-step":
             raise ConfigurationError(
                 f"trees.told actions conflicts with candidates {self.candidates}, which are several actions away; "
@@ -83,7 +96,7 @@ class AIWAD:
     paper = "aiw-ad"
     libraries = ("torch", "pymimir-rgnn")
     learns_from = Demonstrations
-    variants: Mapping[str, AIWADTraining] = {"exact": AIWADTraining()}
+    variants: Mapping[str, AIWADTraining] = {"exact": AIWADTraining(), "aiw": AIWADTraining("trying")}
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
     sweep: Sequence[Settings] = ()  # it passes through epochs
     ablations: Sequence[Settings] = (
@@ -116,10 +129,11 @@ class AIWAD:
         longer finite, StoreError where the folder is damaged or of another training.
         """
         encoder = TreeEncoder(data.train[0].task.domain_text, training.trees)
-        model = _network(training, encoder, seed)
-        train, validation = (LabelledTrees.of(encoder, each) for each in _labelled(training, encoder, data, seed))
-        identity = identify((data.sha256, asdict(training), seed))
-        for epoch in train_ranking(model, training.training, train, validation, seed, device, folder, identity, after):
+        for each in (*data.train, *data.validation):
+            refusal = encoder.refuses(each.task)
+            if refusal is not None:
+                raise ConfigurationError(f"{each.task.name} cannot be trained on: {refusal}; leave it out of the suite")
+        for epoch in _epochs(training, encoder, data, seed, device, folder, after):
             save = partial(self._save, training, data, epoch)
             yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
 
@@ -164,27 +178,56 @@ class AIWAD:
         draft.keep_check(task.problem, policy.sample(task, training.successors))
 
 
-def _labelled(
-    training: AIWADTraining, encoder: TreeEncoder, data: Demonstrations, seed: int
-) -> tuple[list[Labelled], list[Labelled]]:
-    """The decisions to learn from, and those of the experts that the epochs are compared by."""
-    for each in (*data.train, *data.validation):
-        refusal = encoder.refuses(each.task)
-        if refusal is not None:
-            raise ConfigurationError(f"{each.task.name} cannot be trained on: {refusal}; leave it out of the suite")
+def _epochs(
+    training: AIWADTraining,
+    encoder: TreeEncoder,
+    data: Demonstrations,
+    seed: int,
+    device: Device,
+    folder: Path,
+    after: int,
+) -> Iterator[TreeEpoch]:
+    """The epochs of a training, compared by the decisions of the experts in the problems for validation.
+
+    By trying, nothing of the experts' plans for training is looked at.
+    """
+    model, successors = _network(training, encoder, seed), training.successors
+    decisions = list(followed(data.validation, successors))
+    evenly = np.linspace(0, len(decisions) - 1, min(len(decisions), training.training.compared)).round().astype(int)
+    validation = _encoded(encoder, [decisions[place] for place in evenly], "validation", data.domain)
+    identity = identify((data.sha256, asdict(training), seed))
+    if training.learns_by == "trying":
+        tasks = [each.task for each in data.train]
+        return train_jumps(
+            model,
+            training.training,
+            training.learning,
+            tasks,
+            successors,
+            encoder,
+            validation,
+            seed,
+            device,
+            folder,
+            identity,
+            after,
+        )
 
     def fit(_: Sequence[Labelled]) -> Planner:
         raise AssertionError("no states are visited")
 
-    train = label(training.labels, data.train, training.successors, fit, np.random.default_rng(seed))
-    validation = list(followed(data.validation, training.successors))
-    for decisions, part in ((train, "training"), (validation, "validation")):
-        if not decisions:
-            raise ConfigurationError(
-                f"no state of the {part} problems of {data.domain} has a right candidate; expected a problem whose "
-                "initial state is no goal state"
-            )
-    return train, validation
+    decisions = label(training.labels, data.train, successors, fit, np.random.default_rng(seed))
+    train = _encoded(encoder, decisions, "training", data.domain)
+    return train_ranking(model, training.training, train, validation, seed, device, folder, identity, after)
+
+
+def _encoded(encoder: TreeEncoder, decisions: Sequence[Labelled], part: str, domain: str) -> LabelledTrees:
+    if not decisions:
+        raise ConfigurationError(
+            f"no state of the {part} problems of {domain} has a right candidate; expected a problem whose initial "
+            "state is no goal state"
+        )
+    return LabelledTrees.of(encoder, decisions)
 
 
 def _network(training: AIWADTraining, encoder: TreeEncoder, seed: int) -> LookaheadModel:

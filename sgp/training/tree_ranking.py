@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -28,16 +29,17 @@ from sgp.workers import one_thread
 class TreeTraining:
     """How a network of trees is trained. Defaults are those of AIW-AD, section 7, where nothing else is said."""
 
-    epochs: int = 50  # theirs: 300; ours take about 10 minutes of a core on small problems
+    epochs: int = 40  # theirs: 300; ours take less than 10 minutes of a core on small problems
     steps: int = 32  # an epoch
     batch: int = 32  # trees a step
     learning_rate: float = 1e-3  # of Adam at the first step
     last_rate: float = 1e-5  # at the last, after falling evenly
     depth_weight: float = 0.1  # of the loss of depths, which the paper leaves open
     clip: float = 1.0  # longest gradient, of which the paper says nothing
+    compared: int = 128  # most decisions of experts by which epochs are compared
 
     def __post_init__(self) -> None:
-        for name in ("epochs", "steps", "batch"):
+        for name in ("epochs", "steps", "batch", "compared"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"trees' {name} is {getattr(self, name)}; expected at least 1")
         for name in ("learning_rate", "last_rate", "clip"):
@@ -99,21 +101,42 @@ def train_ranking(
     training: str,
     after: int = 0,
 ) -> Iterator[TreeEpoch]:
-    """Trains in place by the contrastive loss, and gives every epoch after the first `after`.
+    """Trains in place by the contrastive loss, and gives every epoch after the first `after`; see `train_epochs`.
 
-    `folder` keeps the last two epochs with Adam's state, from which the same `training` (a name of data, configuration
-    and seed) goes on; trees are drawn by their weights, those of an epoch by its number and `seed` alone. So an
-    interrupted training gives what an uninterrupted one gives. One thread computes. Raises ConfigurationError where the
-    loss is no longer finite, StoreError where the folder holds a damaged epoch or one of another training.
+    Trees are drawn by their weights, those of an epoch by its number and `seed` alone.
+    """
+
+    def epoch(optimizer: torch.optim.Optimizer, number: int) -> float:
+        return _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device, number)
+
+    return train_epochs(model, config, epoch, validation, device, folder, training, after)
+
+
+def train_epochs(
+    model: LookaheadModel,
+    config: TreeTraining,
+    epoch: Callable[[torch.optim.Optimizer, int], float],
+    validation: LabelledTrees,
+    device: Device,
+    folder: Path,
+    training: str,
+    after: int = 0,
+    others: Parts = MappingProxyType({}),
+) -> Iterator[TreeEpoch]:
+    """Calls `epoch` for each number from 1, which takes its steps and gives their mean loss; gives those after `after`.
+
+    `folder` keeps the last two epochs with the states of Adam and of `others`, from which the same `training` (a name
+    of data, configuration and seed) goes on. So an interrupted training gives what an uninterrupted one gives, if an
+    epoch depends on these and its number alone. One thread computes. Raises ConfigurationError where the loss is no
+    longer finite, StoreError where the folder holds a damaged epoch or one of another training.
     """
     model.to(device)
     optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    parts: Parts = {"model": model, "optimizer": optimizer}
+    parts: Parts = {"model": model, "optimizer": optimizer, **others}
     checkpoints = Checkpoints(folder, training)
     for number in range(checkpoints.resume(parts, after).number + 1, config.epochs + 1):
         with one_thread():
-            rng = np.random.default_rng([seed, number])
-            train_loss = _train_epoch(model, optimizer, config, train, rng, device, (number - 1) * config.steps)
+            train_loss = epoch(optimizer, number)
             validation_loss = mean_loss(model, validation, device)
         if not math.isfinite(train_loss + validation_loss):
             raise ConfigurationError(
@@ -124,6 +147,31 @@ def train_ranking(
         if number > after:
             weights = {name: value.cpu().clone() for name, value in model.state_dict().items()}
             yield TreeEpoch(number, train_loss, validation_loss, weights)
+
+
+def take_step(
+    model: LookaheadModel,
+    optimizer: torch.optim.Optimizer,
+    config: TreeTraining,
+    step: int,
+    parts: Iterable[tuple[Tensor, Tensor]],
+) -> float:
+    """One step, the first having the number 0, and the sum of the losses that it lowers.
+
+    `parts` has the losses of some trees each, computed when it is asked for, and those of their depths; their gradients
+    add up, so that memory stays that of one part.
+    """
+    for group in optimizer.param_groups:
+        group["lr"] = config.rate(step)
+    optimizer.zero_grad()
+    total = 0.0
+    for losses, ordered in parts:
+        loss: Tensor = (losses + config.depth_weight * ordered).sum() / config.batch
+        loss.backward()  # type: ignore[no-untyped-call]
+        total += float(losses.detach().sum())
+    nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+    optimizer.step()
+    return total
 
 
 def contrastive_losses(scores: Tensor, right: Tensor, trees: Tensor, count: int) -> Tensor:
@@ -169,24 +217,19 @@ def _train_epoch(
     train: LabelledTrees,
     rng: np.random.Generator,
     device: Device,
-    step: int,
+    number: int,
 ) -> float:
-    """The steps of an epoch, of which the first has the number `step`; the mean loss met on the way."""
+    """The steps of an epoch; the mean loss met on the way."""
     shares = train.weights / train.weights.sum()
-    total = 0.0
-    for place in range(config.steps):
-        drawn = rng.choice(len(shares), config.batch, p=shares)
-        for group in optimizer.param_groups:
-            group["lr"] = config.rate(step + place)
-        optimizer.zero_grad()
+
+    def losses(drawn: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
         for part in train.trees.select(drawn).parts(PART[device]):
-            chosen = drawn[part]
-            scores, depths, right, trees, depth_trees = _forward(model, train, chosen, device)
-            losses = contrastive_losses(scores, right, trees, len(chosen))
-            ordered = depth_ranking_loss(depths, depth_trees, len(chosen))
-            loss: Tensor = (losses + config.depth_weight * ordered).sum() / config.batch
-            loss.backward()  # type: ignore[no-untyped-call]
-            total += float(losses.detach().sum())
-        nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-        optimizer.step()
+            scores, depths, right, trees, depth_trees = _forward(model, train, drawn[part], device)
+            ordered = depth_ranking_loss(depths, depth_trees, len(part))
+            yield contrastive_losses(scores, right, trees, len(part)), ordered
+
+    total = 0.0
+    for step in range((number - 1) * config.steps, number * config.steps):
+        drawn = rng.choice(len(shares), config.batch, p=shares)
+        total += take_step(model, optimizer, config, step, losses(drawn))
     return total / (config.steps * config.batch)

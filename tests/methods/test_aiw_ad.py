@@ -34,6 +34,19 @@ def test_a_tiny_network_solves_what_it_was_trained_on(home):
     assert max(map(len, jumps)) > 1
 
 
+def test_trying_looks_at_no_experts_plan(tmp_path):
+    """Of the training problems: those for validation have one each, by which epochs are compared."""
+    quick = {"training.epochs": "1", "training.steps": "2", "learning.trajectories": "1", "learning.jumps": "3"}
+    config = configure(METHOD, "aiw", SMALL | quick)[1]
+    data = sgp.load_training_data(SUITE, "gripper")
+    bare = replace(data, train=tuple(Trajectory(each.task, (), each.states[:1]) for each in data.train))
+    one, two = (
+        next(METHOD.snapshots(config, each, tmp_path / name, 1, "cpu")).loss
+        for name, each in (("whole", data), ("bare", bare))
+    )
+    assert one == two
+
+
 @pytest.mark.parametrize("settings", METHOD.ablations, ids=lambda each: "+".join(each.values()))
 def test_every_ablation_trains(settings, tmp_path):
     quick = {"training.epochs": "1", "training.steps": "1", "labels.states": "8"}
@@ -54,6 +67,7 @@ def test_settings_that_cannot_be_are_told():
     for settings, words in (
         ({"trees.told": "actions"}, "trees.told actions conflicts with candidates aiw, which are several actions away"),
         ({"candidates": "far"}, "candidates is 'far'; expected one of one-step, iw"),
+        ({"learns_by": "heart"}, "learns_by is 'heart'; expected one of labels, trying"),
         ({"labels.source": "joined"}, "labels.source is joined; expected exact, optimal or experts"),
     ):
         with pytest.raises(ConfigurationError, match=words):
@@ -65,3 +79,4 @@ def test_the_constants_are_the_papers():
     assert (config.candidates, config.enough, config.shape.hidden) == ("aiw", 0, 32)
     assert (config.training.learning_rate, config.training.last_rate) == (1e-3, 1e-5)
     assert (config.training.steps, config.training.batch) == (32, 32)
+    assert (config.learns_by, METHOD.variants["aiw"].learns_by) == ("labels", "trying")
