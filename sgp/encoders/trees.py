@@ -2,14 +2,15 @@
 
 The state is encoded as ever. Each candidate is a node of its own, related to the objects by what tells it apart: the
 atoms in which it differs from the state (aggregated delta, AD), or the action that leads to it (aggregated actions,
-AA). So one pass of a network sees all candidates, and they see each other.
+AA). So one pass of a network sees all candidates, and they see each other. The encodings that the paper compares these
+with show each candidate by copies of all objects instead, apart from the others (`sgp.encoders.pairs`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, Protocol, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,10 +21,10 @@ from sgp.planning.candidates import parents
 from sgp.planning.pddl import DomainText
 from sgp.planning.task import State, Successor, Task
 
-Told = Literal["changes", "actions"]
+Told = Literal["changes", "actions", "external", "internal", "internal-delta"]
 BEFORE = ":before"  # of depth nodes: every shallower one before every deeper one
 _EDGE, _AT_DEPTH = ":edge", ":at-depth"  # of two candidates; of a candidate and its depth. No name of PDDL has a colon
-_CHANGES = {  # a predicate's relation of candidate and atom, by whether the atom was added and whether the goal has it
+CHANGES = {  # a predicate's relation of candidate and atom, by whether the atom was added and whether the goal has it
     (True, False): "added",
     (False, False): "deleted",
     (True, True): "added-goal",
@@ -35,7 +36,9 @@ _CHANGES = {  # a predicate's relation of candidate and atom, by whether the ato
 class TreeConfig:
     """What of a tree stands in the graph. Defaults: AD (AIW-AD, section 5); the rest are its ablations (appendix C)."""
 
-    told: Told = "changes"  # what a candidate's node is related to: the atoms that change, or its action's objects
+    # What a candidate's node is related to: the atoms that change (AD), or its action's objects (AA); or none such, but
+    # copies of the objects: its state (Ext), both states (Int), or the first one and what changes (ID).
+    told: Told = "changes"
     depths: bool = True  # a node for each depth, an order among these, and each candidate's depth
     edges: bool = True  # which candidate was reached from which
 
@@ -43,18 +46,27 @@ class TreeConfig:
         if self.told not in get_args(Told):
             raise ConfigurationError(f"trees' told is '{self.told}'; expected one of {', '.join(get_args(Told))}")
 
+    @property
+    def copied(self) -> bool:
+        """Whether a candidate is copies of the objects, and sees no other candidate."""
+        return self.told not in ("changes", "actions")
+
 
 class Joined(NamedTuple):
     """The graphs of trees beside each other, their nodes numbered through: `nodes` of them.
 
-    `things` [t], `candidates` [c] and `depths` [d] number the nodes of each kind, tree by tree; `thing_trees`,
-    `candidate_trees` and `depth_trees` tell of which tree each is; `arguments` [m, arity] number each relation's nodes.
+    `things` [t], `places` [p] and `depths` [d] number the nodes of each kind, tree by tree. Places are nodes of
+    candidates, `owners` [p] tells of which one, and `partners` [p] which thing is the same object where they are
+    copies. `thing_trees` [t], `candidate_trees` [c] and `depth_trees` [d] tell of which tree each is; `arguments`
+    [m, arity] number each relation's nodes.
     """
 
     nodes: int
     things: NDArray[np.int64]
     thing_trees: NDArray[np.int64]
-    candidates: NDArray[np.int64]
+    places: NDArray[np.int64]
+    owners: NDArray[np.int64]
+    partners: NDArray[np.int64]
     candidate_trees: NDArray[np.int64]
     depths: NDArray[np.int64]
     depth_trees: NDArray[np.int64]
@@ -66,13 +78,15 @@ class Trees:
     """The trees of n states of any tasks of one domain.
 
     A tree's nodes are the objects of its task, then the candidates in their order, then its depths from 1 on: so many
-    of each as `things` [n], `candidates` [n] and `depths` [n] say.
+    of each as `things` [n], `candidates` [n] and `depths` [n] say. A candidate is one node, or with `copied` as many as
+    there are objects.
     """
 
     graphs: RelationalStates
     things: NDArray[np.int64]
     candidates: NDArray[np.int64]
     depths: NDArray[np.int64]
+    copied: bool = False
 
     def __len__(self) -> int:
         """n."""
@@ -80,8 +94,8 @@ class Trees:
 
     def select(self, places: NDArray[np.int64]) -> Trees:
         """Some of the trees, in the order of `places`."""
-        counts = (each[places] for each in (self.things, self.candidates, self.depths))
-        return Trees(self.graphs.select(places), *counts)
+        things, candidates, depths = (each[places] for each in (self.things, self.candidates, self.depths))
+        return Trees(self.graphs.select(places), things, candidates, depths, self.copied)
 
     def parts(self, weight: int) -> list[NDArray[np.int64]]:
         """The places of the trees in order, cut so that each part has at most `weight` arguments of tuples; a tree
@@ -97,24 +111,58 @@ class Trees:
 
     def joined(self) -> Joined:
         """All trees as one graph."""
-        ends = np.cumsum(self.graphs.objects)
-        counts = np.stack([self.things, self.candidates, self.depths], axis=1)  # [n, 3]
+        every = np.arange(len(self))
+        width = self.things if self.copied else np.ones_like(self.things)  # nodes of a candidate
+        counts = np.stack([self.things, self.candidates * width, self.depths], axis=1)  # [n, 3]
         kinds = np.repeat(np.tile(np.arange(3), len(self)), counts.ravel())
-        trees = np.repeat(np.arange(len(self)), self.graphs.objects)
-        things, candidates, depths = (np.flatnonzero(kinds == kind) for kind in range(3))
-        nodes = int(ends[-1]) if len(ends) else 0
-        marked = (things, trees[things], candidates, trees[candidates], depths, trees[depths])
-        return Joined(nodes, *marked, self.graphs.joined_arguments())
+        trees = np.repeat(every, self.graphs.objects)
+        things, places, depths = (np.flatnonzero(kinds == kind) for kind in range(3))
+        candidate_trees = np.repeat(every, self.candidates)
+        owners = np.repeat(np.arange(len(candidate_trees)), width[candidate_trees])
+        first = (np.cumsum(self.graphs.objects) - self.graphs.objects)[trees[places]]  # each place's tree's first thing
+        partners = first + (places - first - self.things[trees[places]]) % width[trees[places]]
+        return Joined(
+            len(kinds),
+            things,
+            trees[things],
+            places,
+            owners,
+            partners,
+            candidate_trees,
+            depths,
+            trees[depths],
+            self.graphs.joined_arguments(),
+        )
 
 
 def concatenate_trees(parts: Sequence[Trees]) -> Trees:
     """The trees of all parts (at least one) in order."""
-    counts = (np.concatenate([getattr(part, name) for part in parts]) for name in ("things", "candidates", "depths"))
-    return Trees(concatenate([part.graphs for part in parts]), *counts)
+    return Trees(
+        concatenate([part.graphs for part in parts]),
+        np.concatenate([part.things for part in parts]),
+        np.concatenate([part.candidates for part in parts]),
+        np.concatenate([part.depths for part in parts]),
+        parts[0].copied,
+    )
+
+
+class LookaheadEncoder(Protocol):
+    """Turns states with their candidates into graphs of relations."""
+
+    @property
+    def relations(self) -> Mapping[str, int]:
+        """The arities of the relations by name; their order is a network's."""
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the problem cannot be encoded, or None where it can. Raises DomainMismatch for another domain's task."""
+
+    def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
+        """The tree of one state of a task, which is not refused."""
+        ...
 
 
 class TreeEncoder:
-    """Turns states with their candidates into graphs of relations."""
+    """Turns states with their candidates into graphs in which a candidate is a node."""
 
     def __init__(self, domain: DomainText, config: TreeConfig):
         self.config = config
@@ -125,14 +173,14 @@ class TreeEncoder:
             found |= {_applied(name): 1 + len(schema.parameters) for name, schema in domain.schemas.items()}
         else:
             found |= {
-                f"{name}:{kind}": 1 + arity for name, arity in self._changing.items() for kind in _CHANGES.values()
+                f"{name}:{kind}": 1 + arity for name, arity in self._changing.items() for kind in CHANGES.values()
             }
         found |= {_EDGE: 2} if config.edges else {}
         found |= {BEFORE: 2, _AT_DEPTH: 2} if config.depths else {}
-        self.relations: Mapping[str, int] = dict(sorted(found.items()))  # their arities; the order is a network's
+        self.relations = dict(sorted(found.items()))
 
     def refuses(self, task: Task) -> str | None:
-        """Why the problem cannot be encoded, or None where it can. Raises DomainMismatch for another domain's task."""
+        """What the encoder of states says."""
         return self._root.refuses(task)
 
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
@@ -152,7 +200,7 @@ class TreeEncoder:
             earlier, later = np.triu_indices(deepest, 1)
             told[BEFORE] = np.stack([first + 1 + earlier, first + 1 + later], axis=1)
             told[_AT_DEPTH] = np.stack([nodes, first + depth], axis=1)
-        relations = {**root.relations, **{name: _of_one(rows) for name, rows in told.items()}}
+        relations = {**root.relations, **{name: of_one(rows) for name, rows in told.items()}}
         graph = replace(
             root,
             objects=root.objects + len(choice) + deepest,
@@ -167,7 +215,7 @@ class TreeEncoder:
         rows = np.column_stack([len(task.objects) + changes.owners, changes.arguments])
         for name, arity in self._changing.items():
             of_it = changes.predicates == numbering.predicates[name]
-            for (added, wanted), kind in _CHANGES.items():
+            for (added, wanted), kind in CHANGES.items():
                 # What the goal wants stands in both: as an atom that changes, and as one of the goal.
                 chosen = of_it & (changes.added == added) & (changes.wanted if wanted else True)
                 found[f"{name}:{kind}"] = rows[chosen, : 1 + arity]
@@ -206,6 +254,7 @@ def _depths(above: NDArray[np.integer]) -> NDArray[np.int64]:
     return depth
 
 
-def _of_one(rows: NDArray[np.integer]) -> Relation:
+def of_one(rows: NDArray[np.integer]) -> Relation:
+    """The tuples [m, arity] of a relation in a single graph."""
     arguments: Arguments = rows.astype(np.int32)
     return Relation(np.array([0, len(rows)]), arguments)

@@ -22,7 +22,8 @@ import torch
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.trees import TreeConfig, TreeEncoder
+from sgp.encoders.pairs import tree_encoder
+from sgp.encoders.trees import LookaheadEncoder, TreeConfig
 from sgp.errors import ConfigurationError
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Settings, Snapshot
@@ -110,6 +111,9 @@ class AIWAD:
         {"trees.edges": "false"},
         {"trees.depths": "false", "trees.edges": "false"},
         {"training.depth_weight": "0"},
+        {"trees.told": "external"},
+        {"trees.told": "internal"},
+        {"trees.told": "internal-delta"},
     )
 
     def deterministic(self, training: AIWADTraining) -> bool:
@@ -128,7 +132,7 @@ class AIWAD:
         Raises ConfigurationError for a problem that cannot be encoded, where no state is labelled or the loss is no
         longer finite, StoreError where the folder is damaged or of another training.
         """
-        encoder = TreeEncoder(data.train[0].task.domain_text, training.trees)
+        encoder = tree_encoder(data.train[0].task.domain_text, training.trees)
         for each in (*data.train, *data.validation):
             refusal = encoder.refuses(each.task)
             if refusal is not None:
@@ -165,7 +169,7 @@ class AIWAD:
 
     def _save(self, training: AIWADTraining, data: Demonstrations, epoch: TreeEpoch, draft: RunDraft) -> None:
         task = data.train[0].task
-        model = _network(training, TreeEncoder(task.domain_text, training.trees), seed=0)
+        model = _network(training, tree_encoder(task.domain_text, training.trees), seed=0)
         model.load_state_dict(epoch.weights)
         model.save(draft.folder / _WEIGHTS)
         draft.facts.update(
@@ -180,7 +184,7 @@ class AIWAD:
 
 def _epochs(
     training: AIWADTraining,
-    encoder: TreeEncoder,
+    encoder: LookaheadEncoder,
     data: Demonstrations,
     seed: int,
     device: Device,
@@ -221,7 +225,7 @@ def _epochs(
     return train_ranking(model, training.training, train, validation, seed, device, folder, identity, after)
 
 
-def _encoded(encoder: TreeEncoder, decisions: Sequence[Labelled], part: str, domain: str) -> LabelledTrees:
+def _encoded(encoder: LookaheadEncoder, decisions: Sequence[Labelled], part: str, domain: str) -> LabelledTrees:
     if not decisions:
         raise ConfigurationError(
             f"no state of the {part} problems of {domain} has a right candidate; expected a problem whose initial "
@@ -230,15 +234,15 @@ def _encoded(encoder: TreeEncoder, decisions: Sequence[Labelled], part: str, dom
     return LabelledTrees.of(encoder, decisions)
 
 
-def _network(training: AIWADTraining, encoder: TreeEncoder, seed: int) -> LookaheadModel:
+def _network(training: AIWADTraining, encoder: LookaheadEncoder, seed: int) -> LookaheadModel:
     """The network with first weights from the seed; torch's global generator is left as it was."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        return LookaheadModel(encoder.relations, training.shape)
+        return LookaheadModel(encoder.relations, training.shape, training.trees.copied)
 
 
 def _policy(training: AIWADTraining, domain: DomainText, weights: Path) -> TreeScores:
-    encoder, device = TreeEncoder(domain, training.trees), choose_device("auto")
+    encoder, device = tree_encoder(domain, training.trees), choose_device("auto")
     model = _network(training, encoder, seed=0)
     model.read(weights)
     return TreeScores(encoder, model.to(device).eval(), device)

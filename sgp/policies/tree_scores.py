@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.trees import TreeEncoder, Trees, concatenate_trees
+from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.models.device import Device
 from sgp.models.lookahead import LookaheadModel
 from sgp.planning.clock import looking
@@ -23,7 +23,7 @@ PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
 class TreeScores:
     """Costs a candidate by minus its score Q, the expected number of jumps that are left (AIW-AD, section 7)."""
 
-    encoder: TreeEncoder
+    encoder: LookaheadEncoder
     model: LookaheadModel
     device: Device
     rules: Rules = REPLACE

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import huber_loss
 
-from sgp.encoders.trees import TreeEncoder, concatenate_trees
+from sgp.encoders.trees import LookaheadEncoder, concatenate_trees
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.lookahead import LookaheadModel
@@ -63,7 +63,7 @@ def train_jumps(
     learning: JumpLearning,
     tasks: Sequence[Task],
     successors: Successors,
-    encoder: TreeEncoder,
+    encoder: LookaheadEncoder,
     validation: LabelledTrees,
     seed: int,
     device: Device,

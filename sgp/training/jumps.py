@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sgp.encoders.trees import TreeEncoder, Trees
+from sgp.encoders.trees import LookaheadEncoder, Trees
 from sgp.planning.candidates import identities, names
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.policy import Node, Policy, Successors
@@ -98,7 +98,7 @@ def in_hindsight(task: Task, tried: Tried, successors: Successors, rng: np.rando
     return Tried(tried.problem, goal, tuple(jumps), solved=True)
 
 
-def transitions(task: Task, tried: Tried, successors: Successors, encoder: TreeEncoder) -> list[Transition]:
+def transitions(task: Task, tried: Tried, successors: Successors, encoder: LookaheadEncoder) -> list[Transition]:
     """A trajectory's transitions; the tree after one is the tree of the next."""
     if not tried.jumps:
         return []
@@ -128,7 +128,7 @@ def place_of(task: Task, choice: Sequence[Successor], state: State) -> int | Non
 class Replay:
     """The last trajectories, with so many transitions that learning draws from; a checkpoint keeps them as text."""
 
-    def __init__(self, tasks: Sequence[Task], successors: Successors, encoder: TreeEncoder, most: int):
+    def __init__(self, tasks: Sequence[Task], successors: Successors, encoder: LookaheadEncoder, most: int):
         self._tasks, self._successors, self._encoder, self._most = tasks, successors, encoder, most
         self._kept: list[tuple[Tried, list[Transition]]] = []
 

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgp.encoders.trees import TreeEncoder, Trees, concatenate_trees
+from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.lookahead import LookaheadModel
@@ -63,7 +63,7 @@ class LabelledTrees:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, encoder: TreeEncoder, decisions: Sequence[Labelled]) -> LabelledTrees:
+    def of(cls, encoder: LookaheadEncoder, decisions: Sequence[Labelled]) -> LabelledTrees:
         """Encodes decisions, at least one."""
         return cls(
             concatenate_trees([encoder.encode(each.task, each.state, each.choice) for each in looking(decisions)]),

@@ -125,7 +125,8 @@ def test_a_jump_by_hand():
     joined = concatenate_trees([trees, trees]).joined()
     assert joined.nodes == 16
     assert joined.things.tolist() == [0, 1, 8, 9]
-    assert joined.candidates.tolist() == [2, 3, 4, 5, 10, 11, 12, 13]
+    assert joined.places.tolist() == [2, 3, 4, 5, 10, 11, 12, 13]
+    assert joined.owners.tolist() == list(range(8))
     assert joined.candidate_trees.tolist() == [0] * 4 + [1] * 4
     assert joined.depths.tolist() == [6, 7, 14, 15]
     assert joined.arguments[":before"].tolist() == [[6, 7], [14, 15]]
@@ -164,7 +165,9 @@ def test_actions_stand_for_candidates():
     assert not {name for name in encoder.relations if name.endswith(":added")}
     with pytest.raises(ConfigurationError, match=r"is 2 actions away, and trees told by actions have one each; expect"):
         encoder.encode(task, task.init, Lookahead()(task, task.init))
-    with pytest.raises(ConfigurationError, match="trees' told is 'nothing'; expected one of changes, actions"):
+    with pytest.raises(
+        ConfigurationError, match="trees' told is 'nothing'; expected one of changes, actions, external"
+    ):
         TreeConfig("nothing")
 
 

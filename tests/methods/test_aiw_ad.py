@@ -20,12 +20,12 @@ SUITE = sgp.load_suite("state-centric")
 METHOD = get_method("aiw-ad")
 SMALL = {
     **{"shape.layers": "3", "shape.hidden": "8", "labels.states": "60", "labels.space": "3000"},
-    **{"training.steps": "8", "training.batch": "8", "training.learning_rate": "0.01"},
+    **{"training.compared": "8", "training.steps": "8", "training.batch": "8", "training.learning_rate": "0.01"},
 }
 
 
 def test_a_tiny_network_solves_what_it_was_trained_on(home):
-    run = sgp.train("aiw-ad", "gripper", "state-centric", overrides=SMALL | {"training.epochs": "15"}, device="cpu")
+    run = sgp.train("aiw-ad", "gripper", "state-centric", overrides=SMALL | {"training.epochs": "12"}, device="cpu")
     planner = planner_of(run)
     tasks = [Task(problem) for problem in SUITE.problems("gripper", "train")]
     rollouts = planner.solve_many(tasks, Limit(actions=60))
