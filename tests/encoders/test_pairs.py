@@ -17,7 +17,11 @@ from sgp.policies.tree_scores import tree_scores
 AIW = Lookahead("types")
 KINDS = ("external", "internal", "internal-delta")
 SUITE = sgp.load_suite("state-centric")
-TASKS = [Task(SUITE.problems(name, "train")[-1]) for name in ("blocksworld", "logistics")]
+
+
+@pytest.fixture(scope="module", params=["blocksworld", "logistics"])
+def task(request):
+    return Task(SUITE.problems(request.param, "train")[-1])
 
 
 def copies(trees):
@@ -51,7 +55,6 @@ def changed(task, before, after):
     return found
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.domain_text.name)
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_candidate_is_copies_of_the_objects(kind, task):
     choice = AIW(task, task.init)
@@ -71,8 +74,7 @@ def test_a_candidate_is_copies_of_the_objects(kind, task):
             assert found == {**own, **changed(task, task.init, candidate.state)}
 
 
-def test_places_know_their_candidate_and_the_object_that_they_copy():
-    task = TASKS[0]
+def test_places_know_their_candidate_and_the_object_that_they_copy(task):
     choice = AIW(task, task.init)[:2]
     trees = tree_encoder(task.domain_text, TreeConfig("external")).encode(task, task.init, choice)
     joined, things = concatenate_trees([trees, trees]).joined(), len(task.objects)
@@ -84,8 +86,7 @@ def test_places_know_their_candidate_and_the_object_that_they_copy():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_candidate_does_not_hear_of_its_siblings(kind):
-    task = TASKS[0]
+def test_a_candidate_does_not_hear_of_its_siblings(kind, task):
     choice = AIW(task, task.init)
     encoder = tree_encoder(task.domain_text, TreeConfig(kind))
     torch.manual_seed(0)
@@ -96,5 +97,5 @@ def test_a_candidate_does_not_hear_of_its_siblings(kind):
     assert len(set(together.round(4).tolist())) > 1
 
 
-def test_what_a_configuration_names_is_made():
-    assert isinstance(tree_encoder(TASKS[0].domain_text, TreeConfig("actions")), TreeEncoder)
+def test_what_a_configuration_names_is_made(task):
+    assert isinstance(tree_encoder(task.domain_text, TreeConfig("actions")), TreeEncoder)

@@ -12,19 +12,22 @@ from sgp.planning.task import Task
 from sgp.training.hindsight import aimed, hindsight_goal, matched
 from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
 
-TOWER = Task(
-    blocks_problem("a b c d", "(ontable a) (on b a) (clear b) (ontable c) (on d c) (clear d)", "(on a b) (on b c)")
-)
+
+@pytest.fixture
+def tower():
+    return Task(
+        blocks_problem("a b c d", "(ontable a) (on b a) (clear b) (ontable c) (on d c) (clear d)", "(on a b) (on b c)")
+    )
 
 
-def test_a_goal_keeps_its_shape():
+def test_a_goal_keeps_its_shape(tower):
     """Two atoms that share b: (on b a) and (on d c) share nothing, so one of them has to do."""
     for seed in range(10):
-        goal = matched(TOWER, TOWER.atoms(TOWER.init), np.random.default_rng(seed))
+        goal = matched(tower, tower.atoms(tower.init), np.random.default_rng(seed))
         assert goal in ((Atom("on", ("b", "a")),), (Atom("on", ("d", "c")),))
     three = [Atom("on", ("d", "a")), Atom("on", ("a", "c"))]
     for seed in range(10):
-        found = set(matched(TOWER, three, np.random.default_rng(seed)))
+        found = set(matched(tower, three, np.random.default_rng(seed)))
         assert found == set(three) or len(found) == 1
 
 
@@ -51,11 +54,11 @@ def test_a_new_goal_holds_where_it_was_drawn_and_not_at_the_start(domain):
     assert drawn > 2
 
 
-def test_what_is_new_comes_first():
-    (unstacked,) = [each.state for each in one_step(TOWER, TOWER.init) if str(each.actions[0]) == "(unstack b a)"]
-    onto = next(each.state for each in one_step(TOWER, unstacked) if str(each.actions[0]) == "(stack b d)")
+def test_what_is_new_comes_first(tower):
+    (unstacked,) = [each.state for each in one_step(tower, tower.init) if str(each.actions[0]) == "(unstack b a)"]
+    onto = next(each.state for each in one_step(tower, unstacked) if str(each.actions[0]) == "(stack b d)")
     for seed in range(10):
-        goal = hindsight_goal(TOWER, onto, np.random.default_rng(seed))
+        goal = hindsight_goal(tower, onto, np.random.default_rng(seed))
         assert Atom("on", ("b", "d")) in goal
         assert set(goal) <= {Atom("on", ("b", "d")), Atom("on", ("d", "c"))}
 

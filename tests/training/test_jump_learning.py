@@ -24,10 +24,26 @@ from tests.conftest import blocks_problem
 QUICK = TreeTraining(epochs=4, steps=3, batch=6, learning_rate=0.01)
 LEARNING = JumpLearning(trajectories=2, jumps=6)
 AIW = Lookahead("types")
-DATA = sgp.load_training_data(sgp.load_suite("state-centric"), "gripper")
-TASKS = [each.task for each in DATA.train]
-ENCODER = TreeEncoder(TASKS[0].domain_text, TreeConfig())
-VALIDATION = LabelledTrees.of(ENCODER, list(followed(DATA.train[:1], AIW)))
+SUITE = sgp.load_suite("state-centric")
+ENCODER = TreeEncoder(SUITE.domain_text("gripper"), TreeConfig())
+
+
+@pytest.fixture(scope="module")
+def trajectories():
+    return sgp.load_training_data(SUITE, "gripper").train[:2]
+
+
+@pytest.fixture(scope="module")
+def epochs(trajectories):
+    """The epochs of a training on two tasks, and on others where they are given."""
+    own = [each.task for each in trajectories]
+    validation = LabelledTrees.of(ENCODER, list(followed(trajectories[:1], AIW)))
+
+    def train(folder, after=0, seed=3, tasks=own, config=QUICK, learning=LEARNING, model=None, encoder=ENCODER):
+        model = model or network()
+        return train_jumps(model, config, learning, tasks, AIW, encoder, validation, seed, "cpu", folder, "t", after)
+
+    return train
 
 
 def network(layers=2, hidden=8):
@@ -35,14 +51,8 @@ def network(layers=2, hidden=8):
     return LookaheadModel(ENCODER.relations, RelationalShape(layers, hidden))
 
 
-def epochs(folder, after=0, seed=3, tasks=TASKS[:2], config=QUICK, learning=LEARNING, model=None):
-    return train_jumps(
-        model or network(), config, learning, tasks, AIW, ENCODER, VALIDATION, seed, "cpu", folder, "t", after
-    )
-
-
-def test_targets_count_the_jumps_that_are_left():
-    task = TASKS[0]
+def test_targets_count_the_jumps_that_are_left(trajectories):
+    task = trajectories[0].task
     tree = ENCODER.encode(task, task.init, AIW(task, task.init))
     model = network()
     with torch.no_grad():
@@ -56,17 +66,17 @@ def test_targets_count_the_jumps_that_are_left():
     assert targets(model, learning, ways, "cpu")[2] == -1, "nothing is better than the goal"
 
 
-def test_trying_teaches_to_plan(tmp_path):
+def test_trying_teaches_to_plan(epochs, trajectories, tmp_path):
     config = TreeTraining(epochs=6, steps=10, batch=12, learning_rate=0.01)
     model = network(layers=3)
     found = list(epochs(tmp_path, config=config, learning=replace(LEARNING, jumps=12), model=model))
     assert [each.number for each in found] == list(range(1, 7))
     planner = Planner(TreeScores(ENCODER, model.eval(), "cpu"), AIW)
-    rollouts = planner.solve_many(TASKS[:2], Limit(actions=40))
+    rollouts = planner.solve_many([each.task for each in trajectories], Limit(actions=40))
     assert [each.outcome for each in rollouts] == [Outcome.SOLVED] * 2
 
 
-def test_an_interrupted_training_goes_on_as_if_it_had_not_been(tmp_path):
+def test_an_interrupted_training_goes_on_as_if_it_had_not_been(epochs, tmp_path):
     whole = list(epochs(tmp_path / "whole"))
     running = epochs(tmp_path / "cut")
     for _ in range(2):
@@ -91,10 +101,10 @@ def test_temperatures_fall_and_settings_are_the_papers():
             JumpLearning(**{field: value})
 
 
-def test_problems_that_are_solved_teach_nothing(tmp_path):
+def test_problems_that_are_solved_teach_nothing(epochs, tmp_path):
     task = Task(blocks_problem("a", "(ontable a) (clear a)", "(ontable a)"))
     encoder = TreeEncoder(task.domain_text, TreeConfig())
     model = LookaheadModel(encoder.relations, RelationalShape(1, 4))
-    training = train_jumps(model, QUICK, LEARNING, [task], AIW, encoder, VALIDATION, 0, "cpu", tmp_path, "t")
+    training = epochs(tmp_path, tasks=[task], model=model, encoder=encoder)
     with pytest.raises(ConfigurationError, match="no jump of a training problem could be tried; expected problems who"):
         next(training)

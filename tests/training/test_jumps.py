@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
+import pytest
 
 import sgp
 from sgp.encoders.trees import TreeConfig, TreeEncoder
@@ -14,9 +15,14 @@ from sgp.planning.task import Task, replay
 from sgp.training.hindsight import aimed
 from sgp.training.jumps import Replay, explored, in_hindsight, place_of, transitions
 
-TASKS = [Task(problem) for problem in sgp.load_suite("state-centric").problems("blocksworld", "train")]
-ENCODER = TreeEncoder(TASKS[0].domain_text, TreeConfig())
+SUITE = sgp.load_suite("state-centric")
+ENCODER = TreeEncoder(SUITE.domain_text("blocksworld"), TreeConfig())
 AIW = Lookahead("types")
+
+
+@pytest.fixture(scope="module")
+def tasks():
+    return [Task(problem) for problem in SUITE.problems("blocksworld", "train")]
 
 
 @dataclass
@@ -32,26 +38,26 @@ class Longest:
         return [Ranking(np.array([-len(each.actions) for each in choice], float)) for choice in choices]
 
 
-def tried(temperature, seed=0, most=5, places=(0, 1, 2, 3), successors=AIW):
-    return explored(TASKS, places, Longest(), successors, temperature, most, np.random.default_rng(seed))
+def tried(tasks, temperature, seed=0):
+    return explored(tasks, range(4), Longest(), AIW, temperature, 5, np.random.default_rng(seed))
 
 
-def test_cold_exploration_is_greedy_and_hot_one_is_not():
-    for found in tried(1e-6):
-        task, states = TASKS[found.problem], [TASKS[found.problem].init]
+def test_cold_exploration_is_greedy_and_hot_one_is_not(tasks):
+    for found in tried(tasks, 1e-6):
+        task, states = tasks[found.problem], [tasks[found.problem].init]
         for jump in found.jumps:
             choice = AIW(task, states[-1])
             assert len(jump) == max(len(each.actions) for each in choice)
             states.append(next(each.state for each in choice if each.actions == jump))
         assert found.solved is task.is_goal(states[-1])
         assert found.solved or len(found.jumps) == 5
-    assert tried(1.0) == tried(1.0), "the same generator gives the same trajectories"
-    assert tried(1.0) != tried(1.0, seed=1)
+    assert tried(tasks, 1.0) == tried(tasks, 1.0), "the same generator gives the same trajectories"
+    assert tried(tasks, 1.0) != tried(tasks, 1.0, seed=1)
 
 
-def test_transitions_are_the_trajectorys_own():
-    for found in tried(1.0):
-        task = TASKS[found.problem]
+def test_transitions_are_the_trajectorys_own(tasks):
+    for found in tried(tasks, 1.0):
+        task = tasks[found.problem]
         ends = np.cumsum([0, *map(len, found.jumps)])
         states = replay(task, list(chain.from_iterable(found.jumps)))
         kept = transitions(task, found, AIW, ENCODER)
@@ -83,15 +89,15 @@ def test_the_end_of_a_dead_end_is_lost():
     assert (found.solved, last.after, last.lost) == (False, None, True)
 
 
-def test_in_hindsight_a_way_led_where_it_went():
+def test_in_hindsight_a_way_led_where_it_went(tasks):
     rng, told = np.random.default_rng(3), 0
     for seed in range(4):
-        for each in tried(1.0, seed):
-            again = in_hindsight(TASKS[each.problem], each, AIW, rng)
+        for each in tried(tasks, 1.0, seed):
+            again = in_hindsight(tasks[each.problem], each, AIW, rng)
             if again is None:
                 continue
             told += 1
-            task = Task(aimed(TASKS[each.problem], again.goal))
+            task = Task(aimed(tasks[each.problem], again.goal))
             path, new = (list(chain.from_iterable(found.jumps)) for found in (each, again))
             assert new == path[: len(new)]
             states = replay(task, new)
@@ -108,12 +114,12 @@ def test_in_hindsight_a_way_led_where_it_went():
     assert told > 5
 
 
-def test_a_replay_keeps_the_last_and_comes_back_from_words():
-    replay_of = [Replay(TASKS, AIW, ENCODER, 12) for _ in range(2)]
+def test_a_replay_keeps_the_last_and_comes_back_from_words(tasks):
+    replay_of = [Replay(tasks, AIW, ENCODER, 12) for _ in range(2)]
     rng = np.random.default_rng(0)
-    for each in tried(1.0) + tried(1.0, seed=1):
+    for each in tried(tasks, 1.0) + tried(tasks, 1.0, seed=1):
         replay_of[0].add(each)
-        again = in_hindsight(TASKS[each.problem], each, AIW, rng)
+        again = in_hindsight(tasks[each.problem], each, AIW, rng)
         if again is not None:
             replay_of[0].add(again)
     assert len(replay_of[0].transitions) == 12
