@@ -142,20 +142,20 @@ class AIWAD:
             yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
 
     def train(self, training: AIWADTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Trains all epochs and keeps the one of least validation loss, the first among equals.
+        """Trains all epochs and keeps the last one, whose steps were the smallest.
 
-        The paper selects by coverage of validation problems instead, then by length: so does `--by coverage`.
+        The loss on experts' decisions is no guide here: it grows as a network becomes sure of other right choices. The
+        paper selects by coverage of problems for validation, then by length: so does `--by coverage`.
         """
         started = time.perf_counter()
         title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
-        best: Snapshot | None = None
+        last: Snapshot | None = None
         with tempfile.TemporaryDirectory() as folder, progress(title, training.training.epochs) as bar:
             for snapshot in self.snapshots(training, data, Path(folder), draft.key.seed, draft.device):
-                if best is None or snapshot.loss < best.loss:
-                    best = snapshot
+                last = snapshot
                 bar.advance()
-        assert best is not None, "a training has at least one epoch"
-        best.save(draft)
+        assert last is not None, "a training has at least one epoch"
+        last.save(draft)
         draft.facts.update(seconds=round(time.perf_counter() - started, 3))
         policy = _policy(training, data.train[0].task.domain_text, draft.folder / _WEIGHTS)
         return self.decodings[DEFAULT].planner(policy, training.successors)
