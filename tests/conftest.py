@@ -99,7 +99,17 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 QUICK = {"boosting.rounds": "12", "boosting.depth": "4", "lstm.training.epochs": "3", "lstm.shape.hidden": "32"}
 QUICK_LABELS = {"labels.states": "60", "labels.space": "3000"}
 QUICK_GNN = {"shape.layers": "2", "shape.hidden": "8", "training.epochs": "2", "training.learning_rate": "0.01"}
-QUICK_OF = {"state-centric": QUICK, "contrastive-jumps": QUICK_LABELS, "gnn-value": QUICK_GNN}
+QUICK_TREES = {
+    **{"shape.layers": "2", "shape.hidden": "8", "labels.states": "40", "labels.space": "3000"},
+    **{"training.epochs": "2", "training.steps": "3", "training.batch": "8", "training.learning_rate": "0.01"},
+    **{"training.compared": "8", "learning.trajectories": "2", "learning.jumps": "4"},
+}
+QUICK_OF = {
+    "state-centric": QUICK,
+    "contrastive-jumps": QUICK_LABELS,
+    "gnn-value": QUICK_GNN,
+    "aiw-ad": QUICK_TREES,
+}
 
 
 def origin_of(method, training, data) -> Origin:

@@ -180,7 +180,7 @@ def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
         (["list", "nothing"], "unknown listing 'nothing'; expected one of suites, domains, methods, papers, ru"),
         (
             ["table", "9"],
-            "there is no table '9' here; expected 1, 3, 4, 5, scaling, or a paper and its table: dynamic-val",
+            "there is no table '9' here; expected 1, 3, 4, 5, scaling, or a paper and its table: aiw-ad 1, 2",
         ),
         (["grid", "--variants", "state-centric:x"], "method state-centric has no variant 'x'; expected one of wl-xgb"),
         (["grid", "--variants", "nope"], "unknown method 'nope'"),

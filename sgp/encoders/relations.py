@@ -6,13 +6,14 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.fluent_numbers import FluentNumbers
 from sgp.planning.pddl import OBJECT, Atom, DomainText
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Successor, Task
 
 Arguments = NDArray[np.int32]  # half the memory of all training states
 
@@ -96,7 +97,7 @@ class RelationalEncoder:
         types = set().union(*map(domain.supertypes, domain.types)) - {OBJECT}  # some are declared as parents alone
         found |= {_type_relation(name): 1 for name in types}
         self.relations: Mapping[str, int] = dict(sorted(found.items()))  # their arities; the order is a network's
-        self._numberings: weakref.WeakKeyDictionary[Task, _Numbering] = weakref.WeakKeyDictionary()
+        self._numberings: weakref.WeakKeyDictionary[Task, Numbering] = weakref.WeakKeyDictionary()
 
     def refuses(self, task: Task) -> str | None:
         """Why the problem cannot be encoded, or None where it can. Raises DomainMismatch for another domain's task."""
@@ -110,13 +111,31 @@ class RelationalEncoder:
 
     def encode(self, task: Task, states: Sequence[State]) -> RelationalStates:
         """States of one task, which is not refused."""
+        return self.numbering(task).encode(states)
+
+    def numbering(self, task: Task) -> Numbering:
+        """The numbers of one task's objects and atoms; a memo that dies with the task."""
         numbering = self._numberings.get(task)
         if numbering is None:
-            numbering = self._numberings[task] = _Numbering(task, self.relations)
-        return numbering.encode(states)
+            numbering = self._numberings[task] = Numbering(task, self.relations)
+        return numbering
 
 
-class _Numbering:
+class Changes(NamedTuple):
+    """In which atoms candidates differ from their state: change i is of candidate `owners[i]`.
+
+    `arguments` [m, longest arity] are padded; `added` says which of the atoms the candidate has and the state lacks,
+    `wanted` which belong to the goal.
+    """
+
+    owners: NDArray[np.int64]
+    predicates: NDArray[np.int64]
+    arguments: Arguments
+    added: NDArray[np.bool_]
+    wanted: NDArray[np.bool_]
+
+
+class Numbering:
     """One task's objects and atoms as numbers."""
 
     def __init__(self, task: Task, relations: Mapping[str, int]):
@@ -124,7 +143,7 @@ class _Numbering:
         self._relations = relations
         self._fluents = FluentNumbers(task)
         self._objects = {thing.name: place for place, thing in enumerate(task.objects)}
-        self._predicates = {name: place for place, name in enumerate(text.predicates)}
+        self.predicates = {name: place for place, name in enumerate(text.predicates)}  # their places in the domain
         self._arities = list(text.predicates.values())
         self._numbers: dict[Atom, int] = {}
         self._goal = np.array([self._number(atom) for atom in dict.fromkeys(task.goal_atoms)], np.int64)
@@ -155,13 +174,22 @@ class _Numbering:
             np.full(len(states), len(self._objects)), {name: found[name] for name in self._relations}
         )
 
+    def changes(self, state: State, choice: Sequence[Successor]) -> Changes:
+        """In which fluent atoms a state's candidates differ from it."""
+        atoms, first, changed = self._fluents.change(state, choice, self._number)
+        predicates, arguments = self._layout()
+        true, wanted = (np.zeros(len(self._numbers), bool) for _ in range(2))
+        true[atoms], wanted[self._goal] = True, True
+        owners: NDArray[np.int64] = np.repeat(np.arange(len(choice)), np.diff(first))
+        return Changes(owners, predicates[changed], arguments[changed], ~true[changed], wanted[changed])
+
     def _by_predicate(
         self, owners: NDArray[np.int64], atoms: NDArray[np.int64], count: int, name: Callable[[str], str]
     ) -> dict[str, Relation]:
         """The relation of each predicate among atoms, whose owners ascend within a predicate."""
         predicates, arguments = self._layout()
         found = {}
-        for predicate, place in self._predicates.items():
+        for predicate, place in self.predicates.items():
             chosen = predicates[atoms] == place
             counts = np.bincount(owners[chosen], minlength=count)
             arity = self._arities[place]
@@ -178,7 +206,7 @@ class _Numbering:
             arguments = np.zeros((len(self._numbers), max(self._arities, default=0)), np.int32)
             for number, atom in enumerate(self._numbers):
                 arguments[number, : len(atom.objects)] = [self._objects[name] for name in atom.objects]
-            predicates = np.array([self._predicates[atom.predicate] for atom in self._numbers], np.int64)
+            predicates = np.array([self.predicates[atom.predicate] for atom in self._numbers], np.int64)
             self._tables = predicates, arguments
         return self._tables
 

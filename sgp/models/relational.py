@@ -52,14 +52,14 @@ class _Arities(Encoder):  # type: ignore[misc]
         raise NotImplementedError("relations come as arrays")
 
 
-class RelationalModel(Network):
-    """Relations over the objects of B graphs to a value for each graph [B].
+class RelationalBody(Network):
+    """Relations over the objects of graphs to what each object carries after some rounds of messages.
 
     An object starts from zero. In every layer each tuple of a relation sends a message to each of its objects, made by
     the relation's own two-layer network from what all its objects carry; an object adds to what it carries a normalised
-    update from the smooth maximum of its messages. The value is read from the sum over objects: V = f(sum g(object)).
-    Source: Stahlberg, Bonet and Geffner (ICAPS 2022), in the form of pymimir-rgnn, which adds what an object carries to
-    its update and to its messages, normalises the update, and draws no random numbers for objects.
+    update from the smooth maximum of its messages. Source: Stahlberg, Bonet and Geffner (ICAPS 2022), in the form of
+    pymimir-rgnn, which adds what an object carries to its update and to its messages, normalises the update, and draws
+    no random numbers for objects.
     """
 
     def __init__(self, arities: Mapping[str, int], shape: RelationalShape):
@@ -71,6 +71,39 @@ class RelationalModel(Network):
         self.messages = PredicateMLPMessages(config, (relations,))
         self.maximum = SmoothMaximumAggregation()
         self.update, self.normalised = MLPUpdates(config), nn.LayerNorm(shape.hidden)
+
+    def carried(self, count: int, arguments: Mapping[str, Tensor]) -> Tensor:
+        """What `count` objects carry in the end [count, hidden]; `arguments` [m, arity] number them.
+
+        At least one relation has a tuple.
+        """
+        relations = {self._keys[name]: rows.reshape(-1) for name, rows in arguments.items()}
+        carried = self.normalised.weight.new_zeros(count, self.shape.hidden)
+        for _ in range(self.shape.layers):
+            messages, receivers = self.messages(carried, relations)
+            update = self.update(carried, self.maximum(carried, messages, receivers))
+            carried = carried + self.normalised(update)
+        return carried
+
+    def summed(self, read: Tensor, owners: Tensor, graphs: int) -> Tensor:
+        """Rows [m, hidden] summed by the graph that owns each [graphs, hidden].
+
+        Graph by graph: differences of a running sum, as pymimir-rgnn takes them, depend on the graphs beside.
+        """
+        return read.new_zeros(graphs, self.shape.hidden).index_add(0, owners, read)
+
+    def count_parameters(self) -> int:
+        """Number of trainable parameters."""
+        return sum(parameter.numel() for parameter in self.parameters())
+
+
+class RelationalModel(RelationalBody):
+    """Relations over the objects of B graphs to a value for each graph [B], read from the sum over its objects:
+    V = f(sum g(object)).
+    """
+
+    def __init__(self, arities: Mapping[str, int], shape: RelationalShape):
+        super().__init__(arities, shape)
         self.read_object, self.read_value = MLP(shape.hidden, shape.hidden), MLP(shape.hidden, 1)
 
     def forward(self, objects: Tensor, arguments: Mapping[str, Tensor]) -> Tensor:
@@ -78,22 +111,10 @@ class RelationalModel(Network):
 
         At least one relation has a tuple.
         """
-        relations = {self._keys[name]: rows.reshape(-1) for name, rows in arguments.items()}
         owners = torch.repeat_interleave(torch.arange(len(objects), device=objects.device), objects)
-        carried = self.normalised.weight.new_zeros(len(owners), self.shape.hidden)  # [all objects, hidden]
-        for _ in range(self.shape.layers):
-            messages, receivers = self.messages(carried, relations)
-            update = self.update(carried, self.maximum(carried, messages, receivers))
-            carried = carried + self.normalised(update)
-        read = self.read_object(carried)
-        # Graph by graph: differences of a running sum, as pymimir-rgnn takes them, depend on the graphs beside.
-        sums = read.new_zeros(len(objects), self.shape.hidden).index_add(0, owners, read)
-        values: Tensor = self.read_value(sums)[:, 0]
+        read = self.read_object(self.carried(len(owners), arguments))
+        values: Tensor = self.read_value(self.summed(read, owners, len(objects)))[:, 0]
         return values
-
-    def count_parameters(self) -> int:
-        """Number of trainable parameters."""
-        return sum(parameter.numel() for parameter in self.parameters())
 
     def tensors(
         self, objects: NDArray[np.integer[Any]], arguments: Mapping[str, NDArray[np.integer[Any]]]

@@ -40,6 +40,7 @@ class Candidates(Sequence[Successor]):
         first = found.first[begin : self._all.stop + 1]
         self.fluents, self.first, self.changed = fluents, first - first[0], found.changed[first[0] : first[-1]]
         self.lengths, self.goals = found.lengths[begin:end], found.goals[begin:end]
+        self.parents = found.parents[begin:end]
         self.identities: list[Hashable] = rows_as_bytes(found.identities[begin:end])
         self._made: dict[int, Successor] = {}
 
@@ -116,6 +117,13 @@ def lengths(choice: Sequence[Successor]) -> NDArray[np.integer]:
     if isinstance(choice, Candidates):
         return choice.lengths
     return np.array([len(each.actions) for each in choice])
+
+
+def parents(choice: Sequence[Successor]) -> NDArray[np.integer]:
+    """Among which candidate's successors each was found [n], -1 for those of the state itself."""
+    if isinstance(choice, Candidates):
+        return choice.parents
+    return np.array([-1 if each.parent is None else each.parent for each in choice], np.int64)
 
 
 def goals(task: Task, choice: Sequence[Successor]) -> NDArray[np.bool_]:

@@ -20,7 +20,7 @@ from sgp.planning.pddl import Action
 from sgp.planning.symmetry import NO_SYMMETRY, symmetry_of
 from sgp.planning.task import State, Successor, Task
 
-Abstraction = Literal["none", "types", "base"]
+Abstraction = Literal["none", "types", "base", "goals"]
 LAYER_LIMIT = 1000  # states kept at each depth by the capped variant (AIW-AD, appendix B)
 
 _Form = int | tuple[object, ...]
@@ -33,7 +33,8 @@ class Lookahead:
     A state is novel if one of its atoms, or of their abstractions, was true in no state generated before it, the
     first state's atoms included (Lipovetzky and Geffner 2012; AIW-AD, section 3). With `abstraction` "types" every
     argument of an atom but one is replaced by its object's type, one position after the other, atoms of the goal stay
-    whole (abstracted IW); with "base" there is one type for all objects (base-abstracted IW). `layer` keeps at each
+    whole (abstracted IW); with "base" there is one type for all objects (base-abstracted IW); with "goals" atoms of the
+    goal are abstracted by types, too ("reduced goals", AIW-AD, appendix C). `layer` keeps at each
     depth only so many novel states to expand, those that satisfy more of the goal first (capped). With `enough` the
     search ends after a depth at which so many novel states were found, one of which has more of the goal's positive
     atoms than the first state: far candidates of large problems cost much and are rarely chosen. Goal states are
@@ -133,7 +134,7 @@ class _Novelty:
 
     def __init__(self, task: Task, abstraction: Abstraction, state: State):
         self._task, self._whole = task, abstraction == "none"
-        self._goal = {literal.atom for literal in task.goal}
+        self._goal = set() if abstraction == "goals" else {literal.atom for literal in task.goal}
         self._types = {
             thing.name: () if abstraction == "base" else tuple(sorted(thing.types)) for thing in task.objects
         }

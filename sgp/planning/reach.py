@@ -9,7 +9,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning.lookahead import LAYER_LIMIT, Lookahead
 from sgp.planning.policy import Successors, one_of_each, one_step
 
-Reach = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw"]
+Reach = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw", "reduced-aiw"]
 
 
 def check_reach(candidates: str, enough: int) -> None:
@@ -32,5 +32,6 @@ def successors_for(candidates: Reach, enough: int, representatives: bool = False
         "aiw": Lookahead("types", enough=end, representatives=representatives),
         "capped-aiw": Lookahead("types", layer=LAYER_LIMIT, enough=end, representatives=representatives),
         "base-aiw": Lookahead("base", enough=end, representatives=representatives),
+        "reduced-aiw": Lookahead("goals", enough=end, representatives=representatives),
     }
     return lookaheads[candidates]

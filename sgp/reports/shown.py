@@ -46,12 +46,15 @@ def shown_table(
 ) -> ShownTable:
     """The table that is named as `find_table` takes it, made of these scores, or of the committed ones.
 
-    Raises InputError for a table that is not here, and where there are no scores on the suite.
+    Raises InputError for a table that is not here, and where there are no scores on a suite that was named, or none of
+    those given are on the paper's.
     """
     paper, number = find_table(names)
     table, chosen = paper.table(number), suite or paper.suite
     if table.over_size:
         ours = measured_scaling() if scores is None else scores
+    elif scores is None and not suite:  # what was not measured yet stands empty beside what was printed
+        ours = [score for score in measured() if score.suite == chosen]
     else:
         ours = of_suite(measured() if scores is None else scores, chosen)
     return ShownTable(paper, number, Asked(ours, paper.printed(number), chosen, splits))

@@ -1,0 +1,200 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.contracts.renaming import renamed
+from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
+from sgp.errors import ConfigurationError
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.pddl import Problem
+from sgp.planning.policy import one_step
+from sgp.planning.task import Task
+from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
+
+DOMAINS = ("blocksworld", "ferry", "spanner", "rovers", "visitall")
+POSITIVE = COURIER_PROBLEM.replace(" (not (in q1 v1))", "")
+
+
+def generated(domain, seed):
+    house = sgp.get_domain(domain)
+    size = next(each for each in range(9, 40) if house.sizes.has(each))
+    return Task(Problem(domain, house.pddl, house.generate_size(np.random.default_rng(seed), size)))
+
+
+def tuples(trees, place=0):
+    """The relations of one tree that have tuples, by name."""
+    found = {}
+    for name, relation in trees.graphs.relations.items():
+        rows = relation.arguments[relation.first[place] : relation.first[place + 1]]
+        if len(rows):
+            found[name] = set(map(tuple, rows.tolist()))
+            assert len(found[name]) == len(rows), f"a tuple of {name} stands once"
+    return found
+
+
+def naive(task, state, choice):
+    """AD as the paper writes it, atom by atom: what stands beside the state's own relations."""
+    places = {thing.name: place for place, thing in enumerate(task.objects)}
+    before, goal = set(task.atoms(state)), set(task.goal_atoms)
+    found, depth = {}, []
+
+    def add(name, *row):
+        found.setdefault(name, set()).add(row)
+
+    for place, candidate in enumerate(choice):
+        node, after = len(places) + place, set(task.atoms(candidate.state))
+        for atoms, name in ((after - before, "added"), (before - after, "deleted")):
+            for atom in atoms:
+                row = node, *(places[each] for each in atom.objects)
+                add(f"{atom.predicate}:{name}", *row)
+                if atom in goal:
+                    add(f"{atom.predicate}:{name}-goal", *row)
+        depth.append(1 if candidate.parent is None else depth[candidate.parent] + 1)
+        if candidate.parent is not None:
+            add(":edge", len(places) + candidate.parent, node)
+        add(":at-depth", node, len(places) + len(choice) + depth[-1] - 1)
+    nodes = [len(places) + len(choice) + each for each in range(max(depth))]
+    for pair in combinations(nodes, 2):
+        add(":before", *pair)
+    return found
+
+
+def walked(task, count, seed):
+    """States of a random walk."""
+    rng, state = np.random.default_rng(seed), task.init
+    for _ in range(count):
+        yield state
+        choice = one_step(task, state)
+        if not choice:
+            return
+        state = choice[int(rng.integers(len(choice)))].state
+
+
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_a_tree_is_what_the_paper_writes(domain, mode):
+    task = Task(generated(domain, 0).problem, mode)
+    encoder = TreeEncoder(task.domain_text, TreeConfig())
+    bare = TreeEncoder(task.domain_text, TreeConfig(depths=False, edges=False))
+    for state in walked(task, 6, seed=1):
+        choice = Lookahead("types")(task, state)
+        if not choice:
+            continue
+        expected, trees = naive(task, state, choice), encoder.encode(task, state, choice)
+        found = tuples(trees)
+        ours = {name: rows for name, rows in found.items() if ":added" in name or ":deleted" in name or name[0] == ":"}
+        assert ours == expected
+        assert trees.things == [len(task.objects)]
+        assert trees.candidates == [len(choice)]
+        assert trees.graphs.objects == trees.things + trees.candidates + trees.depths
+        assert tuples(bare.encode(task, state, choice)) == {
+            name: rows for name, rows in found.items() if name[0] != ":"
+        }
+
+
+def test_a_jump_by_hand():
+    """a and b on the table, a wanted on b: pick up either, then put one on the other."""
+    task = Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
+    choice = Lookahead("types")(task, task.init)
+    assert [" ".join(map(str, each.actions)) for each in choice] == [
+        "(pick-up a)",
+        "(pick-up b)",
+        "(pick-up a) (stack a b)",
+        "(pick-up b) (stack b a)",
+    ]
+    trees = TreeEncoder(task.domain_text, TreeConfig()).encode(task, task.init, choice)
+    assert tuples(trees) == {
+        "ontable": {(0,), (1,)},
+        "clear": {(0,), (1,)},
+        "handempty": {(0,), (1,)},
+        "on:goal-false": {(0, 1)},
+        "holding:added": {(2, 0), (3, 1)},
+        "ontable:deleted": {(2, 0), (3, 1), (4, 0), (5, 1)},
+        "clear:deleted": {(2, 0), (3, 1), (4, 1), (5, 0)},
+        "handempty:deleted": {(2,), (3,)},
+        "on:added": {(4, 0, 1), (5, 1, 0)},
+        "on:added-goal": {(4, 0, 1)},
+        ":edge": {(2, 4), (3, 5)},
+        ":before": {(6, 7)},
+        ":at-depth": {(2, 6), (3, 6), (4, 7), (5, 7)},
+    }
+    joined = concatenate_trees([trees, trees]).joined()
+    assert joined.nodes == 16
+    assert joined.things.tolist() == [0, 1, 8, 9]
+    assert joined.places.tolist() == [2, 3, 4, 5, 10, 11, 12, 13]
+    assert joined.owners.tolist() == list(range(8))
+    assert joined.candidate_trees.tolist() == [0] * 4 + [1] * 4
+    assert joined.depths.tolist() == [6, 7, 14, 15]
+    assert joined.arguments[":before"].tolist() == [[6, 7], [14, 15]]
+
+
+@pytest.mark.parametrize("told", ["changes", "actions"])
+@pytest.mark.parametrize("domain", DOMAINS)
+def test_names_of_objects_do_not_matter(domain, told):
+    """With objects in another order, candidates stand in another one; tuples are the same up to both."""
+    task = generated(domain, 2)
+    encoder = TreeEncoder(task.domain_text, TreeConfig(told))
+    other = Task(renamed(task, reverse=True))
+    names = {thing.name: f"thing-{place}-x" for place, thing in enumerate(task.text.objects)}
+
+    def called(of, new):
+        choice = one_step(of, of.init)
+        words = [new.get(thing.name, thing.name) for thing in of.objects]
+        for candidate in choice:
+            (action,) = candidate.actions
+            words.append(" ".join((action.name, *(new.get(name, name) for name in action.objects))))
+        words.append("depth 1")
+        found = tuples(encoder.encode(of, of.init, choice))
+        return {name: {tuple(words[node] for node in row) for row in rows} for name, rows in found.items()}
+
+    assert called(task, names) == called(other, {})
+
+
+def test_actions_stand_for_candidates():
+    task = Task(blocks_problem("a b c", "(ontable a) (on b a) (clear b) (ontable c) (clear c)", "(on a b)"))
+    encoder = TreeEncoder(task.domain_text, TreeConfig("actions"))
+    found = tuples(encoder.encode(task, task.init, one_step(task, task.init)))
+    assert {name: rows for name, rows in found.items() if name.endswith(":applied")} == {
+        "pick-up:applied": {(3, 2)},
+        "unstack:applied": {(4, 1, 0)},
+    }
+    assert not {name for name in encoder.relations if name.endswith(":added")}
+    with pytest.raises(ConfigurationError, match=r"is 2 actions away, and trees told by actions have one each; expect"):
+        encoder.encode(task, task.init, Lookahead()(task, task.init))
+    with pytest.raises(
+        ConfigurationError, match="trees' told is 'nothing'; expected one of changes, actions, external"
+    ):
+        TreeConfig("nothing")
+
+
+def test_trees_are_selected_and_cut():
+    trees = []
+    for seed in range(4):
+        task = generated("blocksworld", seed)
+        encoder = TreeEncoder(task.domain_text, TreeConfig())
+        trees.append(encoder.encode(task, task.init, Lookahead("types")(task, task.init)))
+    joined = concatenate_trees(trees)
+    chosen = joined.select(np.array([3, 1]))
+    assert [tuples(chosen, place) for place in range(2)] == [tuples(trees[3]), tuples(trees[1])]
+    assert chosen.candidates.tolist() == [int(trees[3].candidates[0]), int(trees[1].candidates[0])]
+    most = int(joined.graphs.weights.max())
+    for weight in (1, most, 2 * most, 10 * most):
+        parts = joined.parts(weight)
+        assert np.concatenate(parts).tolist() == [0, 1, 2, 3]
+        assert all(len(part) == 1 or joined.graphs.weights[part].sum() <= weight for part in parts)
+    assert len(joined.parts(1)) == 4
+
+
+def test_constants_types_and_static_atoms_are_the_states_own():
+    task = Task(Problem("courier-2", COURIER, POSITIVE))
+    encoder = TreeEncoder(task.domain_text, TreeConfig())
+    assert encoder.refuses(task) is None
+    assert "wants (in q1 v1) to be false" in encoder.refuses(Task(Problem("courier-1", COURIER, COURIER_PROBLEM)))
+    assert "road:added" not in encoder.relations, "what no action changes differs in no candidate"
+    found = tuples(encoder.encode(task, task.init, Lookahead("types")(task, task.init)))
+    assert len(found["place:type"]) == 3
+    assert len(found["road"]) == 4

@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import sgp
+from sgp.errors import ConfigurationError
+from sgp.methods import get_method
+from sgp.methods.configuration import configure, with_settings
+from sgp.methods.loading import planner_of
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Limit
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
+from tests.conftest import COURIER, COURIER_PROBLEM
+
+SUITE = sgp.load_suite("state-centric")
+METHOD = get_method("aiw-ad")
+SMALL = {
+    **{"shape.layers": "3", "shape.hidden": "8", "labels.states": "60", "labels.space": "3000"},
+    **{"training.compared": "8", "training.steps": "8", "training.batch": "8", "training.learning_rate": "0.01"},
+}
+
+
+def test_a_tiny_network_solves_what_it_was_trained_on(home):
+    run = sgp.train("aiw-ad", "gripper", "state-centric", overrides=SMALL | {"training.epochs": "12"}, device="cpu")
+    planner = planner_of(run)
+    tasks = [Task(problem) for problem in SUITE.problems("gripper", "train")]
+    rollouts = planner.solve_many(tasks, Limit(actions=60))
+    assert [rollout.outcome for rollout in rollouts] == [Outcome.SOLVED] * 4
+    jumps = [step.candidates[step.chosen].actions for rollout in rollouts for step in rollout.steps]
+    assert max(map(len, jumps)) > 1
+
+
+def test_trying_looks_at_no_experts_plan(tmp_path):
+    """Of the training problems: those for validation have one each, by which epochs are compared."""
+    quick = {"training.epochs": "1", "training.steps": "2", "learning.trajectories": "1", "learning.jumps": "3"}
+    config = configure(METHOD, "aiw", SMALL | quick)[1]
+    data = sgp.load_training_data(SUITE, "gripper")
+    bare = replace(data, train=tuple(Trajectory(each.task, (), each.states[:1]) for each in data.train))
+    one, two = (
+        next(METHOD.snapshots(config, each, tmp_path / name, 1, "cpu")).loss
+        for name, each in (("whole", data), ("bare", bare))
+    )
+    assert one == two
+
+
+@pytest.mark.parametrize("settings", METHOD.ablations, ids=lambda each: "+".join(each.values()))
+def test_every_ablation_trains(settings, tmp_path):
+    quick = {"training.epochs": "1", "training.steps": "1", "labels.states": "8"}
+    config = with_settings(configure(METHOD, "exact", SMALL | quick)[1], settings)
+    snapshot = next(METHOD.snapshots(config, sgp.load_training_data(SUITE, "gripper"), tmp_path, 1, "cpu"))
+    assert snapshot.loss > 0
+
+
+def test_negative_goals_are_refused_in_training_and_planning(home, tmp_path):
+    task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
+    data = sgp.load_training_data(SUITE, "gripper")
+    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),))
+    with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to be"):
+        next(METHOD.snapshots(METHOD.variants["exact"], wrong, tmp_path, 1, "cpu"))
+
+
+def test_settings_that_cannot_be_are_told():
+    for settings, words in (
+        ({"trees.told": "actions"}, "trees.told actions conflicts with candidates aiw, which are several actions away"),
+        ({"candidates": "far"}, "candidates is 'far'; expected one of one-step, iw"),
+        ({"learns_by": "heart"}, "learns_by is 'heart'; expected one of labels, trying"),
+        ({"labels.source": "joined"}, "labels.source is joined; expected exact, optimal or experts"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            configure(METHOD, "exact", settings)
+
+
+def test_the_constants_are_the_papers():
+    config = METHOD.variants["exact"]
+    assert (config.candidates, config.enough, config.shape.hidden) == ("aiw", 0, 32)
+    assert (config.training.learning_rate, config.training.last_rate) == (1e-3, 1e-5)
+    assert (config.training.steps, config.training.batch) == (32, 32)
+    assert (config.learns_by, METHOD.variants["aiw"].learns_by) == ("labels", "trying")

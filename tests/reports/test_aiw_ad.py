@@ -1,0 +1,130 @@
+"""The tables of AIW-AD: as printed, consistent, and shown whether or not we measured anything."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+import sgp
+from sgp.evaluation.scores import Score
+from sgp.reports.papers import get_paper
+from sgp.reports.shown import shown_table
+
+PAPER = get_paper("aiw-ad")
+LEVELS = ("easy", "medium", "hard")
+TRACK, EXTENDED = ("1", "3", "5", "6"), ("2", "4", "7")
+
+
+def solved(number):
+    """Problems solved and problems, by variant, domain and split."""
+    return {
+        (score.variant, score.domain, score.split): (score.value * score.count, score.count)
+        for score in PAPER.printed(number)
+    }
+
+
+def added(pairs):
+    return tuple(pytest.approx(sum(column)) for column in zip(*pairs, strict=True))
+
+
+@pytest.mark.parametrize("number", TRACK)
+def test_levels_add_up_to_domains_and_domains_to_the_track(number):
+    found = solved(number)
+    for variant in {variant for variant, _, _ in found}:
+        domains = {domain for each, domain, _ in found if each == variant} - {"total"}
+        assert len(domains) == 10
+        assert found[variant, "total", ""] == added([found[variant, domain, ""] for domain in domains])
+        for domain in domains:
+            levels = [found[variant, domain, level] for level in LEVELS if (variant, domain, level) in found]
+            assert len(levels) == (0 if variant in ("distincter", "wl-goose") else 3)
+            assert not levels or found[variant, domain, ""] == added(levels)
+            assert found[variant, domain, ""][1] == 90
+
+
+@pytest.mark.parametrize("number", EXTENDED)
+def test_domains_add_up_to_the_extended_benchmark(number):
+    found = solved(number)
+    for variant in {variant for variant, _, _ in found}:
+        domains = {domain for each, domain, _ in found if each == variant} - {"total"}
+        assert len(domains) == 11
+        assert found[variant, "total", ""] == added([found[variant, domain, "test"] for domain in domains])
+
+
+def test_tables_have_the_papers_planners_and_totals_and_agree_where_they_repeat_each_other():
+    totals = {number: [] for number in (*TRACK, *EXTENDED)}
+    for number, shown in totals.items():
+        for (_, domain, _), (count, _) in solved(number).items():
+            if domain == "total":
+                shown.append(round(count))
+    assert totals == {
+        "1": [668, 529, 457, 463, 519, 586, 589, 502],
+        "2": [1570, 1573, 1166, 1113, 1103, 1437],
+        "3": [668, 659, 619, 542, 519],
+        "4": [1570, 1523, 1569, 1110],
+        "5": [668, 653, 620, 645, 566],
+        "6": [668, 447, 411, 457],
+        "7": [1570, 1471, 1049, 1166],
+    }
+    for alike in (TRACK, EXTENDED):
+        known = {}
+        for number in alike:
+            for place, count in solved(number).items():
+                assert known.setdefault(place, count) == count, (number, place)
+
+
+def test_problems_have_a_range_of_sizes_in_each_split():
+    found = {}
+    for score in PAPER.printed("8"):
+        found.setdefault((score.domain, score.split), {})[score.metric] = score.value
+    assert len(found) == 21 * 3
+    for sizes in found.values():
+        assert sizes["objects_least"] <= sizes["objects_most"]
+        assert sizes["atoms_least"] <= sizes["atoms_most"]
+    assert found["childsnack-ipc", "test"] == {
+        "problems": 90,
+        "objects_least": 21,
+        "objects_most": 1327,
+        "atoms_least": 63,
+        "atoms_most": 4563,
+    }
+
+
+def test_what_was_not_measured_stands_empty_beside_what_was_printed():
+    sheet = sgp.paper_sheet("aiw-ad", 1, [])
+    total = ("90/90", "65/90", "78/90", "59/90", "76/90", "57/90", "88/90", "75/90")
+    assert sheet.rows[0].words == ("blocksworld", "", *total)
+    assert sheet.rows[3].words == ("blocksworld", "hard", "30/30", "5/30", "18/30", "0/30", "16/30", "3/30", "", "")
+    assert "nothing was measured on suite track" in sheet.caption
+    for number in PAPER.tables:
+        shown = shown_table(["aiw-ad", number])
+        assert shown.sheet().markdown().count("\n") > 10
+
+
+def ours(split, value, seed):
+    return Score(
+        method="aiw-ad",
+        variant="exact",
+        domain="ferry",
+        suite="track",
+        split=split,
+        seed=seed,
+        metric="coverage",
+        value=value,
+        count=10,
+    )
+
+
+def test_ours_stand_beside_with_seeds_interval_and_budget():
+    scores = [ours(split, value, seed) for split, value in zip(LEVELS, (1, 0.8, 0.3), strict=True) for seed in (1, 2)]
+    scores.append(replace(scores[0], split="", metric="training_seconds", value=600, count=0))
+    scores += [replace(score, method="other", variant="else") for score in scores]
+    sheet = sgp.paper_sheet("aiw-ad", 1, scores)
+    assert sheet.headings[-2:] == ("ours: aiw-ad exact x2", "ours: other else x2")
+    rows = {row.words[1]: row.words for row in sheet.rows if row.words[0] == "ferry"}
+    assert rows[""][-1] == rows[""][-2] == ".70 [.52, .83], n = 30"
+    assert rows["easy"][-1] == "1.00 [.72, 1.00], n = 10"
+    assert "aiw-ad exact: 600 s a training." in sheet.caption
+    assert sheet.rows[0].words[-1] == ""
+    assert sgp.paper_sheet("aiw-ad", 3, scores).headings[-1] == "ours: aiw-ad exact x2"
+    assert [row.words[1] for row in sgp.paper_sheet("aiw-ad", 1, scores, splits=["hard"]).rows] == ["hard"] * 10

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import sgp
+from sgp.encoders.trees import TreeConfig, TreeEncoder
+from sgp.errors import ConfigurationError
+from sgp.models.lookahead import LookaheadModel
+from sgp.models.relational import RelationalShape
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+from sgp.policies.tree_scores import TreeScores, tree_scores
+from sgp.training.jump_learning import JumpLearning, targets, train_jumps
+from sgp.training.jumps import Transition
+from sgp.training.labels import followed
+from sgp.training.tree_ranking import LabelledTrees, TreeTraining
+from tests.conftest import blocks_problem
+
+QUICK = TreeTraining(epochs=4, steps=3, batch=6, learning_rate=0.01)
+LEARNING = JumpLearning(trajectories=2, jumps=6)
+AIW = Lookahead("types")
+SUITE = sgp.load_suite("state-centric")
+ENCODER = TreeEncoder(SUITE.domain_text("gripper"), TreeConfig())
+
+
+@pytest.fixture(scope="module")
+def trajectories():
+    return sgp.load_training_data(SUITE, "gripper").train[:2]
+
+
+@pytest.fixture(scope="module")
+def epochs(trajectories):
+    """The epochs of a training on two tasks, and on others where they are given."""
+    own = [each.task for each in trajectories]
+    validation = LabelledTrees.of(ENCODER, list(followed(trajectories[:1], AIW)))
+
+    def train(folder, after=0, seed=3, tasks=own, config=QUICK, learning=LEARNING, model=None, encoder=ENCODER):
+        model = model or network()
+        return train_jumps(model, config, learning, tasks, AIW, encoder, validation, seed, "cpu", folder, "t", after)
+
+    return train
+
+
+def network(layers=2, hidden=8):
+    torch.manual_seed(0)
+    return LookaheadModel(ENCODER.relations, RelationalShape(layers, hidden))
+
+
+def test_targets_count_the_jumps_that_are_left(trajectories):
+    task = trajectories[0].task
+    tree = ENCODER.encode(task, task.init, AIW(task, task.init))
+    model = network()
+    with torch.no_grad():
+        model.read_candidate._outer.bias.fill_(-7.0)
+    best = float(tree_scores(model, tree, "cpu")[0].max())
+    ways = [Transition(tree, 0, None, False), Transition(tree, 0, None, True), Transition(tree, 1, tree, False)]
+    learning = JumpLearning(discount=0.9)
+    assert targets(model, learning, ways, "cpu").tolist() == pytest.approx([-1, -1 - 0.9 * 10, -1 + 0.9 * best])
+    with torch.no_grad():
+        model.read_candidate._outer.bias.fill_(50.0)
+    assert targets(model, learning, ways, "cpu")[2] == -1, "nothing is better than the goal"
+
+
+def test_trying_teaches_to_plan(epochs, trajectories, tmp_path):
+    config = TreeTraining(epochs=6, steps=10, batch=12, learning_rate=0.01)
+    model = network(layers=3)
+    found = list(epochs(tmp_path, config=config, learning=replace(LEARNING, jumps=12), model=model))
+    assert [each.number for each in found] == list(range(1, 7))
+    planner = Planner(TreeScores(ENCODER, model.eval(), "cpu"), AIW)
+    rollouts = planner.solve_many([each.task for each in trajectories], Limit(actions=40))
+    assert [each.outcome for each in rollouts] == [Outcome.SOLVED] * 2
+
+
+def test_an_interrupted_training_goes_on_as_if_it_had_not_been(epochs, tmp_path):
+    whole = list(epochs(tmp_path / "whole"))
+    running = epochs(tmp_path / "cut")
+    for _ in range(2):
+        next(running)
+    running.close()
+    rest = list(epochs(tmp_path / "cut", after=2))
+    assert [each.number for each in rest] == [3, 4]
+    for one, two in zip(rest, whole[2:], strict=True):
+        assert (one.train_loss, one.validation_loss) == (two.train_loss, two.validation_loss)
+        assert all(torch.equal(value, two.weights[name]) for name, value in one.weights.items())
+    other = next(epochs(tmp_path / "seed", seed=4))
+    assert any(not torch.equal(value, other.weights[name]) for name, value in whole[0].weights.items())
+
+
+def test_temperatures_fall_and_settings_are_the_papers():
+    learning = JumpLearning()
+    assert [learning.temperature(number, 1000) for number in (1, 1000)] == pytest.approx([1.0, 0.1])
+    assert (learning.discount, learning.trajectories, learning.jumps, learning.replay) == (0.999, 4, 20, 100)
+    assert learning.never == pytest.approx(-1000)
+    for field, value in (("trajectories", 0), ("replay", 0), ("hot", 0.0), ("cold", -1.0), ("discount", 1.0)):
+        with pytest.raises(ConfigurationError, match=f"learning's {field} is {value}; expected"):
+            JumpLearning(**{field: value})
+
+
+def test_problems_that_are_solved_teach_nothing(epochs, tmp_path):
+    task = Task(blocks_problem("a", "(ontable a) (clear a)", "(ontable a)"))
+    encoder = TreeEncoder(task.domain_text, TreeConfig())
+    model = LookaheadModel(encoder.relations, RelationalShape(1, 4))
+    training = epochs(tmp_path, tasks=[task], model=model, encoder=encoder)
+    with pytest.raises(ConfigurationError, match="no jump of a training problem could be tried; expected problems who"):
+        next(training)
