@@ -16,7 +16,7 @@ from sgp.planning.ground_model import GroundModel
 from sgp.planning.novelty import Search, novel_states
 from sgp.planning.novelty_forms import novelty_forms
 from sgp.planning.operators import Lists
-from sgp.planning.pddl import Action
+from sgp.planning.pddl import Action, Atom
 from sgp.planning.symmetry import NO_SYMMETRY, symmetry_of
 from sgp.planning.task import State, Successor, Task
 
@@ -119,7 +119,7 @@ def _novelty_forms(task: Task, abstraction: Abstraction, model: GroundModel) -> 
     """What stands for each fluent of a grounded task, and how many forms there are; a memo that dies with the task."""
     known = _FORMS.setdefault(task, {})
     if abstraction not in known:
-        kept = {literal.atom for literal in task.goal} if abstraction != "none" else model.fluents
+        kept = model.fluents if abstraction == "none" else _kept(task, abstraction)
         whole = np.zeros(model.atoms, np.bool_)
         whole[[model.fluents[atom] for atom in kept if atom in model.fluents]] = True
         kinds: dict[tuple[str, ...], int] = {}
@@ -129,12 +129,17 @@ def _novelty_forms(task: Task, abstraction: Abstraction, model: GroundModel) -> 
     return known[abstraction]
 
 
+def _kept(task: Task, abstraction: Abstraction) -> set[Atom]:
+    """The atoms that an abstraction leaves whole."""
+    return set() if abstraction == "goals" else {literal.atom for literal in task.goal}
+
+
 class _Novelty:
     """What was seen in one search: the indices of atoms, or their abstractions, remembered by index."""
 
     def __init__(self, task: Task, abstraction: Abstraction, state: State):
         self._task, self._whole = task, abstraction == "none"
-        self._goal = set() if abstraction == "goals" else {literal.atom for literal in task.goal}
+        self._goal = _kept(task, abstraction)
         self._types = {
             thing.name: () if abstraction == "base" else tuple(sorted(thing.types)) for thing in task.objects
         }
