@@ -1,0 +1,18 @@
+(define (problem childsnack-2-0)
+  (:domain childsnack)
+  (:objects child1 child2 - child bread1 bread2 - bread-portion content1 content2 - content-portion tray1 - tray table1 table2 table3 - place sandw1 sandw2 - sandwich)
+  (:init
+    (at tray1 kitchen)
+    (at_kitchen_bread bread1)
+    (at_kitchen_bread bread2)
+    (at_kitchen_content content1)
+    (at_kitchen_content content2)
+    (not_allergic_gluten child1)
+    (waiting child1 table1)
+    (not_allergic_gluten child2)
+    (waiting child2 table3)
+    (notexist sandw1)
+    (notexist sandw2))
+  (:goal (and
+    (served child1)
+    (served child2))))

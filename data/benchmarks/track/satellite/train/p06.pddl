@@ -1,0 +1,15 @@
+(define (problem satellite-1-2)
+  (:domain satellite)
+  (:objects satellite1 - satellite instrument1 instrument2 - instrument mode1 mode2 - mode direction1 direction2 - direction)
+  (:init
+    (supports instrument1 mode2)
+    (calibration_target instrument1 direction2)
+    (on_board instrument1 satellite1)
+    (supports instrument2 mode1)
+    (supports instrument2 mode2)
+    (calibration_target instrument2 direction2)
+    (on_board instrument2 satellite1)
+    (power_avail satellite1)
+    (pointing satellite1 direction1))
+  (:goal (and
+    (have_image direction2 mode2))))

@@ -1,0 +1,16 @@
+(define (problem satellite-2-3)
+  (:domain satellite)
+  (:objects satellite1 satellite2 - satellite instrument1 instrument2 - instrument mode1 - mode direction1 direction2 direction3 - direction)
+  (:init
+    (supports instrument1 mode1)
+    (calibration_target instrument1 direction3)
+    (on_board instrument1 satellite1)
+    (supports instrument2 mode1)
+    (calibration_target instrument2 direction3)
+    (on_board instrument2 satellite2)
+    (power_avail satellite1)
+    (pointing satellite1 direction1)
+    (power_avail satellite2)
+    (pointing satellite2 direction1))
+  (:goal (and
+    (have_image direction2 mode1))))

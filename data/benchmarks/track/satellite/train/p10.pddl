@@ -1,0 +1,18 @@
+(define (problem satellite-2-3)
+  (:domain satellite)
+  (:objects satellite1 satellite2 - satellite instrument1 instrument2 - instrument mode1 mode2 - mode direction1 direction2 direction3 - direction)
+  (:init
+    (supports instrument1 mode1)
+    (calibration_target instrument1 direction1)
+    (on_board instrument1 satellite1)
+    (supports instrument2 mode1)
+    (supports instrument2 mode2)
+    (calibration_target instrument2 direction2)
+    (on_board instrument2 satellite2)
+    (power_avail satellite1)
+    (pointing satellite1 direction3)
+    (power_avail satellite2)
+    (pointing satellite2 direction2))
+  (:goal (and
+    (have_image direction3 mode2)
+    (pointing satellite1 direction1))))

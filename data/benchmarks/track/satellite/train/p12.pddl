@@ -1,0 +1,15 @@
+(define (problem satellite-1-6)
+  (:domain satellite)
+  (:objects satellite1 - satellite instrument1 instrument2 - instrument mode1 - mode direction1 direction2 direction3 direction4 direction5 direction6 - direction)
+  (:init
+    (supports instrument1 mode1)
+    (calibration_target instrument1 direction2)
+    (on_board instrument1 satellite1)
+    (supports instrument2 mode1)
+    (calibration_target instrument2 direction6)
+    (on_board instrument2 satellite1)
+    (power_avail satellite1)
+    (pointing satellite1 direction3))
+  (:goal (and
+    (have_image direction1 mode1)
+    (have_image direction2 mode1))))

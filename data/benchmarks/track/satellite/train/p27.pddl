@@ -1,0 +1,18 @@
+(define (problem satellite-1-13)
+  (:domain satellite)
+  (:objects satellite1 - satellite instrument1 instrument2 - instrument mode1 - mode direction1 direction2 direction3 direction4 direction5 direction6 direction7 direction8 direction9 direction10 direction11 direction12 direction13 - direction)
+  (:init
+    (supports instrument1 mode1)
+    (calibration_target instrument1 direction1)
+    (on_board instrument1 satellite1)
+    (supports instrument2 mode1)
+    (calibration_target instrument2 direction3)
+    (on_board instrument2 satellite1)
+    (power_avail satellite1)
+    (pointing satellite1 direction13))
+  (:goal (and
+    (have_image direction4 mode1)
+    (have_image direction7 mode1)
+    (have_image direction10 mode1)
+    (have_image direction12 mode1)
+    (pointing satellite1 direction6))))

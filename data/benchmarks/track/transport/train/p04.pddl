@@ -1,0 +1,16 @@
+(define (problem transport-1-1-3)
+  (:domain transport)
+  (:objects l1 l2 l3 - location capacity-0 capacity-1 - size v1 - vehicle p1 - package)
+  (:init
+    (capacity-predecessor capacity-0 capacity-1)
+    (road l1 l2)
+    (road l2 l1)
+    (road l1 l3)
+    (road l3 l1)
+    (road l2 l3)
+    (road l3 l2)
+    (at v1 l3)
+    (capacity v1 capacity-1)
+    (at p1 l2))
+  (:goal (and
+    (at p1 l3))))
