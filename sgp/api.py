@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import logging
 import tempfile
@@ -40,7 +41,7 @@ from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem, read_domain
-from sgp.planning.planner import NO_LIMIT, Limit, read_task
+from sgp.planning.planner import NO_LIMIT, Keep, Limit, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
@@ -191,13 +192,20 @@ def fitting(problem: Problem) -> Run:
     return fitting_run(domain, domain.name)
 
 
-def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIMIT, decoding: str = DEFAULT) -> Rollout:
+def solve(
+    problem: Problem,
+    run: Path | str | None = None,
+    limit: Limit = NO_LIMIT,
+    decoding: str = DEFAULT,
+    keep: Keep = "auto",
+) -> Rollout:
     """A rollout of one problem by a trained run, or by the one that `fitting` finds.
 
-    Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a problem of
-    another domain, PddlError for text that cannot be used, StoreError for a damaged run, InputError for one of an
-    unknown method, ConfigurationError for an unknown decoding, and LimitReached or MemoryError for one that is not read
-    within the limit.
+    It keeps all candidates of its steps ("steps"), what was chosen alone ("plan"), or all where they are not too many
+    ("auto"). Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a
+    problem of another domain, PddlError for text that cannot be used, StoreError for a damaged run, InputError for one
+    of an unknown method, ConfigurationError for an unknown decoding, and LimitReached or MemoryError for one that is
+    not read within the limit.
     """
     tasks = [read_task(each, limit) for each in problem.alternatives()]
     task, trained = tasks[0], fitting(problem) if run is None else open_run(run)
@@ -209,7 +217,7 @@ def solve(problem: Problem, run: Path | str | None = None, limit: Limit = NO_LIM
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    rollouts = planner_of(trained, decoding).solve_many(tasks, limit)
+    rollouts = dataclasses.replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
     return next((each for each in rollouts if each.solved), rollouts[0])
 
 
@@ -229,11 +237,13 @@ def evaluate(
     limit: Limit = NO_LIMIT,
     rollouts: Path | str | None = None,
     decodings: Sequence[str] = (DEFAULT,),
+    keep: Keep = "auto",
 ) -> Evaluation:
     """Tries every problem of the splits (all but `train` where none are named) with every run; VAL judges the plans.
 
     A run is tried on the suite's domain with its predicates and actions, by each of the `decodings`. `rollouts` is a
-    folder that receives every rollout, a file each; the dashboard shows those in `own_rollouts_folder()`. Raises
+    folder that receives every rollout, a file each, of which `keep` says what it holds, as for `solve`; the dashboard
+    shows those in `own_rollouts_folder()`. Raises
     DomainMismatch where a suite has no domain for a run, SuiteError for an unknown suite or split, InputError for a run
     that does not plan, ConfigurationError for a decoding that its method does not have, StoreError for a damaged run,
     PlanError for a kept attempt whose plan cannot be read, ToolError where VAL fails, and ValidationDisagreement where
@@ -249,7 +259,7 @@ def evaluate(
         for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
             for split in source.chosen_splits(domain.name, splits):
                 subject = subject_of(run, source.name, domain.name, split, name)
-                keeping = None if rollouts is None else Keeping(Path(rollouts), subject)
+                keeping = None if rollouts is None else Keeping(Path(rollouts), subject, keep)
                 problems = source.problems(domain.name, split)
                 identity = decoded_identity(method, run.sha256, name)
                 works.append(Work(str(run.folder), identity, problems, limit, keeping, name))

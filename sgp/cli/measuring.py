@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -16,6 +16,7 @@ from sgp.cli.options import (
     Decodings,
     Jobs,
     JsonFile,
+    KeepOption,
     Memory,
     Seconds,
     Splits,
@@ -46,6 +47,7 @@ def evaluate(
     record: Annotated[
         bool, typer.Option("--record", help="Keep every rollout under SGP_HOME/recorded, where the dashboard shows it.")
     ] = False,
+    keep: KeepOption = "auto",
 ) -> None:
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
@@ -55,7 +57,9 @@ def evaluate(
     from sgp.viewer.library import own_rollouts_folder
 
     rollouts, limit = own_rollouts_folder() if record else None, limit_of(seconds, memory, decisions=decisions)
-    found = api.evaluate(runs, suite, words(splits), crew(jobs, cluster), limit, rollouts, words(decodings))
+    found = api.evaluate(
+        runs, suite, words(splits), crew(jobs, cluster), limit, rollouts, words(decodings), cast(Any, keep)
+    )
     write_scores_to(found.scores, json, csv)
     console().print(details_sheet(found.scores, f"attempts on {suite}").terminal())
     console().print(coverage_sheet(found.scores, beside_ours(), f"coverage on {suite}").terminal())

@@ -84,6 +84,15 @@ def overrides_of(settings: list[str] | None) -> dict[str, str]:
     return found
 
 
+KeepOption = Annotated[
+    str,
+    typer.Option(
+        "--keep",
+        help="What a rollout has: 'steps' all candidates, 'plan' those chosen alone, 'auto' all unless too many.",
+    ),
+]
+
+
 def limit_of(
     seconds: float | None, memory: float | None, horizon: int | None = None, decisions: int | None = None
 ) -> Any:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
-from sgp.cli.options import Decisions, DomainFile, Memory, ProblemFile, Seconds, limit_of
+from sgp.cli.options import Decisions, DomainFile, KeepOption, Memory, ProblemFile, Seconds, limit_of
 from sgp.cli.verbs import NOT_SOLVED, SOLVED, verb
 
 
@@ -26,6 +26,7 @@ def solve(
     horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) without any limit.")] = None,
     decoding: Annotated[str, typer.Option(help="How the run plans, with settings as in default+beam=1.")] = "default",
     html: Annotated[Path | None, typer.Option(help="Write a page here that plays the rollout in a browser.")] = None,
+    keep: KeepOption = "auto",
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
     from sgp import api
@@ -42,7 +43,7 @@ def solve(
         run = api.fitting(asked).folder
         typer.echo(f"planning with {run}", err=True)
     try:
-        found = api.solve(asked, run, limit, decoding)
+        found = api.solve(asked, run, limit, decoding, cast(Any, keep))
     except (LimitReached, MemoryError) as error:
         typer.echo(f"not solved: {ENDINGS[type(error)].value} before the problem was read", err=True)
         raise typer.Exit(NOT_SOLVED) from error

@@ -66,7 +66,7 @@ def kept_attempts(file: Path, only: Container[str] | None = None) -> list[Attemp
 def attempt(
     planner: Planner, problems: Sequence[Problem], limit: Limit, keeping: Keeping | None = None
 ) -> list[Attempt]:
-    """Tries problems in lockstep and has every plan judged by VAL; `keeping` keeps the rollouts.
+    """Tries problems in lockstep and has every plan judged by VAL; `keeping` keeps the rollouts, else their plans do.
 
     A problem that cannot be read within the limit ends like one that cannot be solved within it; its size is told as 0.
     Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
@@ -74,6 +74,7 @@ def attempt(
     from sgp.planning.clock import LimitReached
     from sgp.planning.planner import ENDINGS, read_task
 
+    planner = replace(planner, keep="plan" if keeping is None else keeping.what)
     attempts: dict[int, Attempt] = {}
     read: list[int] = []  # places of the problems that were
 

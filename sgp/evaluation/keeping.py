@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sgp.planning.subject import Subject
 
 if TYPE_CHECKING:
+    from sgp.planning.planner import Keep
     from sgp.planning.rollout import Rollout
 
 _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+=-]+")
@@ -17,10 +18,11 @@ _NOT_IN_FILE_NAMES = re.compile(r"[^\w.+=-]+")
 
 @dataclass(frozen=True)
 class Keeping:
-    """A folder to keep rollouts in, a file for each, and which model makes them."""
+    """A folder to keep rollouts in, a file for each, which model makes them, and what is kept of each step."""
 
     folder: Path
     about: Subject
+    what: Keep = "auto"
 
     def path(self, problem: str) -> Path:
         """The file of a problem's rollout: another model, decoding, suite, split or problem has another."""

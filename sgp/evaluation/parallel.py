@@ -47,7 +47,8 @@ class Work:
     @property
     def kept(self) -> Path:
         """Where the attempts stand until the whole evaluation is done."""
-        kept = str(self.keeping.folder) if self.keeping else ""  # attempts without rollouts do not do
+        keeping = self.keeping
+        kept = f"{keeping.folder} {keeping.what}" if keeping else ""  # attempts without rollouts do not do
         hashes = [problem.sha256 for problem in self.problems]
         limits = [asdict(self.limit), self.limit.horizon(0)]  # what a limit means without one on actions has changed
         key = json.dumps([self.identity, limits, hashes, kept])

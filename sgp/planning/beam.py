@@ -23,11 +23,12 @@ _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.
 class Trail:
     """A node and the decisions that led to it, newest first; most paths are dropped before anyone looks at them."""
 
-    __slots__ = ("_decided", "_step", "before", "node")
+    __slots__ = ("_alone", "_decided", "_step", "before", "node")
 
     def __init__(self, node: Node, decided: Callable[[], Step] | None = None, before: Trail | None = None):
         self.node, self._decided, self.before = node, decided, before
         self._step: Step | None = None
+        self._alone = False
 
     @property
     def step(self) -> Step | None:
@@ -35,6 +36,14 @@ class Trail:
         if self._step is None and self._decided is not None:
             self._step = self._decided()
         return self._step
+
+    def forget_others(self) -> None:
+        """Keeps of each decision what was chosen alone."""
+        path: Trail | None = self
+        while path is not None and not path._alone:
+            path._step = None if path.step is None else path.step.alone()
+            path._decided, path._alone = None, True
+            path = path.before
 
     def steps(self) -> tuple[Step, ...]:
         """The decisions, oldest first."""

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from sgp.planning.clock import look, stop
 from sgp.planning.found import Found
 from sgp.planning.ground_model import GroundModel
-from sgp.planning.novelty import successor_states
 from sgp.planning.operators import Ints, state_identity
 from sgp.planning.pddl import Action
+from sgp.planning.successor_states import successor_states
 from sgp.planning.symmetry import NO_SYMMETRY, symmetry_of
 from sgp.planning.task import State, Successor, Task
 

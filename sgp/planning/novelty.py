@@ -1,4 +1,4 @@
-"""Searches over a ground model, compiled: the successors and the candidates of width 1, without making states."""
+"""The search of width 1 over a ground model, compiled: novel states, without making them."""
 
 from __future__ import annotations
 
@@ -17,9 +17,7 @@ from sgp.planning.operators import (
     Operators,
     Words,
     applicable,
-    applicable_actions,
     applicable_near,
-    apply,
     half_identity,
     has,
     is_in,
@@ -30,7 +28,7 @@ from sgp.planning.operators import (
     unsatisfied,
     words_of,
 )
-from sgp.planning.symmetry import Symmetry, representatives, signatures_after, signatures_in, stands_for_all
+from sgp.planning.symmetry import Symmetry, signatures_after, signatures_in, stands_for_all
 
 
 class Search(NamedTuple):
@@ -260,27 +258,39 @@ def _news(
     Those are watched at a fluent that was true in the state that is searched from, or at one of those changed since.
     """
     total = 0
-    for which in range(len(watched.actions)):
-        if _holds(state, watched.literals[watched.first[which] : watched.first[which + 1]]):
-            found[total] = watched.actions[which]
-            total += _adds_unseen(operators.adds, found[total], forms, seen)
+    actions, first, literals = watched.actions, watched.first, watched.literals
+    for which in range(len(actions)):
+        holds = True
+        for place in range(first[which], first[which + 1]):
+            fluent = literals[place] >> 1
+            true = (state[fluent >> 6] >> np.uint64(fluent & 63)) & np.uint64(1) != np.uint64(0)
+            holds = holds and true == (literals[place] & 1 == 1)
+        if holds:
+            found[total] = actions[which]
+            total += _adds_unseen(operators.adds, actions[which], forms, seen)
+    watchers, adds, needs, forbids = operators.watchers, operators.adds, operators.needs, operators.forbids
+    adds_first, adds_values, forms_first, forms_values = adds.first, adds.values, forms.first, forms.values
+    needs_first, needs_values, forbids_first = needs.first, needs.values, forbids.first
     for atom in changed:
-        if has(state, atom):
-            for place in range(operators.watchers.first[atom], operators.watchers.first[atom + 1]):
-                action = operators.watchers.values[place]
+        if not has(state, atom):
+            continue
+        # Written out: a call for each action would count references to a dozen arrays, ten times as long as the rest.
+        for action in watchers.values[watchers.first[atom] : watchers.first[atom + 1]]:
+            lasts = True
+            for place in range(needs_first[action], needs_first[action + 1]):
+                needed = needs_values[place]
+                lasts = lasts and (state[needed >> 6] >> np.uint64(needed & 63)) & np.uint64(1) != np.uint64(0)
+            new = False
+            if lasts:
+                for place in range(adds_first[action], adds_first[action + 1]):
+                    added = adds_values[place]
+                    for form in range(forms_first[added], forms_first[added + 1]):
+                        new = new or not seen[forms_values[form]]
+            if new and (forbids_first[action] == forbids_first[action + 1] or applicable(state, operators, action)):
                 found[total] = action
-                total += applicable(state, operators, action) and _adds_unseen(operators.adds, action, forms, seen)
+                total += 1
     found[:total].sort()
     return total
-
-
-@compiled
-def _holds(state: Words, literals: Ints) -> bool:
-    """Whether all hold."""
-    for literal in literals:  # noqa: SIM110 (numba compiles no generators)
-        if has(state, literal >> 1) != (literal & 1 == 1):
-            return False
-    return True
 
 
 @compiled
@@ -353,44 +363,3 @@ def _layer_end(nodes: Nodes, begin: int, end: int, most: int) -> int:
     for values in (nodes.candidate, nodes.lacking, nodes.unsatisfied):
         values[begin : begin + most] = values[order]
     return begin + most
-
-
-@compiled
-def successor_states(
-    operators: Operators, goal: Goal, atoms: int, state: Ints, symmetry: Symmetry, stop: Flag
-) -> Found:
-    """The states one action away, one for each applicable action: not all need differ, nor from the state itself.
-
-    Of actions that differ in objects alone that `symmetry` says are interchangeable, one is applied.
-
-    Leaves the rest as it comes once `stop` [1] is true.
-    """
-    words, here = words_of(state, atoms), state_identity(state)
-    actions = representatives(symmetry, words, applicable_actions(operators, atoms, state))
-    count, room = len(actions), 0
-    for action in actions:
-        room += operators.adds.first[action + 1] - operators.adds.first[action]
-        room += operators.deletes.first[action + 1] - operators.deletes.first[action]
-    goals, identities = np.zeros(count, np.bool_), np.empty((count, 2), np.uint64)
-    first, changed = np.zeros(count + 1, np.int64), np.empty(room, np.int32)
-    after, lacked = np.empty_like(words), lacking(words, goal)
-    for number in range(count):
-        if stop[0]:
-            break
-        action, end = actions[number], first[number]
-        identities[number] = here
-        for effect, value in ((operators.adds, False), (operators.deletes, True)):
-            for place in range(effect.first[action], effect.first[action + 1]):
-                atom = effect.values[place]
-                if has(words, atom) == value and not is_in(changed[first[number] : end], atom):
-                    changed[end] = atom
-                    end += 1
-                    identities[number, 0] ^= half_identity(atom, 0)
-                    identities[number, 1] ^= half_identity(atom, 1)
-        first[number + 1] = end
-        if lacked <= end - first[number] or len(goal.unwanted) > 0:  # else it cannot be a goal
-            after[:] = words
-            apply(after, operators, action)
-            goals[number] = reached(after, goal)
-    parents, lengths = np.full(count, -1, np.int32), np.ones(count, np.int32)
-    return Found(parents, actions, lengths, goals, identities, first, changed[: first[count]])

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import Literal, get_args
 
 from sgp.errors import ConfigurationError
 from sgp.memory import fair_share, give_back
@@ -21,6 +22,12 @@ from sgp.workers import at_work
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
+
+
+Keep = Literal["auto", "steps", "plan"]
+"""What a rollout keeps of its steps: all candidates, the chosen ones alone, or all up to MOST_KEPT."""
+
+MOST_KEPT = 200_000  # candidates of a rollout: 40 MB of arrays, or 1 GB where each is a state
 
 
 def horizon(size: int) -> int:
@@ -82,7 +89,8 @@ class Planner:
     or first among tied, stays. Costs within the policy's tolerance are tied and go to the first: nodes in the beam's
     order, candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
     search, unless its rules ask that only what it chose counts.
-    Raises ConfigurationError for a width, margin or batch out of range.
+    What its rollouts keep changes no choice. Raises ConfigurationError for a width, margin or batch out of range, and
+    for an unknown word of what to keep.
     """
 
     policy: Policy
@@ -91,11 +99,14 @@ class Planner:
     margin: float = math.inf  # nodes that cost so much more than the cheapest leave the beam
     batch: int = 64  # problems that advance together, so that the model is called on many rows
     revisits: bool = False  # visited states stay open: for measuring what masking them is worth
+    keep: Keep = "auto"
 
     def __post_init__(self) -> None:
         for name in ("width", "batch"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"planner's {name} is {getattr(self, name)}; expected at least 1")
+        if self.keep not in get_args(Keep):
+            raise ConfigurationError(f"keep is '{self.keep}'; expected one of {', '.join(get_args(Keep))}")
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
@@ -214,6 +225,7 @@ class _Search:
         self.place, self.task, self.limit, self.horizon = place, task, limit, horizon
         self.seconds = 0.0
         self.decisions = 0
+        self.met = 0  # candidates of all decisions
         self.outcome: Outcome | None = None
         self.reason = ""
         self.beam = [Trail(Node(task, task.init))]
@@ -284,6 +296,10 @@ class _Search:
         else:
             self._choose(rankings, planner)
             self._count()
+            self.met += sum(map(len, self.choices))
+            if planner.keep == "plan" or (planner.keep == "auto" and self.met > MOST_KEPT):
+                for path in self.beam:
+                    path.forget_others()
         self.seconds += time.perf_counter() - started
 
     def _count(self) -> None:

@@ -103,7 +103,9 @@ class Restarting(Planner):
                 plain = rollout = self._once(first.task, left)
             else:
                 policy = Noisy(self.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
-                rollout = Planner(policy, self.successors, revisits=self.revisits).solve(first.task, left)
+                rollout = Planner(policy, self.successors, revisits=self.revisits, keep=self.keep).solve(
+                    first.task, left
+                )
             longest = max(longest, times)
             seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1  # that found nothing
             if rollout.solved:

@@ -90,6 +90,12 @@ class Step:
         """The chosen candidate."""
         return self.candidates[self.chosen]
 
+    def alone(self) -> Step:
+        """The same with the chosen candidate alone, without keys and note."""
+        only = slice(self.chosen, self.chosen + 1)
+        successor = self.successor._replace(parent=None)
+        return Step(self.state, [successor], self.costs[only].copy(), None, self.marks[only].copy(), 0)
+
     @property
     def open_to_choice(self) -> NDArray[np.bool_]:
         """Which candidates the planner could have taken [n]."""

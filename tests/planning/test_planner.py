@@ -393,6 +393,27 @@ def test_limits_check_themselves(limit):
         Limit(**limit)
 
 
+def test_what_a_rollout_keeps_changes_no_choice(three_blocks, monkeypatch):
+    anywhere = Costs(lambda task, action, state: float(len(atoms(task, state))), additive=True)
+    for width in (1, 3):
+        whole, small, plan = (
+            Planner(anywhere, width=width, keep=keep).solve(three_blocks, Limit(actions=8))
+            for keep in ("steps", "auto", "plan")
+        )
+        assert whole == small
+        assert (plan.plan, plan.outcome, plan.end) == (whole.plan, whole.outcome, whole.end)
+        for step, alone in zip(whole.steps, plan.steps, strict=True):
+            assert len(step.candidates) > 1
+            assert alone.state == step.state
+            assert [each.actions for each in alone.candidates] == [step.successor.actions]
+            assert (alone.costs[0], alone.marks[0]) == (step.costs[step.chosen], step.marks[step.chosen])
+        monkeypatch.setattr(planner_module, "MOST_KEPT", sum(len(step.candidates) for step in whole.steps) - 1)
+        assert Planner(anywhere, width=width).solve(three_blocks, Limit(actions=8)) == plan
+        monkeypatch.undo()
+    with pytest.raises(ConfigurationError, match="keep is 'all'; expected one of auto, steps, plan"):
+        Planner(anywhere, keep="all")
+
+
 @pytest.mark.parametrize("setting", [{"width": 0}, {"batch": 0}])
 def test_planners_check_themselves(setting):
     with pytest.raises(ConfigurationError, match="expected at least 1"):
