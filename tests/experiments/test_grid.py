@@ -142,7 +142,7 @@ def test_an_ablation_changes_one_ingredient_at_a_time(home):
     some = [cell for cell in cells if cell.overrides in ((), (("candidates", "one-step"),))]
     covered = [score for score in run_grid(some).scores if score.metric == "coverage"]
     assert {score.variant for score in covered} == {"aiw", "aiw+candidates=one-step"}
-    with pytest.raises(InputError, match="method zero-change describes no ablations; choose one of contrastive-jump"):
+    with pytest.raises(InputError, match="method zero-change describes no ablations; choose one of aiw-ad, contr"):
         ablation_cells("state-centric", "zero-change")
 
 

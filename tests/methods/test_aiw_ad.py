@@ -5,15 +5,20 @@ from dataclasses import replace
 import pytest
 
 import sgp
+from sgp.encoders.pairs import tree_encoder
+from sgp.encoders.trees import TreeConfig
 from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure, with_settings
 from sgp.methods.loading import planner_of
+from sgp.models.lookahead import LookaheadModel
+from sgp.models.relational import RelationalShape
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import Limit
+from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
+from sgp.policies.tree_scores import TreeScores
 from tests.conftest import COURIER, COURIER_PROBLEM
 
 SUITE = sgp.load_suite("state-centric")
@@ -55,12 +60,20 @@ def test_every_ablation_trains(settings, tmp_path):
     assert snapshot.loss > 0
 
 
-def test_negative_goals_are_refused_in_training_and_planning(home, tmp_path):
+@pytest.mark.parametrize("told", ["changes", "internal"])
+def test_negative_goals_are_refused_in_training_and_planning(told, tmp_path):
     task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
     data = sgp.load_training_data(SUITE, "gripper")
     wrong = replace(data, train=(Trajectory(task, (), (task.init,)),))
-    with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to be"):
-        next(METHOD.snapshots(METHOD.variants["exact"], wrong, tmp_path, 1, "cpu"))
+    for variant in METHOD.variants:
+        config = configure(METHOD, variant, {"trees.told": told})[1]
+        with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to"):
+            next(METHOD.snapshots(config, wrong, tmp_path, 1, "cpu"))
+    encoder = tree_encoder(task.domain_text, TreeConfig(told))
+    model = LookaheadModel(encoder.relations, RelationalShape(1, 4), encoder.config.copied)
+    rollout = Planner(TreeScores(encoder, model, "cpu")).solve(task)
+    assert rollout.outcome is Outcome.REFUSED
+    assert "wants (in q1 v1) to be false" in rollout.reason
 
 
 def test_settings_that_cannot_be_are_told():

@@ -123,7 +123,7 @@ def test_variants_and_settings_are_checked():
     with pytest.raises(ConfigurationError, match="no variant 'wl-quantum'; expected one of wl-xgboost-delta"):
         configure(method, "wl-quantum")
     with pytest.raises(
-        InputError, match="unknown method 'magic'; expected one of contrastive-delta, contrastive-jumps, gnn"
+        InputError, match="unknown method 'magic'; expected one of aiw-ad, contrastive-delta, contrastive"
     ):
         get_method("magic")
 

@@ -223,7 +223,7 @@ def test_a_missing_library_breaks_the_method_that_needs_it_alone(kinds):
     assert row[1].startswith(words)
     assert {row[0] for row in rows} == set(methods.method_keys())
     assert "thirsty" not in {key for key, _ in methods.planning_variants()}
-    with pytest.raises(InputError, match=r"describes no ablations; choose one of contrastive-jumps$"):
+    with pytest.raises(InputError, match=r"describes no ablations; choose one of aiw-ad, contrastive-jumps$"):
         methods.ablations(methods.get_method("zero-change"))
 
 

@@ -101,6 +101,13 @@ def test_what_was_not_measured_stands_empty_beside_what_was_printed():
         assert shown.sheet().markdown().count("\n") > 10
 
 
+def test_our_problems_are_counted_where_the_suite_is_here():
+    rows = {row.words[:2]: row.words[2:] for row in sgp.paper_sheet("aiw-ad", 8, [], suite="state-centric").rows}
+    assert rows["blocksworld-ipc", "train"] == ("69", "2 to 20", "6 to 45", "9", "4 to 7")
+    assert rows["blocksworld-ipc", "test"][-2:] == ("", "")
+    assert rows["logistics", "train"][-2:] == ("", ""), "of another benchmark"
+
+
 def ours(split, value, seed):
     return Score(
         method="aiw-ad",

@@ -67,7 +67,7 @@ def test_the_loss_is_the_share_of_right_candidates_in_their_tree():
 
 
 def test_training_lowers_both_losses(encoder, labelled, tmp_path):
-    config = TreeTraining(epochs=12, steps=8, batch=8, learning_rate=0.02, depth_weight=1.0)
+    config = TreeTraining(epochs=6, steps=8, batch=8, learning_rate=0.02, depth_weight=1.0)
     model = network(encoder)
 
     def ordered():
