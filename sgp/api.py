@@ -26,7 +26,7 @@ from sgp.datasets.training_data import (
     learning_texts,
     load_training_data,
 )
-from sgp.errors import DomainMismatch, InputError, StoreError, UnsupportedPddl
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, UnsupportedPddl
 from sgp.evaluation.coverage import Attempt, scores
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, run_all
@@ -41,11 +41,11 @@ from sgp.methods.loading import load_planner, loaded, planner_of
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem, read_domain
-from sgp.planning.planner import NO_LIMIT, Keep, Limit, read_task
+from sgp.planning.planner import NO_LIMIT, Keep, Limit, check_keep, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.subject import drawn_variant
+from sgp.planning.subject import drawn_variant, left_out_variant
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -92,7 +92,7 @@ def train(
     domains = [domain] if isinstance(domain, str) else domain
     data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
-        data, name = data.without(without), f"{name}+without={without}"
+        data, name = data.without(without), left_out_variant(name, without)
     if drawn is not None:
         data, name = data.drawn(*drawn), drawn_variant(name, *drawn)
     return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, crew, again)
@@ -243,13 +243,15 @@ def evaluate(
 
     A run is tried on the suite's domain with its predicates and actions, by each of the `decodings`. `rollouts` is a
     folder that receives every rollout, a file each, of which `keep` says what it holds, as for `solve`; the dashboard
-    shows those in `own_rollouts_folder()`. Raises
-    DomainMismatch where a suite has no domain for a run, SuiteError for an unknown suite or split, InputError for a run
-    that does not plan, ConfigurationError for a decoding that its method does not have, StoreError for a damaged run,
-    PlanError for a kept attempt whose plan cannot be read, ToolError where VAL fails, and ValidationDisagreement where
-    it refuses a plan that our simulator accepts. `jobs` processes work at a time, 1 works in this one; or the machines
-    of a `Cluster`.
+    shows those in `own_rollouts_folder()`. `jobs` processes work at a time, 1 works in this one; or the machines of a
+    `Cluster`. Raises DomainMismatch where a suite has no domain for a run, SuiteError for an unknown suite or split,
+    InputError for a run that does not plan, ConfigurationError for a decoding that its method does not have and for a
+    `keep` without `rollouts`, StoreError for a damaged run, PlanError for a kept attempt whose plan cannot be read,
+    ToolError where VAL fails, and ValidationDisagreement where it refuses a plan that our simulator accepts.
     """
+    check_keep(keep)
+    if rollouts is None and keep != "auto":
+        raise ConfigurationError(f"keep is '{keep}' and no rollout is recorded; record some, or leave it out")
     source = load_suite(suite)
     require_decodings(decodings)
     opened = [open_run(folder) for folder in dict.fromkeys(map(Path, runs))]

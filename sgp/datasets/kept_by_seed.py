@@ -32,14 +32,22 @@ class KeptBySeed:
     numpy: str
 
     def draw(self, domain: Domain, split: str, place: int, size: int) -> str:
-        """The problem at a place (from 1) of a split, of `size` objects, constants not counted."""
+        """The problem at a place (from 1) of a split, of `size` objects, constants not counted.
+
+        Raises SuiteError where the domain has none of this size.
+        """
+        if not domain.tracked.has(size):
+            raise SuiteError(
+                f"{domain.name} has no problem of {size} objects, as suite {self.suite} lists one; install the sgp "
+                "that the suite came with"
+            )
         stream = self.seed, number_of(self.suite), number_of(domain.name), number_of(split), place
         return drawn(self.suite, domain, size, (*stream, 0))
 
     def made(self, file: Path, sha256: str, domain: Domain, split: str, place: int, size: int) -> str:
         """The text of such a problem's file, which is drawn and written where it is missing or another.
 
-        Raises SuiteError where what is drawn has another hash, StoreError where the file cannot be written.
+        Raises SuiteError where it cannot be drawn or has another hash, StoreError where the file cannot be written.
         """
         if file.is_file() and hashlib.sha256(content := file.read_bytes()).hexdigest() == sha256:
             return content.decode()

@@ -95,10 +95,15 @@ class DemonstrationTexts:
         return replace(self, train=kept, sha256=_sha256_with(self.sha256, f"without {problem}"))
 
     def drawn(self, count: int, draw: int) -> DemonstrationTexts:
-        """The same with `count` of the training problems, or all where there are no more; see `_drawn`."""
+        """The same with `count` of the training problems to draw from, or all where there are no more; see `_drawn`."""
         return replace(
-            self, train=_drawn(self.train, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
+            self, train=_drawn(self.to_draw, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
         )
+
+    @property
+    def to_draw(self) -> tuple[Demonstration, ...]:
+        """The training problems that teach something: their plans have actions."""
+        return tuple(each for each in self.train if each.plan)
 
 
 @dataclass(frozen=True)
@@ -138,8 +143,13 @@ class Problems:
     def drawn(self, count: int, draw: int) -> Problems:
         """The same with `count` of the training problems, or all where there are no more; see `_drawn`."""
         return replace(
-            self, train=_drawn(self.train, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
+            self, train=_drawn(self.to_draw, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
         )
+
+    @property
+    def to_draw(self) -> tuple[Problem, ...]:
+        """The training problems."""
+        return self.train
 
 
 class Transition(NamedTuple):
@@ -222,6 +232,11 @@ class TransitionTexts:
     def drawn(self, count: int, draw: int) -> TransitionTexts:
         """The same with the transitions of `count` training problems of each domain; see `_drawn`."""
         return replace(self, of={name: each.drawn(count, draw) for name, each in self.of.items()})
+
+    @property
+    def to_draw(self) -> tuple[Demonstration, ...]:
+        """Those of the domain that has fewest."""
+        return min((each.to_draw for each in self.of.values()), key=len)
 
 
 Texts = DemonstrationTexts | Problems | TransitionTexts

@@ -331,7 +331,8 @@ class _Graph:
         if known is None:
             known = self._numbers[atom] = len(self._numbers)
             self._kind.append(self.kind(atom))
-            self._walkable.extend([place in self._walked[atom.predicate] for place in range(len(atom.objects))])
+            entered = self._walked.get(atom.predicate, ())  # "=" of a goal is no predicate of the domain
+            self._walkable.extend([place in entered for place in range(len(atom.objects))])
             self._arguments.extend([self._objects[name] for name in atom.objects])
             self._first.append(len(self._arguments))
             self._layout = None

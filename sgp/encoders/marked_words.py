@@ -167,7 +167,7 @@ class _Transition:
                 if atom in path or atom in self.changed:
                     continue
                 length, way = len(path) + 1, (*path, atom)
-                entered = place in state.walked[atom.predicate]
+                entered = place in state.walked.get(atom.predicate, ())
                 if entered and len(atom.objects) == 1 and length <= state.depths.open_atoms:
                     self._say(_pair(OPEN, said, first[atom]), f"{start} changes, beside it {self._listed(way)}")
                 for out, other in enumerate(atom.objects):
@@ -175,7 +175,7 @@ class _Transition:
                         continue
                     step = _pair(STEP, said, _pair(STEP, first[atom], 64 * place + out))
                     if other in tokens:
-                        from_end = out in state.walked[atom.predicate]
+                        from_end = out in state.walked.get(atom.predicate, ())
                         if length <= state.depths.closed_atoms and (from_end if path else entered):
                             self._say(_pair(CLOSED, step, tokens[other]), self._joined(start, other, way))
                         continue

@@ -51,7 +51,7 @@ class DynamicConfig:
         """Those of the sizes to try where the largest training problem has `after` objects, the smallest first."""
         if not self.multiples:
             return there.above(after)
-        found = (next(there.above(round(after * multiple) - 1), None) for multiple in self.multiples)
+        found = (next(there.above(max(after, round(after * multiple) - 1)), None) for multiple in self.multiples)
         return iter(dict.fromkeys(size for size in found if size is not None))
 
     def limit(self, bound: int) -> Limit:
@@ -81,7 +81,8 @@ def dynamic_coverage(
 
     Their sum is the score of the planner. Each planner sees the same problems; a plan has at most `bound` actions.
     Sizes without problems are skipped; where a domain has no larger ones, the validation ends. A size
-    for each worker is tried at a time, so that some beyond the last are in vain; the result does not depend on it.
+    for each worker is tried at a time, so that some beyond the last are in vain; the result does not depend on it, but
+    for what a limit on seconds leaves to a busy machine.
     """
     coverage: dict[int, float] = {}
     lengths: list[int] = []

@@ -62,7 +62,7 @@ class Validated:
     loss: float
     coverage: float
     sizes: Mapping[int, float]
-    actions: float = 0.0  # of the plans of dynamic coverage, their mean
+    actions: float = 0.0  # of the plans of dynamic coverage, their mean; 0 where it breaks no ties
 
     @property
     def dynamic(self) -> float:
@@ -108,7 +108,8 @@ def train_jointly(
     Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
     `+by=dynamic` (on generated problems larger than all of training; where the house cannot generate them, on the
     largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`, and
-    expert plans that are missing are made by `SOON`. Plans have at most L actions where no limit on seconds is given:
+    expert plans that are missing are made by `SOON`; what has none then is left out of later trainings, too, until
+    `sgp experts --retry`. Plans have at most L actions where no limit on seconds is given:
     the domain's bound, or three times the mean length of the expert plans for the largest training problems.
 
     `watch` sees every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The
@@ -214,7 +215,8 @@ class _Trial:
         else:
             found = dynamic_coverage(planner, self.source, self.largest, self.bound, self.rules, self.jobs)
         coverage = mean(each.solved for each in attempts)
-        return Validated(snapshot.name, snapshot.loss, coverage, found.sizes, found.actions)
+        actions = found.actions if self.rules.multiples else 0.0  # the paper breaks no ties
+        return Validated(snapshot.name, snapshot.loss, coverage, found.sizes, actions)
 
 
 def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:

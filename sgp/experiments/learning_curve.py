@@ -9,8 +9,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import learning_texts
 from sgp.errors import ConfigurationError
 from sgp.experiments.grid import SEEDS, Cell, grid_cells
+from sgp.methods import get_method
 
 DRAWS = 5
 _FEW = (1, 2, 4)
@@ -31,14 +33,16 @@ def learning_cells(
 ) -> list[Cell]:
     """The cells of `grid_cells` with 1, 2, 4, half and all training problems, `draws` draws of each but the last.
 
-    All draws of a domain are the same for every method, and those of one draw contain those of fewer problems. Raises
-    ConfigurationError for a number of draws below 1, and what `grid_cells` raises.
+    Problems are drawn from those that a method learns from, so without those that no expert solved or whose goal holds
+    at first; missing expert plans are made. All draws of a domain are the same for every method that learns from plans,
+    and those of one draw contain those of fewer problems. Raises ConfigurationError for a number of draws below 1, and
+    what `grid_cells` and `learning_texts` raise.
     """
     if draws < 1:
         raise ConfigurationError(f"draws is {draws}; expected at least 1")
-    cells = []
+    cells, source = [], load_suite(suite)
     for cell in grid_cells(suite, domains, methods, (seed,), splits):
-        problems = len(load_suite(cell.suite).domain(cell.domain).splits["train"])
+        problems = len(learning_texts(get_method(cell.method).learns_from, source, [cell.domain]).to_draw)
         for count in counts_of(problems):
             cells += [replace(cell, drawn=(count, draw)) for draw in range(draws if count < problems else 1)]
     return cells

@@ -145,7 +145,8 @@ class AIWAD:
         """Trains all epochs and keeps the last one, whose steps were the smallest.
 
         The loss on experts' decisions is no guide here: it grows as a network becomes sure of other right choices. The
-        paper selects by coverage of problems for validation, then by length: so does `--by coverage`.
+        paper selects by coverage of problems for validation, then by length: `--by coverage` takes the first of best
+        coverage.
         """
         started = time.perf_counter()
         title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"

@@ -11,6 +11,7 @@ from sgp.datasets.store import data_folder
 from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.methods import planning_method
 from sgp.planning.declarations import DomainText
+from sgp.planning.subject import learned_from_all
 
 logger = logging.getLogger(__name__)
 
@@ -34,16 +35,17 @@ def is_shipped(run: Run) -> bool:
 
 
 def fitting_run(domain: DomainText, name: str) -> Run:
-    """The run whose domain has these predicates and actions: a shipped one, or else the user's latest.
+    """The run whose domain has these predicates and actions: a shipped one, or the user's latest.
 
-    One that is damaged, or whose method is not installed, is passed over with a warning. Raises DomainMismatch where
-    there is none, with the commands that train one for the domain of this `name`, and StoreError where the package's
-    data are missing.
+    Runs that left training problems out are none of these. One that is damaged, or whose method is not installed, is
+    passed over with a warning. Raises DomainMismatch where there is none, with the commands that train one for the
+    domain of this `name`, and StoreError where the package's data are missing.
     """
     likely = sorted(shipped_folders(), key=lambda folder: folder.name != name.lower())  # to open few of them
     for run in _fitting(likely, domain):
         return run
-    latest = max(_fitting(run_folders(), domain), key=lambda run: str(run.record["trained"]), default=None)
+    own = (run for run in _fitting(run_folders(), domain) if learned_from_all(run.key.variant))
+    latest = max(own, key=lambda run: str(run.record["trained"]), default=None)
     if latest is not None:
         return latest
     if domain.alone:

@@ -19,7 +19,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.memory import resident_memory
+from sgp.memory import fair_share, resident_memory
+from sgp.workers import at_work
 
 Flag = NDArray[np.bool_]
 Item = TypeVar("Item")
@@ -146,9 +147,9 @@ def look() -> None:
 
 
 def room() -> float:
-    """Bytes that the work that runs now may still take; infinite without a limit on memory."""
+    """Bytes that the work that runs now may still take: where no clock runs, of its share of what is free."""
     piece = _NOW.get()
-    return math.inf if piece is None else piece.room()
+    return max(0, fair_share(at_work()) - resident_memory()) if piece is None else piece.room()
 
 
 def stop() -> Flag:

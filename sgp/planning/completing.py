@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sgp.errors import UnsolvableProblem
-from sgp.memory import fair_share
+from sgp.memory import fair_share, give_back, resident_memory
 from sgp.planning.experts import LAMA_FIRST, find_plan
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.restarts import Restarting
@@ -19,21 +20,28 @@ from sgp.workers import at_work
 
 POLICY_SHARE = 0.5  # of a problem's seconds; the search has what is left
 LEAST = 1.0  # seconds that a search is begun with
+LEAST_MEGABYTES = 64  # with less Fast Downward does not start
 
 
 @dataclass(frozen=True)
 class Completing(Restarting):
     """A planner that hands to LAMA what neither its rollout nor its restarts solve.
 
-    The policy has half of a problem's seconds, `LAMA_FIRST` what is left of all, in a process of its own with the
-    memory of the limit; without a limit on seconds the search has its own. Its plan's steps have one candidate each,
-    forced, at no cost. `resume` goes on by the policy alone. Raises ToolError where Fast Downward is missing or fails.
+    The policy has half of a problem's seconds and of the memory that may still be taken; `LAMA_FIRST` has what is left
+    of both, in a process of its own, or its own seconds without a limit on them. Its plan's steps have one candidate
+    each, forced, at no cost. `resume` goes on by the policy alone. Raises ToolError where Fast Downward is missing or
+    fails.
     """
 
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
         """Each task's place and rollout as it ends; what the policy fails on is searched one after the other."""
-        limit = replace(limit, memory=limit.memory or fair_share(at_work()))
-        own = replace(limit, seconds=limit.seconds and POLICY_SHARE * limit.seconds)
+        memory, held = limit.memory or fair_share(at_work()), resident_memory()
+        limit = replace(limit, memory=memory)
+        own = replace(
+            limit,
+            seconds=limit.seconds and POLICY_SHARE * limit.seconds,
+            memory=memory if held >= memory else held + int(POLICY_SHARE * (memory - held)),
+        )
         for place, rollout in super().solve_each(tasks, own):
             yield place, rollout if rollout.solved else _completed(rollout, limit)
 
@@ -43,19 +51,23 @@ def _completed(failed: Rollout, limit: Limit) -> Rollout:
     task, left = failed.task, LAMA_FIRST.seconds
     if limit.seconds is not None:
         left = min(left, limit.seconds - task.seconds - failed.seconds)
-    if left < LEAST:
-        return failed
+    give_back()
     assert limit.memory is not None
-    stage = replace(LAMA_FIRST, seconds=left, megabytes=max(1, limit.memory >> 20))
+    megabytes = (limit.memory - resident_memory()) >> 20
+    if left < LEAST or megabytes < LEAST_MEGABYTES:
+        return failed
+    started = time.perf_counter()
     try:
-        found = find_plan(task.problem, [stage], strict=True)
+        found = find_plan(task.problem, [replace(LAMA_FIRST, seconds=left, megabytes=megabytes)], strict=True).plan
+        reason = "nor did LAMA find a plan"
     except UnsolvableProblem as error:
-        return replace(failed, reason=str(error))
-    seconds = failed.seconds + found.seconds
-    if found.plan is None:
-        return replace(failed, seconds=seconds, outcome=Outcome.TIMEOUT, reason="nor did LAMA find a plan in time")
-    trajectory = Trajectory.of(task, found.plan)
-    return Rollout(task, _steps(trajectory), Outcome.SOLVED, seconds, "solved by LAMA's first plan")
+        found, reason = None, str(error)
+    taken = time.perf_counter() - started
+    seconds = failed.seconds + taken
+    if found is None:
+        outcome = Outcome.TIMEOUT if taken >= left - LEAST else failed.outcome
+        return replace(failed, seconds=seconds, outcome=outcome, reason=reason)
+    return Rollout(task, _steps(Trajectory.of(task, found)), Outcome.SOLVED, seconds, "solved by LAMA's first plan")
 
 
 def _steps(trajectory: Trajectory) -> tuple[Step, ...]:

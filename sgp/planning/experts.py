@@ -154,6 +154,7 @@ def _attempt(
     `beyond` are the seconds on top of the search's own for the driver and the translator, and for stopping them.
     """
     overhead, grace = beyond
+    started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="sgp-fd-") as folder:
         domain, instance = texts or (normalise(problem.domain_pddl), normalise(problem.problem_pddl))
         Path(folder, "domain.pddl").write_text(domain, encoding="utf-8")
@@ -183,7 +184,8 @@ def _attempt(
         raise UnsolvableProblem(f"{problem.name} has no plan (Fast Downward, {stage.name}); remove or mend the problem")
     if run.returncode in _NOT_READ | {_NOT_SUPPORTED} and texts is None:
         with suppress(PddlError):
-            return _attempt(problem, stage, driver, beyond, rewritten(problem))
+            left = max(1.0, stage.seconds - (0 if grace else time.perf_counter() - started))
+            return _attempt(problem, replace(stage, seconds=left), driver, beyond, rewritten(problem))
     if run.returncode == _NOT_SUPPORTED:
         return None
     said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]

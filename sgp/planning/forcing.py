@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -64,6 +64,7 @@ def least_forcing(
     """
     if rollout.solved:
         raise ConfigurationError(f"the rollout of {task.name} is solved; only an unsolved one can be forced")
+    planner = replace(planner, keep="steps")  # what was not chosen is tried next
     started = time.perf_counter()
     level = [_Forced(rollout, (), free)]
     tried: list[int] = []

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Literal, get_args
 
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, expected_one_of
 from sgp.memory import fair_share, give_back
 from sgp.planning.beam import Pool, Trail
 from sgp.planning.candidates import names
@@ -80,6 +80,12 @@ ENDINGS: Mapping[type[BaseException], Outcome] = {
 Watch = Callable[[Node, Callable[[], tuple[Step, ...]]], None]
 
 
+def check_keep(keep: str) -> None:
+    """Raises ConfigurationError for an unknown word of what a rollout keeps."""
+    if keep not in get_args(Keep):
+        raise ConfigurationError(f"keep is '{keep}'; {expected_one_of(get_args(Keep), keep)}")
+
+
 @dataclass(frozen=True)
 class Planner:
     """A policy, its candidates and a beam, pruned by width and by margin.
@@ -105,8 +111,7 @@ class Planner:
         for name in ("width", "batch"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"planner's {name} is {getattr(self, name)}; expected at least 1")
-        if self.keep not in get_args(Keep):
-            raise ConfigurationError(f"keep is '{self.keep}'; expected one of {', '.join(get_args(Keep))}")
+        check_keep(self.keep)
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 

@@ -85,7 +85,7 @@ class Restarting(Planner):
 
     def horizon(self, task: Task, limit: Limit) -> float:
         """That of the domain's size where none is given: what ends by its seconds alone would never be tried again."""
-        return limit.actions or horizon(task.size)
+        return limit.actions or (horizon(task.size) if self.restarts else limit.horizon(task.size))
 
     def _again(self, first: Rollout, limit: Limit) -> Rollout:
         """The first rollout that solves the problem, or `first` with the seconds of all."""

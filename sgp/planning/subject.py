@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 _DRAWN = "+drawn="  # between a variant and how many of the training problems a run learned from, by which draw
+_WITHOUT = "+without="  # between a variant and the training problem that was left out
 _SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
 
 
@@ -93,6 +94,16 @@ def parted_variant(text: str) -> tuple[str, str]:
     """A run's variant, and the validation that selected the run, "" where none did."""
     variant, _, selected_by = text.partition(_SELECTED)
     return variant, selected_by
+
+
+def left_out_variant(variant: str, problem: str) -> str:
+    """The variant of a run that did not learn from one of the training problems, as its folder is named."""
+    return f"{variant}{_WITHOUT}{problem}"
+
+
+def learned_from_all(variant: str) -> bool:
+    """Whether a run of this variant learned from all training problems, as one that is to plan would."""
+    return _WITHOUT not in variant and _DRAWN not in variant
 
 
 def drawn_variant(variant: str, count: int, draw: int) -> str:

@@ -24,7 +24,7 @@ def learning_figure(scores: Sequence[Score]) -> go.Figure:
         line = figure, planners.index(planner), planner.title, panels.index((domain, split)), list(draws)
         values = [[each.value for each in found] for found in draws.values()]
         add_band(*line, [(min(found), max(found)) for found in values])
-        counts = [sum(each.count for each in found) for found in draws.values()]
+        counts = [found[0].count for found in draws.values()]
         add_line(*line, [mean(found) for found in values], counts, "training problems")
     figure.update_xaxes(type="log", dtick=0.30103)  # a doubling
     figure.update_yaxes(range=[-0.03, 1.05])

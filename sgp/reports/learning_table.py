@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import mean
 
-from sgp.evaluation.scores import Score
+from sgp.evaluation.scores import Score, wilson
 from sgp.planning.subject import PlannerName, parted_draw
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import domains_and_splits
@@ -26,7 +26,10 @@ def learning_curves(scores: Iterable[Score]) -> dict[tuple[str, str, PlannerName
 
 
 def learning_sheet(scores: Sequence[Score], title: str) -> Sheet:
-    """The mean coverage of the draws of each number of training problems, and the least; a line a number."""
+    """The mean coverage of the draws of each number of training problems, and the least; a line a number.
+
+    The Wilson interval is of the mean on the n problems that each draw is tried on.
+    """
     lines = []
     order = [(domain, split) for domain, splits in domains_and_splits(scores).items() for split in splits]
     curves = learning_curves(scores)
@@ -42,8 +45,9 @@ def learning_sheet(scores: Sequence[Score], title: str) -> Sheet:
                     str(len(values)),
                     f"{mean(values):.3f}",
                     f"{min(values):.3f}",
+                    "[{:.2f}, {:.2f}]".format(*wilson(mean(values), draws[0].trials)),
                     str(draws[0].count),
                 )
             )
-    headings = ("domain", "split", "planner", "training problems", "draws", "mean coverage", "least", "n")
+    headings = ("domain", "split", "planner", "training problems", "draws", "mean coverage", "least", "95 %", "n")
     return Sheet.of(title, headings, lines)

@@ -139,6 +139,13 @@ def test_a_manifest_that_does_not_tell_what_was_drawn_is_refused(good, bad, tmp_
         read_suite(tmp_path, tmp_path)
 
 
+def test_a_size_that_the_domain_has_no_longer_is_refused():
+    with pytest.raises(
+        SuiteError, match="transport has no problem of 2 objects, as suite track lists one"
+    ):
+        SUITE.kept_by_seed.draw(get_domain("transport"), "hard", 1, 2)
+
+
 def test_problems_without_files_have_sizes_of_their_own(tmp_path, monkeypatch):
     blocksworld = get_domain("blocksworld")
     narrow = replace(blocksworld, track=replace(blocksworld.track, train=(2, 6), test=(5, 12)))

@@ -251,6 +251,19 @@ def test_walks_do_not_enter_where_static_relations_grow_with_the_problems():
     assert entered(2.6, tasks[:1]) == [0, 1], "of one problem nothing grows"
 
 
+def test_an_equation_in_the_goal_is_no_walk_s_business():
+    text = blocks_problem("a b", "(ontable a) (clear a) (ontable b) (clear b)", "(on a b) (not (= a b))")
+    task = Task(
+        replace(text, domain_pddl=text.domain_pddl.replace(":strips", ":strips :equality :negative-preconditions"))
+    )
+    assert any(literal.atom.predicate == "=" for literal in task.goal)
+    choice = task.successors(task.init)
+    encoder, (embedded,) = MarkedTransitionEncoder.fit(MarkedConfig(), [(task, task.init, choice)])
+    said = encoder.in_words(task, task.init, choice, range(encoder.dimension))
+    assert len(embedded.scalars) == len(choice)
+    assert len(said) == encoder.dimension
+
+
 def test_saved_features_are_read_again_and_damage_is_told(three_blocks, courier, tmp_path):
     choice = three_blocks.successors(three_blocks.init)
     encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(three_blocks, three_blocks.init, choice)])

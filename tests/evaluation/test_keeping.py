@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
+
 import sgp
+from sgp.errors import ConfigurationError
 from sgp.evaluation.coverage import attempt
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.parallel import Work, split_work
@@ -60,3 +63,11 @@ def test_attempts_that_were_kept_without_rollouts_are_made_again(home, tmp_path)
     keeping = Work("planner", "identity", problems(), NO_LIMIT, Keeping(tmp_path, ABOUT))
     assert bare.kept != keeping.kept
     assert all(chunk.keeping == keeping.keeping for chunk in split_work(keeping))
+
+
+def test_what_is_kept_of_rollouts_that_nobody_records_is_refused(quick_run):
+    run = quick_run("random-successor", "gripper")
+    with pytest.raises(ConfigurationError, match="keep is 'steps' and no rollout is recorded"):
+        sgp.evaluate([run.folder], "state-centric", ["validation"], keep="steps")
+    with pytest.raises(ConfigurationError, match="keep is 'stpes'; expected one of auto, steps, plan"):
+        sgp.evaluate([run.folder], "state-centric", ["validation"], keep="stpes")

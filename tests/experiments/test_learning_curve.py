@@ -39,6 +39,13 @@ def test_a_draw_contains_those_of_fewer_problems():
         texts.drawn(0, 0)
 
 
+def test_problems_that_teach_nothing_are_not_drawn():
+    texts = training_texts(load_suite("state-centric"), "visitall")
+    idle = [each for each in texts.train if not each.plan]
+    assert len(texts.to_draw) == len(texts.train) - len(idle) < len(texts.train)
+    assert not set(idle) & set(texts.drawn(999, 0).train)
+
+
 def test_every_method_learns_from_the_same_draws():
     cells = learning_cells("state-centric", ["gripper"], {"zero-change": (), "contrastive-jumps": ["aiw"]}, draws=3)
     problems = len(load_suite("state-centric").domain("gripper").splits["train"])
@@ -80,8 +87,8 @@ def test_means_and_least_of_draws():
 
     scores = [score("v+drawn=2.0", 0.5), score("v+drawn=2.1", 1.0), score("v+drawn=1.0", 0.25), score("v", 1.0)]
     sheet = learning_sheet(scores, "title").markdown()
-    assert "| d | extrapolation | m v | 1 | 1 | 0.250 | 0.250 | 18 |" in sheet
-    assert "| d | extrapolation | m v | 2 | 2 | 0.750 | 0.500 | 18 |" in sheet
+    assert "| d | extrapolation | m v | 1 | 1 | 0.250 | 0.250 | [0.11, 0.48] | 18 |" in sheet
+    assert "| d | extrapolation | m v | 2 | 2 | 0.750 | 0.500 | [0.52, 0.89] | 18 |" in sheet
     figure = learning_figure([*scores, *(replace(each, domain="e<b>") for each in scores)])
     (band, line, *_) = figure.data
     assert list(line.x) == [1, 2]

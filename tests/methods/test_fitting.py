@@ -71,3 +71,14 @@ def test_nothing_is_written_beside_a_shipped_run(home):
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     sgp.evaluate([folder], "state-centric", ["validation"])
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_run_that_left_training_problems_out_is_not_the_users_latest(home, monkeypatch):
+    monkeypatch.setattr("sgp.methods.fitting.shipped_folders", list)
+    (problem, *_) = load_suite("state-centric").problems("gripper", "validation")
+    sgp.train("random-successor", "gripper", "state-centric", drawn=(2, 0))
+    with pytest.raises(DomainMismatch, match="no trained run plans in domain gripper"):
+        sgp.fitting(problem)
+    whole = sgp.train("random-successor", "gripper", "state-centric")
+    sgp.train("random-successor", "gripper", "state-centric", without="p1")
+    assert sgp.fitting(problem).folder == whole.folder

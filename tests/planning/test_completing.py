@@ -61,10 +61,10 @@ def test_half_of_the_seconds_are_the_policys_and_nothing_begins_without_a_second
         completing, "find_plan", lambda problem, given, **how: stages.extend(given) or find_plan(problem, given, **how)
     )
     planner = Completing.of(Planner(WRONG), 0, 0)
-    assert planner.solve(glue, Limit(seconds=20, memory=2**30)).solved
+    assert planner.solve(glue, Limit(seconds=20, memory=2**33)).solved
     assert shares == [10]
     assert 19 < stages[0].seconds <= 20, "the policy took next to nothing"
-    assert stages[0].megabytes == 1024
+    assert 0 < stages[0].megabytes < 2**13, "what this process holds is taken already"
     assert planner.solve(glue, Limit(seconds=0.9)).outcome is Outcome.STUCK
     assert len(stages) == 1
     assert planner.solve(glue, Limit(actions=50)).solved
@@ -86,7 +86,7 @@ def test_a_search_that_runs_out_of_time_says_so():
     problem = sgp.Problem("large", domain.pddl, domain.generate_scaled(np.random.default_rng(0), 400))
     found = Completing.of(Planner(Fixed({})), 0, 0).solve(Task(problem), Limit(seconds=3))
     assert found.outcome is Outcome.TIMEOUT, "translating its 320,000 actions takes longer"
-    assert found.reason == "nor did LAMA find a plan in time"
+    assert found.reason == "nor did LAMA find a plan"
 
 
 def test_a_trained_run_is_decoded_with_a_search(quick_run):
