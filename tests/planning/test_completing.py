@@ -83,9 +83,9 @@ def test_what_the_search_does_not_solve_either_stays_unsolved(glue):
 
 def test_a_search_that_runs_out_of_time_says_so():
     domain = sgp.get_domain("blocksworld")
-    problem = sgp.Problem("large", domain.pddl, domain.generate_scaled(np.random.default_rng(0), 400))
-    found = Completing.of(Planner(Fixed({})), 0, 0).solve(Task(problem), Limit(seconds=3))
-    assert found.outcome is Outcome.TIMEOUT, "translating its 320,000 actions takes longer"
+    problem = sgp.Problem("large", domain.pddl, domain.generate_scaled(np.random.default_rng(0), 600))
+    found = Completing.of(Planner(Fixed({})), 0, 0).solve(Task(problem, "lifted"), Limit(seconds=7))
+    assert found.outcome is Outcome.TIMEOUT, "translating its 720,000 actions takes longer"
     assert found.reason == "nor did LAMA find a plan"
 
 
