@@ -140,9 +140,7 @@ def test_a_manifest_that_does_not_tell_what_was_drawn_is_refused(good, bad, tmp_
 
 
 def test_a_size_that_the_domain_has_no_longer_is_refused():
-    with pytest.raises(
-        SuiteError, match="transport has no problem of 2 objects, as suite track lists one"
-    ):
+    with pytest.raises(SuiteError, match="transport has no problem of 2 objects, as suite track lists one"):
         SUITE.kept_by_seed.draw(get_domain("transport"), "hard", 1, 2)
 
 
