@@ -8,8 +8,8 @@ from typing import TypeAlias
 
 from sgp.datasets.experts import plans_of
 from sgp.datasets.training_data import (
+    DataKind,
     Demonstration,
-    Demonstrations,
     DemonstrationTexts,
     Problems,
     Texts,
@@ -30,7 +30,7 @@ _HASH_LENGTH = 12  # of the name that a list of problems has among suites
 
 
 def given_texts(
-    kind: type[Demonstrations] | type[Problems] | type[Transitions],
+    kind: DataKind,
     problems: Sequence[Problem],
     plans: Sequence[Plan] | None = None,
     stages: Sequence[Stage] = STAGES,

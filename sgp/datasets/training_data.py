@@ -240,10 +240,11 @@ class TransitionTexts:
 
 
 Texts = DemonstrationTexts | Problems | TransitionTexts
+DataKind = type[Demonstrations] | type[Problems] | type[Transitions]  # what a method learns from
 
 
 def learning_texts(
-    kind: type[Demonstrations] | type[Problems] | type[Transitions],
+    kind: DataKind,
     suite: Suite,
     domains: Sequence[str],
     stages: Sequence[Stage] = STAGES,

@@ -71,9 +71,9 @@ class Validated:
 
     def score(self, by: By) -> tuple[float, float]:
         """The higher, the better; of equal dynamic coverage is better what gave shorter plans."""
-        return {"loss": (-self.loss, 0.0), "coverage": (self.coverage, 0.0), "dynamic": (self.dynamic, -self.actions)}[
-            by
-        ]
+        if by == "dynamic":
+            return self.dynamic, -self.actions
+        return {"loss": -self.loss, "coverage": self.coverage}[by], 0.0
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Validated:
@@ -109,8 +109,8 @@ def train_jointly(
     `+by=dynamic` (on generated problems larger than all of training; where the house cannot generate them, on the
     largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`, and
     expert plans that are missing are made by `SOON`; what has none then is left out of later trainings, too, until
-    `sgp experts --retry`. Plans have at most L actions where no limit on seconds is given:
-    the domain's bound, or three times the mean length of the expert plans for the largest training problems.
+    `sgp experts --retry`. Plans have at most L actions where no limit on seconds is given: the domain's bound, or three
+    times the mean length of the expert plans for the largest training problems.
 
     `watch` sees every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The
     training is done here, validation by `jobs` processes or workers.

@@ -41,8 +41,13 @@ def learning_cells(
     if draws < 1:
         raise ConfigurationError(f"draws is {draws}; expected at least 1")
     cells, source = [], load_suite(suite)
+    known: dict[tuple[str, str], int] = {}  # how many problems there are to draw from, by kind of data and domain
     for cell in grid_cells(suite, domains, methods, (seed,), splits):
-        problems = len(learning_texts(get_method(cell.method).learns_from, source, [cell.domain]).to_draw)
+        kind = get_method(cell.method).learns_from
+        place = kind.__name__, cell.domain
+        if place not in known:
+            known[place] = len(learning_texts(kind, source, [cell.domain]).to_draw)
+        problems = known[place]
         for count in counts_of(problems):
             cells += [replace(cell, drawn=(count, draw)) for draw in range(draws if count < problems else 1)]
     return cells

@@ -8,13 +8,12 @@ from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
 from sgp.datasets.runs import Run, RunDraft
-from sgp.datasets.training_data import Demonstrations, Problems, Transitions
+from sgp.datasets.training_data import DataKind, Demonstrations
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
 from sgp.planning.transition_model import TransitionModel
 
 Settings = Mapping[str, str]  # fields of a configuration by path, as text; "decoding." leads into the decoding
-DataKind = type[Demonstrations] | type[Problems] | type[Transitions]
 
 
 class Method(Protocol):

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sgp.datasets.training_data import Problems
-from sgp.methods.contract import DataKind
+from sgp.datasets.training_data import DataKind, Problems
 from sgp.planning.policy import one_step
 from sgp.planning.task import missing_goal_atoms
 from sgp.policies.decoding import DEFAULT, BeamDecoding
