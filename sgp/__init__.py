@@ -89,7 +89,7 @@ _HOMES = {
     "sgp.experiments.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.experiments.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),
     "sgp.methods": ("all_methods", "get_method", "method_keys", "planning_method"),
-    "sgp.methods.loading": ("load_model", "load_planner"),
+    "sgp.methods.loading": ("load_model", "load_planner", "load_portfolio"),
     "sgp.planning.pddl": ("Action", "Atom", "Problem", "format_plan", "parse_plan"),
     "sgp.planning.planner": ("Limit", "Planner"),
     "sgp.planning.policy": ("Node", "Policy", "Ranking"),

@@ -409,7 +409,8 @@ def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:
     """When and where a score of a run is measured on a suite."""
     elsewhere = "" if run.key.suite == suite.name else f"; trained on {run.key.suite}"
-    limits = {"actions": limit.actions, "decisions": limit.decisions, "seconds": limit.seconds, "bytes": limit.memory}
+    seconds = "processor seconds" if limit.processor else "seconds"
+    limits = {"actions": limit.actions, "decisions": limit.decisions, seconds: limit.seconds, "bytes": limit.memory}
     limited = "".join(f"; at most {most} {name}" for name, most in limits.items() if most is not None)
     return f"{measured_here(run, jobs)}{elsewhere}{limited}"
 

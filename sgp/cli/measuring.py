@@ -18,6 +18,7 @@ from sgp.cli.options import (
     JsonFile,
     KeepOption,
     Memory,
+    Processor,
     Seconds,
     Splits,
     Suite,
@@ -39,6 +40,7 @@ def evaluate(
     json: JsonFile = None,
     csv: CsvFile = None,
     seconds: Seconds = None,
+    processor: Processor = False,
     memory: Memory = None,
     decisions: Decisions = None,
     decodings: Decodings = "default",
@@ -56,7 +58,8 @@ def evaluate(
     from sgp.reports.tables import coverage_sheet, details_sheet
     from sgp.viewer.library import own_rollouts_folder
 
-    rollouts, limit = own_rollouts_folder() if record else None, limit_of(seconds, memory, decisions=decisions)
+    rollouts = own_rollouts_folder() if record else None
+    limit = limit_of(seconds, memory, decisions=decisions, processor=processor)
     found = api.evaluate(
         runs, suite, words(splits), crew(jobs, cluster), limit, rollouts, words(decodings), cast(Any, keep)
     )

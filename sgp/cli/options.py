@@ -29,6 +29,9 @@ Decodings = Annotated[
     typer.Option("--decoding", help="Decodings of the same training, separated by commas, as default,default+beam=1."),
 ]
 Seconds = Annotated[float | None, typer.Option("--seconds", help="Most seconds per problem, reading included.")]
+Processor = Annotated[
+    bool, typer.Option("--processor", help="Seconds of the processor, on which a busy machine has no influence.")
+]
 Memory = Annotated[
     float | None,
     typer.Option(
@@ -94,7 +97,11 @@ KeepOption = Annotated[
 
 
 def limit_of(
-    seconds: float | None, memory: float | None, horizon: int | None = None, decisions: int | None = None
+    seconds: float | None,
+    memory: float | None,
+    horizon: int | None = None,
+    decisions: int | None = None,
+    processor: bool = False,
 ) -> Any:
     """When planning gives up, memory in GB."""
     from sgp.planning.planner import Limit
@@ -102,7 +109,7 @@ def limit_of(
     bytes_: Any = None if memory is None else memory * 1e9
     if memory is not None and math.isfinite(memory):  # what is not finite the limit refuses
         bytes_ = int(bytes_)
-    return Limit(actions=horizon, seconds=seconds, memory=bytes_, decisions=decisions)
+    return Limit(horizon, seconds, bytes_, decisions, processor)
 
 
 def write_scores_to(scores: Any, json: Path | None, csv: Path | None) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from sgp.cli.options import Decisions, DomainFile, KeepOption, Memory, ProblemFile, Seconds, limit_of
+from sgp.cli.options import Decisions, DomainFile, KeepOption, Memory, ProblemFile, Processor, Seconds, limit_of
 from sgp.cli.verbs import NOT_SOLVED, SOLVED, verb
 
 
@@ -21,6 +21,7 @@ def solve(
     plan: Annotated[Path | None, typer.Option(help="Write the plan here.")] = None,
     rollout: Annotated[Path | None, typer.Option(help="Write every candidate and its cost here, as JSONL.")] = None,
     seconds: Seconds = None,
+    processor: Processor = False,
     memory: Memory = None,
     decisions: Decisions = None,
     horizon: Annotated[int | None, typer.Option(help="Most actions; max(100, 10 x objects) without any limit.")] = None,
@@ -38,7 +39,7 @@ def solve(
     from sgp.planning.validation import confirm
     from sgp.viewer.page import export_html
 
-    asked, limit = Problem.from_files(domain, problem), limit_of(seconds, memory, horizon, decisions)
+    asked, limit = Problem.from_files(domain, problem), limit_of(seconds, memory, horizon, decisions, processor)
     if run is None:
         run = api.fitting(asked).folder
         typer.echo(f"planning with {run}", err=True)

@@ -38,11 +38,12 @@ _RECORD_KINDS: Mapping[str, type] = {
 }
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
 _ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
-_BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
+BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
 _RENAMED = {  # variants of format 1: the method and variant that they are now, "" for the same method
     "wl-contrastive-delta": ("contrastive-delta", "wl"),
     "wl-xgboost-delta-jumps": ("", "wl-xgboost-delta"),  # decoded by 'jumps'
 }
+SECOND = "second."  # before the names of the files of a run's second planner
 _TOLERANCE = 1e-5  # of check vectors: single precision on another processor
 
 
@@ -106,6 +107,25 @@ class Run:
 
     folder: Path
     record: Mapping[str, Any]
+    prefix: str = ""  # of the names of its files, where the folder is another run's
+
+    def file(self, name: str) -> Path:
+        """A file of the run that its method wrote by this name."""
+        return self.folder / f"{self.prefix}{name}"
+
+    @property
+    def second(self) -> Run:
+        """The planner that came second where this one was selected among several, which this run's folder holds, too.
+
+        Raises ConfigurationError where it holds none.
+        """
+        second = self.record["facts"].get("second")
+        if second is None:
+            raise ConfigurationError(
+                f"{self.folder} holds one planner alone, where a portfolio needs the second best of a training, too; "
+                "train with '--by dynamic' by a method that sweeps over settings, or use another decoding"
+            )
+        return Run(self.folder, {**self.record, **second}, SECOND)
 
     @property
     def key(self) -> RunKey:
@@ -133,7 +153,7 @@ class Run:
     @property
     def planner_sha256(self) -> str:
         """Hash of what the planner is made from: equal for runs that differ in name and time alone."""
-        facts = {name: value for name, value in self.record["facts"].items() if name not in _BESIDE_THE_PLANNER}
+        facts = {name: value for name, value in self.record["facts"].items() if name not in BESIDE_THE_PLANNER}
         parts = [self.record[name] for name in ("method", "training", "domains", "versions", "files")]
         return sha256(json.dumps([*parts, facts], sort_keys=True).encode()).hexdigest()
 

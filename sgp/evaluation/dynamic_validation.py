@@ -29,7 +29,8 @@ class DynamicConfig:
     """How many problems a size has, and which coverage ends the validation (dynamic validation, appendix A).
 
     Sizes are all those above the largest training problem's, or the first ones from each of its `multiples` on.
-    `seconds` bound a problem instead of the number of actions. Raises ConfigurationError for values that cannot be.
+    `seconds` of the processor bound a problem instead of the number of actions. Raises ConfigurationError for values
+    that cannot be.
     """
 
     problems: int = 10  # m
@@ -59,7 +60,7 @@ class DynamicConfig:
 
         Raises ConfigurationError for a number that is not positive.
         """
-        return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds)
+        return Limit(bound) if self.seconds is None else Limit(seconds=self.seconds, processor=True)
 
 
 PAPERS = DynamicConfig()
@@ -81,8 +82,7 @@ def dynamic_coverage(
 
     Their sum is the score of the planner. Each planner sees the same problems; a plan has at most `bound` actions.
     Sizes without problems are skipped; where a domain has no larger ones, the validation ends. A size
-    for each worker is tried at a time, so that some beyond the last are in vain; the result does not depend on it, but
-    for what a limit on seconds leaves to a busy machine.
+    for each worker is tried at a time, so that some beyond the last are in vain; the result does not depend on it.
     """
     coverage: dict[int, float] = {}
     lengths: list[int] = []

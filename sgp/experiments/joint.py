@@ -11,7 +11,7 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from statistics import mean
@@ -19,7 +19,17 @@ from typing import Any, Literal, get_args
 
 from sgp.api import DEFAULT_SEED
 from sgp.datasets.generation import SCALING_SUITE
-from sgp.datasets.runs import Origin, Run, RunKey, find_run, library_versions, new_run, open_run
+from sgp.datasets.runs import (
+    BESIDE_THE_PLANNER,
+    SECOND,
+    Origin,
+    Run,
+    RunKey,
+    find_run,
+    library_versions,
+    new_run,
+    open_run,
+)
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
@@ -155,12 +165,16 @@ def train_jointly(
             snapshot.save(draft)
         done.append(trial.validated(snapshot, open_run(place)))
         write_json(folder / _DONE, [asdict(each) for each in done])
-        for each in set(range(len(done))).difference(_selected(done).values()):
+        for each in set(range(len(done))).difference((*_selected(done).values(), _second(done))):
             shutil.rmtree(folder / str(each), ignore_errors=True)
         watch(done[-1])
-    best = _selected(done)
+    best, second = _selected(done), _second(done) if passing.sweep else None
     for by, key in keys.items():
-        _keep(open_run(folder / str(best[by])), key, {"joint": identity, "by": by, "snapshot": done[best[by]].name})
+        selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
+        beside = None
+        if by == "dynamic" and second is not None:
+            selection["second"], beside = done[second].name, open_run(folder / str(second))
+        _keep(open_run(folder / str(best[by])), key, selection, beside)
     return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
 
 
@@ -224,14 +238,27 @@ def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
     return {by: max(range(len(snapshots)), key=lambda place: snapshots[place].score(by)) for by in VALIDATIONS}
 
 
-def _keep(run: Run, key: RunKey, selection: Mapping[str, str]) -> None:
-    """Copies a snapshot's run to its place in the store."""
+def _second(snapshots: Sequence[Validated]) -> int | None:
+    """The place of the first of those that are second best by dynamic validation; None where all do alike."""
+    best = snapshots[_selected(snapshots)["dynamic"]]
+    others = [place for place, each in enumerate(snapshots) if replace(each, name=best.name) != best]
+    return max(others, key=lambda place: snapshots[place].score("dynamic"), default=None)
+
+
+def _keep(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
+    """Copies a snapshot's run to its place in the store, and into its folder the second best."""
     record = run.record
     with new_run(key, run.origin) as draft:
         for name in record["files"]:
             shutil.copyfile(run.folder / name, draft.folder / name)
         draft.facts.update(record["facts"], selection=dict(selection))
         draft.check.update(record["check"])
+        if second is not None:
+            for name in second.record["files"]:
+                shutil.copyfile(second.folder / name, draft.folder / f"{SECOND}{name}")
+            facts = {name: value for name, value in second.record["facts"].items() if name not in BESIDE_THE_PLANNER}
+            own = {name: second.record[name] for name in ("training", "check")}
+            draft.facts["second"] = {**own, "facts": facts}
 
 
 def _is_of(key: RunKey, identity: str) -> bool:

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal, Self, get_args
 
 import numpy as np
 from safetensors import SafetensorError
@@ -37,8 +37,8 @@ from sgp.models.device import Device
 from sgp.planning.completing import Completing
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Policy, Successors
+from sgp.planning.portfolio import Portfolio
 from sgp.planning.reach import Reach, check_reach, successors_for
-from sgp.planning.restarts import Restarting
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, ENOUGH, BeamDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
@@ -94,6 +94,7 @@ class JumpDecoding(BeamDecoding):
     patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
     restarts: int = 0  # further rollouts with noise on the costs; any number where a limit ends them; 0: none
     seed: int = 0  # of that noise
+    portfolio: bool = False  # what it does not solve, the second best of the training tries before restarts
     search: bool = False  # what the policy does not solve in half of the seconds is left to LAMA
 
     def __post_init__(self) -> None:
@@ -104,12 +105,17 @@ class JumpDecoding(BeamDecoding):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")
 
-    def planner(self, policy: Policy, trained: Successors) -> Planner:
-        """The planner of a policy that was trained on such candidates."""
+    def planner(self, policy: Policy, trained: Successors, others: Sequence[Planner] = ()) -> Planner:
+        """The planner of a policy that was trained on such candidates, with others beside it."""
         once = super().planner(policy, trained)
         if self.search:
-            return Completing.of(once, self.restarts, self.seed)
-        return Restarting.of(once, self.restarts, self.seed) if self.restarts else once
+            return Completing.of(once, self.restarts, self.seed, others)
+        return Portfolio.of(once, self.restarts, self.seed, others) if self.restarts or others else once
+
+    @property
+    def alone(self) -> Self:
+        """One rollout of one planner, decoded alike."""
+        return replace(self, restarts=0, portfolio=False, search=False)
 
 
 class ContrastiveJumps:
@@ -131,6 +137,7 @@ class ContrastiveJumps:
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
         "restarts": JumpDecoding(3, margin=2.0, restarts=20),
+        "portfolio": JumpDecoding(3, margin=2.0, restarts=20, portfolio=True),
         "search": JumpDecoding(3, margin=2.0, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
@@ -232,14 +239,15 @@ class ContrastiveJumps:
         walked = facts["walked"]
         if isinstance(walked, list):  # of a run from before walks knew places: whole predicates
             walked = {name: range(arity if name in walked else 0) for name, arity in run.domain_text.predicates.items()}
-        encoder = MarkedTransitionEncoder.load(run.folder / _ENCODER, config.embedding, run.domain_text, walked)
+        encoder = MarkedTransitionEncoder.load(run.file(_ENCODER), config.embedding, run.domain_text, walked)
         try:
-            weights = load_file(run.folder / _DELTA)["weights"]
+            weights = load_file(run.file(_DELTA))["weights"]
         except (SafetensorError, KeyError, OSError) as error:
-            raise StoreError(f"{run.folder / _DELTA} holds no weights; train the run again") from error
+            raise StoreError(f"{run.file(_DELTA)} holds no weights; train the run again") from error
         policy = NearestTransition(encoder, weights, config.loss.alpha)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
-        return _planner(config, decoding, policy)
+        others = (self.load(run.second, decoding.alone),) if decoding.portfolio else ()
+        return _planner(config, decoding, policy, others)
 
 
 def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
@@ -325,11 +333,14 @@ def _save(
 
 
 def _planner(
-    config: ContrastiveJumpsTraining, decoding: JumpDecoding, policy: NearestTransition[MarkedTransitionEncoder]
+    config: ContrastiveJumpsTraining,
+    decoding: JumpDecoding,
+    policy: NearestTransition[MarkedTransitionEncoder],
+    others: Sequence[Planner] = (),
 ) -> Planner:
     """Costs add up along a path where several paths are compared."""
     rules = ADD_UP if decoding.beam > 1 else REPLACE
-    return decoding.planner(replace(policy, rules=rules, patience=decoding.patience), config.successors)
+    return decoding.planner(replace(policy, rules=rules, patience=decoding.patience), config.successors, others)
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from sgp.datasets.runs import Run, open_run
-from sgp.errors import InputError, StoreError
+from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import configure_decoding
 from sgp.methods.contract import PredictingMethod
 from sgp.planning.planner import Planner
+from sgp.planning.portfolio import Portfolio
 from sgp.planning.transition_model import TransitionModel
 from sgp.policies.decoding import DEFAULT
 
@@ -30,6 +32,28 @@ def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
     planning_method(run.key.method)
     planner: Planner = loaded(run, decoding)
     return planner
+
+
+def load_portfolio(
+    folders: Sequence[Path | str], decoding: str = DEFAULT, restarts: int = 20, seed: int = 0
+) -> Portfolio:
+    """The planners of several runs, which try a problem one after the other, best first, then with restarts.
+
+    `restarts` is how many where no limit ends them. Raises ConfigurationError where no run is given, DomainMismatch
+    where the runs were trained on different domains, and as `load_planner` does StoreError, InputError,
+    ConfigurationError and MissingLibrary.
+    """
+    if not folders:
+        raise ConfigurationError("no run is given; expected the folders of some")
+    runs = [open_run(folder) for folder in folders]
+    for run in runs[1:]:
+        if run.domain_text.signature != runs[0].domain_text.signature:
+            raise DomainMismatch(
+                f"{runs[0].folder} was trained on {runs[0].key.domain} and {run.folder} on {run.key.domain}, which "
+                f"{runs[0].domain_text.difference(run.domain_text)}; a portfolio needs runs of one domain"
+            )
+    first, *others = (planner_of(run, decoding) for run in runs)
+    return Portfolio.of(first, restarts, seed, others)
 
 
 def load_model(folder: Path | str) -> TransitionModel:

@@ -48,6 +48,7 @@ class _Piece:
 
     until: float
     room: Callable[[], float]  # bytes that may still be taken
+    now: Callable[[], float]
     reached: type[LimitReached] | None = None
     stop: Flag = field(default_factory=lambda: np.zeros(1, np.bool_))
 
@@ -55,7 +56,8 @@ class _Piece:
 class Clock:
     """Reads time and memory while pieces of work run, one after the other, each with seconds of its own.
 
-    `memory` bounds the bytes that the process holds. A thread reads it from `__enter__` to `__exit__`.
+    `memory` bounds the bytes that the process holds, `now` says which seconds: of the wall, or of the processor. A
+    thread reads it from `__enter__` to `__exit__`.
     """
 
     def __init__(
@@ -65,7 +67,7 @@ class Clock:
         held: Callable[[], int] = resident_memory,
     ):
         self.memory = memory
-        self._now, self._held = now, held
+        self.now, self._held = now, held
         self._piece: _Piece | None = None
         self._last = -math.inf  # when time and memory were read
 
@@ -80,14 +82,14 @@ class Clock:
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
         """Work that may take so many seconds. Raises LimitReached where it took more, or memory ran short."""
-        piece = self._piece = _Piece(self._now() + seconds, lambda: max(self.memory - self._held(), 0.0))
+        piece = self._piece = _Piece(self.now() + seconds, lambda: max(self.memory - self._held(), 0.0), self.now)
         token = _NOW.set(piece)
         try:
-            if self._now() - self._last >= _PERIOD:
+            if self.now() - self._last >= _PERIOD:
                 self.read()
                 look()
             yield
-            if self._now() > piece.until:
+            if self.now() > piece.until:
                 raise OutOfTime
             look()
         finally:
@@ -99,7 +101,7 @@ class Clock:
         piece = self._piece
         if piece is None or piece.reached is not None:
             return
-        self._last = self._now()
+        self._last = self.now()
         if self._last > piece.until:
             piece.reached = OutOfTime
         elif self._held() > self.memory:
@@ -144,6 +146,12 @@ def look() -> None:
     piece = _NOW.get()
     if piece is not None and piece.reached is not None:
         raise piece.reached
+
+
+def now() -> float:
+    """The seconds of the clock that runs now, of which differences mean something: without one those of the wall."""
+    piece = _NOW.get()
+    return time.perf_counter() if piece is None else piece.now()
 
 
 def room() -> float:

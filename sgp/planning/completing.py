@@ -12,7 +12,7 @@ from sgp.errors import UnsolvableProblem
 from sgp.memory import fair_share, give_back, resident_memory
 from sgp.planning.experts import LAMA_FIRST, find_plan
 from sgp.planning.planner import NO_LIMIT, Limit
-from sgp.planning.restarts import Restarting
+from sgp.planning.portfolio import Portfolio
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
 from sgp.planning.task import Successor, Task
 from sgp.planning.trajectory import Trajectory
@@ -24,8 +24,8 @@ LEAST_MEGABYTES = 64  # with less Fast Downward does not start
 
 
 @dataclass(frozen=True)
-class Completing(Restarting):
-    """A planner that hands to LAMA what neither its rollout nor its restarts solve.
+class Completing(Portfolio):
+    """A planner that hands to LAMA what neither rollouts, its own and those of others beside it, nor restarts solve.
 
     The policy has half of a problem's seconds and of the memory that may still be taken; `LAMA_FIRST` has what is left
     of both, in a process of its own, or its own seconds without a limit on them. Its plan's steps have one candidate

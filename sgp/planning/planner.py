@@ -41,8 +41,9 @@ class Limit:
 
     Where neither actions nor decisions nor seconds are given, a plan may have as many actions as `horizon` says. A
     decision is one choice; a jump takes several actions by one. Seconds and memory end a decision, too, and reading
-    the problem is part of its seconds. Without a limit on memory a process takes its share of what the machine has
-    free (`sgp.memory`).
+    the problem is part of its seconds, which pass on the wall, or with `processor` only while this process computes, so
+    that what else the machine does changes no outcome. Without a limit on memory a process takes its share of what the
+    machine has free (`sgp.memory`).
 
     Raises ConfigurationError for one that is not positive.
     """
@@ -51,6 +52,7 @@ class Limit:
     seconds: float | None = None
     memory: int | None = None
     decisions: int | None = None
+    processor: bool = False
 
     def __post_init__(self) -> None:
         for name in ("actions", "seconds", "memory", "decisions"):
@@ -62,6 +64,10 @@ class Limit:
     def ends(self) -> bool:
         """Whether decisions or seconds end every rollout, however many actions it may have."""
         return self.decisions is not None or self.seconds is not None
+
+    def now(self) -> float:
+        """The seconds of its clock, of which differences mean something."""
+        return time.process_time() if self.processor else time.perf_counter()
 
     def horizon(self, size: int) -> float:
         """Most actions of a plan for a problem of `size` objects; infinite where something else ends a rollout."""
@@ -209,7 +215,7 @@ class Planner:
         total = max(sum(map(len, choices)), 1)
         shares = [sum(map(len, search.choices)) / total for search in searches]
         lasting = [search.left / share if share else math.inf for search, share in zip(searches, shares, strict=True)]
-        started = time.perf_counter()
+        started = clock.now()
         try:
             with clock.within(min(lasting)):
                 return self.policy.rank(nodes, choices) if nodes else []
@@ -218,7 +224,7 @@ class Planner:
             searches[of].end(error)
             return None
         finally:
-            seconds = time.perf_counter() - started
+            seconds = clock.now() - started
             for search, share in zip(searches, shares, strict=True):
                 search.seconds += seconds * share
 
@@ -280,7 +286,7 @@ class _Search:
 
     def expand(self, successors: Successors, clock: Clock) -> None:
         """Finds the candidates, or ends the search where that reaches a limit."""
-        started = time.perf_counter()
+        started = clock.now()
         try:
             with clock.within(self.left):
                 expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
@@ -291,11 +297,11 @@ class _Search:
             self.paths = [path for path, _ in expanded]
             self.nodes = [path.node for path in self.paths]
             self.choices = [choice for _, choice in expanded]
-        self.seconds += time.perf_counter() - started
+        self.seconds += clock.now() - started
 
     def choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
         """Ends the search or makes the next beam from the ranked candidates."""
-        started = time.perf_counter()
+        started = self.limit.now()
         if not self.nodes:
             self.outcome = Outcome.STUCK
         else:
@@ -305,7 +311,7 @@ class _Search:
             if planner.keep == "plan" or (planner.keep == "auto" and self.met > MOST_KEPT):
                 for path in self.beam:
                     path.forget_others()
-        self.seconds += time.perf_counter() - started
+        self.seconds += self.limit.now() - started
 
     def _count(self) -> None:
         """Counts a decision, and ends a search that has made all that it may."""
@@ -355,4 +361,4 @@ def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:
 
 def clock_of(limit: Limit) -> Clock:
     """A clock for work within a limit, started by `with`."""
-    return Clock(limit.memory or fair_share(at_work()))
+    return Clock(limit.memory or fair_share(at_work()), limit.now)

@@ -80,21 +80,26 @@ class Restarting(Planner):
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
         """Each task's place and rollout as it ends; those that failed are tried again one after the other."""
         limit = replace(limit, memory=limit.memory or fair_share(at_work()))  # not a share of what is left each time
-        for place, first in super().solve_each(tasks, limit):
-            yield place, first if first.solved else self._again(first, limit)
+        for place, first in super().solve_each(tasks, self._first(limit)):
+            spent = first.seconds, len(first.steps) + 1  # and the decision that found nothing
+            yield place, first if first.solved else self._again(first, limit, *spent)
 
     def horizon(self, task: Task, limit: Limit) -> float:
         """That of the domain's size where none is given: what ends by its seconds alone would never be tried again."""
         return limit.actions or (horizon(task.size) if self.restarts else limit.horizon(task.size))
 
-    def _again(self, first: Rollout, limit: Limit) -> Rollout:
-        """The first rollout that solves the problem, or `first` with the seconds of all."""
+    def _first(self, limit: Limit) -> Limit:
+        """What the rollout without noise may take of a limit."""
+        return limit
+
+    def _again(self, first: Rollout, limit: Limit, seconds: float, decisions: int) -> Rollout:
+        """The next rollout that solves the problem, or `first`, with the seconds of all; so much was spent before."""
         plain = rollout = first
-        longest, seconds, decisions = 1, first.seconds, len(first.steps) + 1
+        longest = 1
         for attempt in count() if self.restarts and limit.ends else range(self.restarts):
-            if rollout.outcome in (Outcome.TIMEOUT, Outcome.MEMORY) or not rollout.steps:
+            if rollout.outcome is Outcome.MEMORY or not rollout.steps:
                 break  # nothing is left to try with, or the policy refuses the problem
-            left = _left(limit, seconds, decisions)
+            left = left_of(limit, first.task, seconds, decisions)
             if left is None:
                 break
             times = luby(attempt + 2) if limit.ends and limit.actions is None else 1
@@ -102,15 +107,21 @@ class Restarting(Planner):
             if times > longest and plain.outcome is Outcome.HORIZON:
                 plain = rollout = self._once(first.task, left)
             else:
-                policy = Noisy(self.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
-                rollout = Planner(policy, self.successors, revisits=self.revisits, keep=self.keep).solve(
-                    first.task, left
-                )
+                rollout = self._noisy(attempt).solve(first.task, left)
             longest = max(longest, times)
-            seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1  # that found nothing
+            seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1
             if rollout.solved:
                 return replace(rollout, seconds=seconds, reason=f"solved by restart {attempt + 1}")
         return replace(first, seconds=seconds)
+
+    def _noisy(self, attempt: int) -> Planner:
+        """The planner of a restart."""
+        return self._drawn_from(self, attempt)
+
+    def _drawn_from(self, planner: Planner, attempt: int) -> Planner:
+        """A planner with noise on its costs."""
+        policy = Noisy(planner.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
+        return Planner(policy, planner.successors, revisits=planner.revisits, keep=self.keep)
 
     def _once(self, task: Task, limit: Limit) -> Rollout:
         """A rollout without noise."""
@@ -123,9 +134,10 @@ def luby(number: int) -> int:
     return half if number == 2 * half - 1 else luby(number - half + 1)
 
 
-def _left(limit: Limit, seconds: float, decisions: int) -> Limit | None:
-    """What is left of a limit after so many seconds and decisions; None where nothing is."""
-    if seconds >= (limit.seconds or math.inf) or decisions >= (limit.decisions or math.inf):
+def left_of(limit: Limit, task: Task, seconds: float, decisions: int) -> Limit | None:
+    """What is left of a limit after so many seconds and decisions on a task; None where nothing is."""
+    spent = task.seconds + seconds  # each rollout counts the reading of the problem
+    if spent >= (limit.seconds or math.inf) or decisions >= (limit.decisions or math.inf):
         return None
     return replace(
         limit,

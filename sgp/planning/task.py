@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
@@ -13,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
-from sgp.planning.clock import look, looking, room
+from sgp.planning.clock import look, looking, now, room
 from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel
 from sgp.planning.instances import TooLarge
 from sgp.planning.native import parsed
@@ -73,7 +72,7 @@ class Task:
     """
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
-        started = time.perf_counter()
+        started = now()
         self.problem = problem
         self.domain_text: DomainText
         self.text: ProblemText
@@ -92,7 +91,7 @@ class Task:
         self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
         self._ground_actions: dict[int, GroundAction] = {}  # by pymimir's index
         self._numbered: dict[int, GroundAction] = {}  # by the model's number
-        self.seconds = time.perf_counter() - started
+        self.seconds = now() - started
         """How long reading took."""
 
     def _open(self, lean: bool) -> None:

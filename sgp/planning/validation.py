@@ -10,13 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from sgp.errors import PddlError, ToolError, ValidationDisagreement
+from sgp.errors import PddlError, PlanError, ToolError, ValidationDisagreement
 from sgp.planning.pddl import Action, Problem, format_plan
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.pddl_writing import rewritten, with_preconditions
+from sgp.planning.plan_pieces import pieces
 from sgp.planning.rollout import Rollout
 
 VALIDATION_SECONDS = 120.0
+MOST_ACTIONS = 9_000  # of a plan that VAL reads: the stack of its parser holds 10,000
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,28 @@ def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = 
     VAL is asked with the original text first. Where it does not read that, though our readers do, it is asked with the
     text written anew (an action without a precondition, sections in an order that it does not know); or, where actions
     were compiled and a plan is of the file's, with the file's own text and the preconditions that are missing in it.
+    A plan that is too long for VAL is judged in pieces, from each one's last state on the next.
     """
     program = program or val_program()
+    if len(plan) > MOST_ACTIONS and not problem.read()[0].compiled:
+        return _judged_in_pieces(problem, plan, program)
+    return _judged(problem, plan, program)
+
+
+def _judged_in_pieces(problem: Problem, plan: tuple[Action, ...], program: Path) -> Verdict:
+    """The verdict on the last piece, or on the first that is not valid."""
+    verdict = Verdict(False, "")
+    try:
+        for piece, actions in pieces(problem, plan, MOST_ACTIONS):
+            verdict = _judged(piece, actions, program)
+            if not verdict.valid:
+                break
+    except PlanError as error:
+        return Verdict(False, str(error))
+    return verdict
+
+
+def _judged(problem: Problem, plan: tuple[Action, ...], program: Path) -> Verdict:
     run = _run(problem, plan, (normalise(problem.domain_pddl), normalise(problem.problem_pddl)), program)
     if not _understood(run):
         with suppress(PddlError):
@@ -54,6 +76,11 @@ def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = 
         return Verdict(True, run.stdout)
     if run.returncode == 1 or "Bad operator in plan" in run.stdout + run.stderr:
         return Verdict(False, run.stdout + run.stderr)
+    if "Bad plan description" in run.stdout and len(plan) > MOST_ACTIONS:
+        raise ToolError(
+            f"the plan of {problem.name} has {len(plan):,} actions, where VAL reads {MOST_ACTIONS:,} of a domain with "
+            "conditional effects, quantifiers or derived predicates; plan with a limit on actions"
+        )
     said = (run.stderr or run.stdout).strip().splitlines()
     raise ToolError(
         f"VAL failed on {problem.name} with exit code {run.returncode}: {said[-1] if said else 'it printed nothing'}; "

@@ -52,12 +52,26 @@ def test_every_validation_selects_from_the_same_snapshots(method, home):
         assert run.key.variant == f"aiw+by={by}"
         assert run.record["facts"]["selection"]["by"] == by
         assert run.training["loss"]["l2"] == 0.1
-    assert len({run.planner_sha256 for run in found.runs.values()}) == 1, "one planner under three names"
+    assert len({found.runs[by].planner_sha256 for by in ("loss", "coverage")}) == 1, "one planner under two names"
     assert len({run.sha256 for run in found.runs.values()}) == 3
     assert set(run_folders()) == {run.folder for run in found.runs.values()}, "snapshots are no runs of the store"
     planner = load_planner(str(found.runs["dynamic"].folder))
     (problem, *_) = joint.load_suite("scaling").problems("logistics", "validation")
     assert planner.solve(Task(problem), Limit(60)).solved
+
+
+def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
+    found = train()
+    run = found.runs["dynamic"]
+    assert run.record["facts"]["selection"]["second"].endswith("1e12")
+    assert (run.training["loss"]["l2"], run.second.training["loss"]["l2"]) == (0.1, 1e12)
+    portfolio = load_planner(run.folder, "portfolio")
+    (second,) = portfolio.others
+    assert abs(second.policy.weights).max() < 1e-6 < abs(portfolio.policy.weights).max()
+    assert "second" not in found.runs["loss"].record["facts"]
+    run.file("second.delta.safetensors").write_bytes(b"cut")
+    with pytest.raises(StoreError, match="cut or changed"):
+        load_planner(run.folder, "portfolio")
 
 
 def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(method, home, monkeypatch):
@@ -93,6 +107,8 @@ def test_the_first_of_equally_good_snapshots_is_selected():
     assert joint._selected([one, other]) == {"loss": 1, "coverage": 0, "dynamic": 1}
     shorter = replace(one, sizes={16: 0.5, 17: 1.0}, actions=20.0)
     assert joint._selected([replace(one, actions=21.0), shorter])["dynamic"] == 1, "of one coverage, by shorter plans"
+    assert joint._second([one, other]) == 0
+    assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
     sheet = joint_sheet(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
     assert "loss, dynamic" in sheet.markdown()
 

@@ -357,6 +357,23 @@ def test_looking_ahead_is_ended_and_the_steps_made_so_far_remain(three_blocks):
     assert len(rollout.steps) == 1
 
 
+def test_seconds_of_the_processor_do_not_pass_while_others_work(two_blocks):
+    def waiting(task, state):
+        time.sleep(0.3)  # as behind other processes
+        return task.successors(state)
+
+    def busy(task, state):
+        for _ in looking(count()):
+            pass
+
+    right = by_name(pick_up=0.0, stack=0.0)
+    assert Planner(right, waiting).solve(two_blocks, Limit(seconds=0.2)).outcome is Outcome.TIMEOUT
+    found = Planner(right, waiting).solve(two_blocks, Limit(seconds=0.2, processor=True))
+    assert found.solved
+    assert found.seconds < 0.2
+    assert Planner(right, busy).solve(two_blocks, Limit(seconds=0.1, processor=True)).outcome is Outcome.TIMEOUT
+
+
 def test_a_want_of_memory_ends_one_problem_and_the_next_are_solved(two_blocks, three_blocks):
     def successors(task, state):
         if task is three_blocks:

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import os
 import stat
+from itertools import pairwise
 
 import pytest
 from unified_planning.engines import SequentialPlanValidator
@@ -12,6 +13,7 @@ import sgp
 from sgp.errors import ToolError, ValidationDisagreement
 from sgp.planning import validation
 from sgp.planning.pddl import Action, Problem, format_plan, parse_plan
+from sgp.planning.plan_pieces import pieces
 from sgp.planning.planner import Planner
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.validation import confirm, validate
@@ -107,3 +109,42 @@ def test_an_action_without_a_precondition_beside_compiled_ones_is_judged_by_the_
     problem = Problem("p", domain, "(define (problem p) (:domain lamps) (:objects a) (:init) (:goal (lit a)))")
     assert validate(problem, parse_plan("(switch-on)\n(all a)")).valid
     assert not validate(problem, parse_plan("(all a)\n(switch-on)")).valid
+
+
+def to_and_fro(count):
+    return parse_plan("(pick-up a)\n(put-down a)\n" * count)
+
+
+def test_a_plan_that_is_too_long_for_val_is_judged_in_pieces(two_blocks):
+    problem, end = two_blocks.problem, parse_plan("(pick-up a)\n(stack a b)")
+    assert len(to_and_fro(5001)) > 10_000
+    assert validate(problem, to_and_fro(5001) + end).valid
+    assert not validate(problem, to_and_fro(5001)).valid
+    for wrong in ("(stack a b)", "(fly a)"):
+        for before, after in ((10, 5001), (5001, 10)):
+            assert not validate(problem, to_and_fro(before) + parse_plan(wrong) + to_and_fro(after) + end).valid
+
+
+def test_pieces_of_a_plan_say_all_of_the_state_they_reach(two_blocks):
+    problem, plan = two_blocks.problem, to_and_fro(2) + parse_plan("(pick-up a)\n(stack a b)")
+    found = list(pieces(problem, plan, 1))
+    assert [actions for _, actions in found] == [(each,) for each in plan]
+    assert all(validate(piece, actions).valid for piece, actions in found)
+    again = parse_plan("(put-down a)")
+    for (piece, actions), (after, _) in pairwise(found):
+        assert not validate(piece, ()).valid
+        assert set(after.read()[1].init) == {each.atom for each in piece.read()[1].goal if each.positive}
+        if actions == parse_plan("(pick-up a)"):
+            assert not validate(piece, actions + again).valid, "it would be true of more than it says"
+    ((whole, actions),) = pieces(problem, plan, len(plan))
+    assert actions == plan
+    assert whole.read()[1].goal == problem.read()[1].goal
+
+
+def test_a_long_plan_of_compiled_actions_is_a_sentence():
+    domain = """(define (domain lamps) (:requirements :adl) (:predicates (lit ?x) (power))
+      (:action all :parameters (?x) :effect (when (power) (lit ?x))))"""
+    problem = Problem("p", domain, "(define (problem p) (:domain lamps) (:objects a) (:init (power)) (:goal (lit a)))")
+    assert validate(problem, parse_plan("(all a)\n" * 9_500)).valid
+    with pytest.raises(ToolError, match=r"has 10,500 actions, where VAL reads 9,000 .* plan with a limit on actions"):
+        validate(problem, parse_plan("(all a)\n" * 10_500))
