@@ -161,9 +161,11 @@ def train_jointly(
     for snapshot in passing.snapshots(settings, data, folder / "training", seed, chosen, len(done)):
         place = folder / str(len(done))
         origin = Origin(asdict(snapshot.training), data.domains, data.facts, chosen, recorded_libraries(learner))
-        with new_run(keys["dynamic"], origin, place) as draft:
-            snapshot.save(draft)
-        done.append(trial.validated(snapshot, open_run(place)))
+        same = next((each for each in done if each.name == snapshot.like), None)
+        if same is None:
+            with new_run(keys["dynamic"], origin, place) as draft:
+                snapshot.save(draft)
+        done.append(trial.validated(snapshot, open_run(place)) if same is None else replace(same, name=snapshot.name))
         write_json(folder / _DONE, [asdict(each) for each in done])
         for each in set(range(len(done))).difference((*_selected(done).values(), _second(done))):
             shutil.rmtree(folder / str(each), ignore_errors=True)

@@ -97,6 +97,7 @@ class Snapshot:
     training: Any  # the configuration that its run is saved with
     loss: float  # on the validation trajectories
     save: Callable[[RunDraft], None]  # writes into the draft's folder what `load` needs, facts and check vectors
+    like: str = ""  # the name of an earlier one of this training that is the same planner
 
 
 @runtime_checkable

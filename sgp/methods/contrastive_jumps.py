@@ -222,16 +222,19 @@ class ContrastiveJumps:
         for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
             decisions = _labelled(labelling, data, seed)
             held_out = list(followed(data.validation, labelling.successors, labelling.representatives))
+            met: dict[tuple[ContrastiveJumpsTraining, str], Snapshot] = {}
             for found, each in group:
-                policy, facts = _Embedded.of(each, decisions, _tasks(data)).fit(each)
+                name = ", ".join(f"{path} {value}" for path, value in found.items()) or "as alone"
+                embedded = _Embedded.of(each, decisions, _tasks(data))
+                alike = replace(each, embedding=replace(each.embedding, walk_growth=0.0)), str(embedded.encoder.walked)
+                if alike in met:  # nothing grows
+                    yield replace(met[alike], name=name, like=met[alike].name)
+                    continue
+                policy, facts = embedded.fit(each)
                 _, decoding = configure_decoding(self, each.decoding)
-                costs = candidate_costs(_planner(each, decoding, policy).policy, held_out)
-                yield Snapshot(
-                    name=", ".join(f"{path} {value}" for path, value in found.items()) or "as alone",
-                    training=each,
-                    loss=contrastive_loss(held_out, costs),
-                    save=partial(_save, each, policy, facts, data),
-                )
+                loss = contrastive_loss(held_out, candidate_costs(_planner(each, decoding, policy).policy, held_out))
+                met[alike] = Snapshot(name, each, loss, partial(_save, each, policy, facts, data))
+                yield met[alike]
 
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:
         """The planner of a run, verified to rank as it ranked when it was trained."""

@@ -74,6 +74,23 @@ def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
         load_planner(run.folder, "portfolio")
 
 
+def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, monkeypatch):
+    one = {"candidates": "one-step", "labels.source": "experts"}
+    sweep = [one, {**one, "embedding.walk_growth": "1.5"}, {**one, "loss.l2": "0.5"}]
+    monkeypatch.setattr(type(method), "sweep", sweep)
+    validated, tried = joint._Trial.validated, []
+    monkeypatch.setattr(
+        joint._Trial, "validated", lambda self, each, run: tried.append(each.name) or validated(self, each, run)
+    )
+    found = train()
+    assert len(found.snapshots) == 3
+    assert len(tried) == 2
+    first, same, _ = found.snapshots
+    assert same.name.endswith("walk_growth 1.5")
+    assert replace(same, name=first.name) == first
+    assert train() == found
+
+
 def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(method, home, monkeypatch):
     def stop(validated):
         raise KeyboardInterrupt
