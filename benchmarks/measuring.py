@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import sys
 import time
 from collections.abc import Callable, Iterable
@@ -45,3 +46,14 @@ def timed(act: Callable[[], Result]) -> tuple[Result, float]:
     """What an act gives, and the seconds that this process computed for it; what else runs does not count."""
     started = time.process_time()
     return act(), time.process_time() - started
+
+
+def timed_processes(act: Callable[[], Result]) -> tuple[Result, float]:
+    """What an act gives, and the seconds that the processes computed which it started and which ended in it."""
+
+    def spent() -> float:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return used.ru_utime + used.ru_stime
+
+    started = spent()
+    return act(), spent() - started

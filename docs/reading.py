@@ -9,9 +9,11 @@ from functools import cache
 import sgp
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores
+from sgp.reports.against_lama import AgainstLama
 from sgp.reports.tables import measured
 
 Numbers = Sequence[str | None]  # in the order of reading; None: a number that nobody measured
+Noted = Score | AgainstLama  # what says when and where it was measured
 SUITE, SPLIT = "state-centric", "extrapolation"
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
 
@@ -45,11 +47,11 @@ def rounded(value: float) -> str:
     return f"{value:.1f}" if value < 9.95 else f"{value:.0f}"
 
 
-def when(among: Iterable[Score]) -> Sequence[str]:
+def when(among: Iterable[Noted]) -> Sequence[str]:
     """The last day on which they were measured, and the cores."""
     return max(found.groups() for each in among if (found := re.match(r"(\S+), (\d+) cores", each.note)))
 
 
-def load(among: Iterable[Score]) -> str:
+def load(among: Iterable[Noted]) -> str:
     """How many processes ran while they were measured, at most."""
     return f"{max(float(found[1]) for each in among if (found := re.search(r'load ([0-9.]+)', each.note))):.0f}"

@@ -9,8 +9,10 @@ from statistics import fmean
 from reading import DOMAINS, SPLIT, SUITE, Numbers, coverage_scores, load, one, rate, rounded, scores, when
 
 import sgp
+from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName
+from sgp.reports.against_lama import against_lama_sheet, read_against
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line, cell, lines_of, measured, measured_attempts, select
 
@@ -240,6 +242,17 @@ def _solved_of(found: Sequence[Score]) -> str:
     return f"{solved:.0f} of {tried:.0f}, {seeds} seeds"
 
 
+def against_lama() -> str:
+    """Ours beside LAMA's first plan, by domain and size, once that was measured."""
+    file = data_folder() / "measured" / "against-lama.csv"
+    if not file.is_file():
+        return "Not measured yet."
+    rows = read_against(file)
+    (day, cores), planners = when(rows), ", ".join(dict.fromkeys(row.model for row in rows))
+    said = f"Measured until {day}, {cores} cores, up to {load(rows)} processes at once; {planners}."
+    return f"{said}\n\n{against_lama_sheet(rows).markdown()}"
+
+
 RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "coverage": coverage,
     "coverage-in-short": coverage_in_short,
@@ -252,5 +265,6 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "goals-measured": goals_measured,
     "harder": harder,
     "harder-settings": harder_otherwise,
+    "against-lama": against_lama,
     "harder-in-short": lambda: ["1.00", *rows_solved()],
 }

@@ -34,7 +34,10 @@ CHANGES = {  # a predicate's relation of candidate and atom, by whether the atom
 
 @dataclass(frozen=True)
 class TreeConfig:
-    """What of a tree stands in the graph. Defaults: AD (AIW-AD, section 5); the rest are its ablations (appendix C)."""
+    """What of a tree stands in the graph. Defaults: AD (AIW-AD, section 5); the rest are its ablations (appendix C).
+
+    Raises ConfigurationError for an encoding that is not known.
+    """
 
     # What a candidate's node is related to: the atoms that change (AD), or its action's objects (AA); or none such, but
     # copies of the objects: its state (Ext), both states (Int), or the first one and what changes (ID).

@@ -20,11 +20,13 @@ def check_reach(candidates: str, enough: int) -> None:
         raise ConfigurationError(f"enough is {enough}; expected at least 0, which ends no search early")
 
 
-def successors_for(candidates: Reach, enough: int, representatives: bool = False) -> Successors:
+def successors_for(candidates: Reach, enough: int = 0, representatives: bool = False) -> Successors:
     """What makes the candidates of a state; a lookahead ends early with `enough`, unless it is 0.
 
-    With `representatives`, one of those whose actions differ in interchangeable objects alone.
+    With `representatives`, one of those whose actions differ in interchangeable objects alone. Raises
+    ConfigurationError for settings that name no candidates.
     """
+    check_reach(candidates, enough)
     end = enough or None
     lookaheads: Mapping[Reach, Successors] = {
         "one-step": one_of_each if representatives else one_step,

@@ -9,10 +9,15 @@ from dataclasses import dataclass
 from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
 from sgp.encoders.node_colours import ColouredGraph
+from sgp.encoders.pairs import tree_encoder
+from sgp.encoders.trees import TreeConfig
 from sgp.errors import InputError
+from sgp.planning.candidates import goals, parents
 from sgp.planning.domain import Scene
-from sgp.planning.task import State, Task
+from sgp.planning.task import State, Successor, Task
+from sgp.viewer.encoding import Drawn, draw_encoding
 from sgp.viewer.graph import draw_graph
+from sgp.viewer.trees import draw_tree
 
 # Cells of dark themes are dark; the drawings are not made for it.
 _ON_PAPER = "max-width:100%;height:auto;background:#ffffff;color:#000000;fill:currentColor"
@@ -49,6 +54,40 @@ def graph_picture(graph: ColouredGraph, level: int | None = None) -> Picture:
         raise InputError(f"there are no colours of round {level}; choose one from 0 to {rounds}")
     colours = None if level is None else graph.colours[level]
     return Picture(draw_graph(graph.nodes, graph.kinds, graph.edges, colours, graph.names, _ON_PAPER))
+
+
+def lookahead_picture(task: Task, candidates: Sequence[Successor]) -> Picture:
+    """The tree of a state's candidates, each with its number and its last action; goal states are filled."""
+    above = [int(each) for each in parents(candidates)]
+    goal = [bool(each) for each in goals(task, candidates)]
+    return Picture(draw_tree("the state", _numbered(candidates), above, goal, _ON_PAPER))
+
+
+def encoding_picture(
+    task: Task, state: State, candidates: Sequence[Successor], config: TreeConfig | None = None
+) -> Picture:
+    """The graph of a state and its candidates that a network sees (AD where no `config` is given), tuple by tuple.
+
+    A tuple of a candidate and atoms or objects is a box, one of candidates and depths alone a line.
+    Raises InputError for a problem that cannot be encoded and for encodings in which a candidate is many nodes,
+    ConfigurationError where candidates are told by actions and are several away.
+    """
+    config = config or TreeConfig()
+    if config.copied:
+        raise InputError(f"trees' told is {config.told}, whose candidates are many nodes; expected changes or actions")
+    encoder = tree_encoder(task.domain_text, config)
+    refusal = encoder.refuses(task)
+    if refusal is not None:
+        raise InputError(f"{task.name} has no graph to draw: {refusal}; draw another problem")
+    trees = encoder.encode(task, state, candidates)
+    tuples = [(name, row) for name, found in trees.graphs.relations.items() for row in found.arguments.tolist()]
+    levels = [f"depth {depth}" for depth in range(1, int(trees.depths[0]) + 1)]
+    shown = Drawn([thing.name for thing in task.objects], _numbered(candidates), levels, tuples)
+    return Picture(draw_encoding(shown, _ON_PAPER))
+
+
+def _numbered(candidates: Sequence[Successor]) -> list[str]:
+    return [f"{place} {each.actions[-1]}" for place, each in enumerate(candidates, start=1)]
 
 
 def side_by_side(pictures: Sequence[tuple[str, Picture]], columns: int = 4) -> Picture:

@@ -269,7 +269,10 @@ def test_enough_novel_states_end_nothing_without_progress(mode):
 
 def test_a_lookahead_that_nothing_ends_early_is_asked_for_with_0():
     check_reach("iw", 0)
-    assert successors_for("iw", 0) == Lookahead()
+    assert successors_for("iw") == successors_for("iw", 0) == Lookahead()
     assert successors_for("iw", 1) == Lookahead(enough=1)
-    with pytest.raises(ConfigurationError, match="enough is -1; expected at least 0"):
-        check_reach("iw", -1)
+    for refusing in (check_reach, successors_for):
+        with pytest.raises(ConfigurationError, match="enough is -1; expected at least 0"):
+            refusing("iw", -1)
+        with pytest.raises(ConfigurationError, match="candidates is 'jumps'; expected one of one-step, iw"):
+            refusing("jumps", 0)

@@ -7,7 +7,8 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import sgp
-from sgp.errors import InputError
+from sgp.errors import ConfigurationError, InputError
+from tests.conftest import blocks_problem
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -52,3 +53,65 @@ def test_pictures_stand_side_by_side_below_their_captions(two_blocks):
     for (x, y), each in zip(places, inside, strict=True):
         assert x + float(each.attrib["width"]) <= right
         assert y + float(each.attrib["height"]) <= bottom
+
+
+def shown(picture):
+    """The texts of a picture, and the titles of its parts."""
+    root = ElementTree.fromstring(picture.svg)
+    titles = [part.find(f"{SVG}title").text for part in root.iter(f"{SVG}g")]
+    return [text.text for text in root.iter(f"{SVG}text")], titles
+
+
+def test_a_lookahead_is_drawn_as_a_tree():
+    task = sgp.Task(blocks_problem("a b c", "(ontable a) (on c a) (clear c) (ontable b) (clear b)", "(on c b)"))
+    candidates = sgp.successors_for("aiw")(task, task.init)
+    texts, titles = shown(sgp.lookahead_picture(task, candidates))
+    assert texts[0] == "the state"
+    assert sorted(texts[1:]) == sorted(f"{n} {each.actions[-1]}" for n, each in enumerate(candidates, start=1))
+    assert {f"{n} {each.actions[-1]}: depth {len(each.actions)}" for n, each in enumerate(candidates, start=1)} == {
+        title.removesuffix(", a goal state") for title in titles[1:]
+    }
+    goals = sum(task.is_goal(each.state) for each in candidates)
+    assert goals > 0
+    assert sum(title.endswith(", a goal state") for title in titles) == goals
+    root = ElementTree.fromstring(sgp.lookahead_picture(task, candidates).svg)
+    assert len(list(root.iter(f"{SVG}path"))) == len(candidates)
+    across, down = (float(root.attrib[name]) for name in ("width", "height"))
+    assert all(float(box.attrib["x"]) + float(box.attrib["width"]) <= across for box in root.iter(f"{SVG}rect"))
+    assert all(float(box.attrib["y"]) + float(box.attrib["height"]) <= down for box in root.iter(f"{SVG}rect"))
+
+
+def test_a_state_without_candidates_is_a_tree_of_its_own(three_blocks):
+    assert shown(sgp.lookahead_picture(three_blocks, []))[0] == ["the state"]
+    assert "the state" not in shown(sgp.encoding_picture(three_blocks, three_blocks.init, []))[0]
+
+
+@pytest.mark.parametrize("depths", [True, False])
+def test_every_tuple_of_an_encoded_tree_is_drawn(three_blocks, depths):
+    candidates = sgp.successors_for("aiw")(three_blocks, three_blocks.init)
+    config = sgp.TreeConfig(depths=depths)
+    trees = sgp.tree_encoder(three_blocks.domain_text, config).encode(three_blocks, three_blocks.init, candidates)
+    texts, titles = shown(sgp.encoding_picture(three_blocks, three_blocks.init, candidates, config))
+    names = [thing.name for thing in three_blocks.objects]
+    names += [f"{n} {each.actions[-1]}" for n, each in enumerate(candidates, start=1)]
+    names += [f"depth {n}" for n in range(1, int(trees.depths[0]) + 1)]
+    assert all(name in texts for name in names)
+    assert len(names) == trees.graphs.objects[0]
+    assert sorted(titles) == sorted(
+        f"{name.lstrip(':')}({', '.join(names[node] for node in row)})"
+        for name, relation in trees.graphs.relations.items()
+        for row in relation.arguments
+    )
+
+
+def test_only_graphs_whose_candidates_are_nodes_are_drawn(three_blocks, courier):
+    successors = three_blocks.successors(three_blocks.init)
+    applied = sgp.encoding_picture(three_blocks, three_blocks.init, successors, sgp.TreeConfig("actions"))
+    assert any("applied" in title for title in shown(applied)[1])
+    with pytest.raises(InputError, match="told is external, whose candidates are many nodes; expected changes"):
+        sgp.encoding_picture(three_blocks, three_blocks.init, successors, sgp.TreeConfig("external"))
+    with pytest.raises(InputError, match="has no graph to draw: the goal wants"):
+        sgp.encoding_picture(courier, courier.init, [])
+    jumps = sgp.successors_for("iw")(three_blocks, three_blocks.init)
+    with pytest.raises(ConfigurationError, match="expected candidates one-step"):
+        sgp.encoding_picture(three_blocks, three_blocks.init, jumps, sgp.TreeConfig("actions"))

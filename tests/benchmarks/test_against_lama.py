@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import sgp
+from sgp.reports.against_lama import read_against
+
+PROGRAM = Path(sgp.__file__).resolve().parents[1] / "benchmarks" / "against_lama.py"
+
+
+def run(home, *words):
+    environment = {**os.environ, "SGP_HOME": str(home)}
+    return subprocess.run([sys.executable, str(PROGRAM), *words], env=environment, capture_output=True, text=True)
+
+
+def test_problems_are_solved_by_both_kept_and_not_tried_again(tmp_path):
+    file = tmp_path / "rows.csv"
+    words = ("--suites", "state-centric:interpolation", "--domains", "gripper,blocksworld", "--csv", str(file))
+    one = run(tmp_path, *words, "--problems", "1")
+    assert one.returncode == 0, one.stderr
+    first = read_against(file)
+    assert [(row.domain, row.limit) for row in first] == [("gripper", 60.0), ("blocksworld", 60.0)]
+    for row in first:
+        assert row.method == "contrastive-jumps", "the planners that come with the package"
+        assert row.length
+        assert row.lama_length
+        assert 0 < row.seconds < row.start_seconds
+        assert row.lama_seconds > 0
+        assert "python benchmarks/against_lama.py --suites" in row.note
+        assert "--csv" not in row.note
+    again = run(tmp_path, *words, "--problems", "2")
+    assert again.returncode == 0, again.stderr
+    kept = read_against(file)
+    assert kept[:2] == first, "with their seconds"
+    assert len(kept) == 4
+    assert "LAMA solved" in again.stdout
+
+
+def test_a_domain_without_a_trained_run_is_left_out(tmp_path):
+    done = run(tmp_path, "--suites", "track:easy", "--domains", "sokoban", "--problems", "1")
+    assert done.returncode == 0, done.stderr
+    assert "sokoban of suite track is left out: no trained run plans in domain sokoban" in done.stderr
+
+
+@pytest.mark.parametrize(("option", "expected"), [("--problems=-1", "at least 0"), ("--seconds=0", "at least 1")])
+def test_an_empty_budget_is_refused(tmp_path, option, expected):
+    done = run(tmp_path, option)
+    assert done.returncode == 2
+    assert f"expected {expected}" in done.stderr
