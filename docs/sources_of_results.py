@@ -17,6 +17,7 @@ from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line, cell, lines_of, measured, measured_attempts, select
 
 JUMPS = PlannerName("contrastive-jumps", "aiw")
+TRACK, LEVELS = "track", ("easy", "medium", "hard")
 
 # README and results: coverage
 
@@ -242,6 +243,25 @@ def _solved_of(found: Sequence[Score]) -> str:
     return f"{solved:.0f} of {tried:.0f}, {seeds} seeds"
 
 
+def track() -> str:
+    """Coverage of suite track by domain and level, and the mean seconds of a problem, of each planner."""
+    ours = [each for each in measured() if each.suite == TRACK and each.size is None]
+    rows: list[Row] = []
+    for line in lines_of(ours):
+        rows.append(Row((line.planner.title, *[""] * 4), heading=True))
+        for domain in sorted({each.domain for each in ours if each.planner == line.planner}):
+            levels = [cell(select(ours, line, domain, level)) for level in LEVELS]
+            of = [each for each in ours if (each.planner, each.domain, each.metric) == (line.planner, domain, "seconds")]
+            known = ["" if each is None else f"{each}, n = {each.n}" for each in levels]
+            rows.append(Row((domain, *known, rounded(fmean(each.value for each in of)))))
+    return Sheet("", ("domain", *LEVELS, "seconds"), tuple(rows)).markdown()
+
+
+def when_track() -> Sequence[str]:
+    """Day and cores."""
+    return when(each for each in measured() if each.suite == TRACK)
+
+
 def against_lama() -> str:
     """Ours beside LAMA's first plan, by domain and size, once that was measured."""
     file = data_folder() / "measured" / "against-lama.csv"
@@ -265,6 +285,8 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "goals-measured": goals_measured,
     "harder": harder,
     "harder-settings": harder_otherwise,
+    "track": track,
+    "when-track": lambda: [*when_track(), None, None],  # the limit and the memory of a problem are settings
     "against-lama": against_lama,
     "harder-in-short": lambda: ["1.00", *rows_solved()],
 }

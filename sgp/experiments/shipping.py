@@ -1,4 +1,4 @@
-"""The trained runs that come with the package: one for each domain with bundled training problems."""
+"""The trained runs that come with the package: one for each domain, selected by dynamic validation."""
 
 from __future__ import annotations
 
@@ -6,32 +6,37 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from sgp.api import evaluate, train
+from sgp.api import evaluate
 from sgp.datasets.folders import whole_folder
 from sgp.datasets.generation import distinct_problems
 from sgp.datasets.importing import import_folder
 from sgp.datasets.suite import Suite, load_suite
 from sgp.errors import SuiteError
+from sgp.experiments.joint import train_jointly
 from sgp.files import write_text
+from sgp.planning.planner import Limit
 from sgp.progress import track
+from sgp.reports.card import keep_scores
 from sgp.workers import Folder
 
 METHOD = "contrastive-jumps"
-SUITES = ("state-centric", "scaling")  # a domain is learned from the first that has training problems of it
+SUITES = ("track", "state-centric")  # a domain is learned from the first that has training problems of it
 MEASURED_ON = "twice-as-large"  # the suite, which is not kept, of problems made for measuring alone
 SEED, COUNT, FACTOR = 20261122, 10, 2
+LIMIT = Limit(seconds=60, processor=True)  # of a problem that it is measured on
 
 
 def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> list[Path]:
     """Trains a planner for every domain with bundled training problems, measures it and writes it into `folder`.
 
-    It is measured on ten problems with twice as many objects as its largest training problem, no two of them equal up
-    to renaming, and without limits but the horizon; its card tells the coverage. Gives the folders of the runs.
+    The planner is the one that dynamic validation selects from its method's sweep. It is measured on ten problems with
+    twice as many objects as its largest training problem, no two of them equal up to renaming, within `LIMIT`; its card
+    tells the coverage. Gives the folders of the runs.
     """
     written = []
     for domain, suite in track(list(_sources(suites).items()), "ship"):
-        run = train(METHOD, domain, suite.name, jobs=jobs)
-        evaluate([run.folder], _larger(suite, domain).name, jobs=jobs)
+        run = train_jointly(METHOD, domain, suite.name, jobs=jobs).runs["dynamic"]
+        keep_scores(run, evaluate([run.folder], _larger(suite, domain).name, jobs=jobs, limit=LIMIT).scores)
         with whole_folder(Path(folder) / domain) as draft:
             for name, content in Folder(run.folder).files().items():
                 (draft / name).write_bytes(content)

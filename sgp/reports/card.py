@@ -85,7 +85,8 @@ def card(run: Run) -> str:
         f"SHA-256 {data['sha256']}",
         "Versions": ", ".join(f"{name} {version}" for name, version in record["versions"].items()),
     }
-    sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in record["facts"].items()]
+    facts_of = {name: value for name, value in record["facts"].items() if name != "second"}  # its files stand below
+    sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in facts_of.items()]
     sizes += [(name, f"{(run.folder / name).stat().st_size:,} bytes") for name in record["files"]]
     covered = [score for score in kept_scores(run) if score.metric == "coverage" and score.size is None]
     limits = _LIMITS if isinstance(get_method(key.method), PlanningMethod) else _PREDICTS
