@@ -25,6 +25,7 @@
 FAST = True  # a network that learns from a few tiny problems in about a minute; False: more of both, for long
 DOMAIN = "blocksworld"  # of the drawings and of the training
 CROWDED = ("blocksworld", "childsnack", "logistics", "transport")  # domains in which states are counted
+SUITE = "lookahead-tiny"  # the name under which the problems for training are kept
 SEED = 13
 
 # %%
@@ -159,8 +160,8 @@ figure
 # line from each candidate to its depth (P_SD).
 #
 # The graph of the first tree above, down to its second depth, so that the drawing is not too large. Each box in the
-# columns of the state and of what differs is a tuple, with a line to each node in it. An atom without objects is said of
-# every object of the state, so that it is seen at all.
+# columns of the state and of what differs is a tuple, with a line to each node in it. What the state has without an
+# object (`handempty`) is said of every object, so that it is seen at all.
 
 # %%
 shallow = [each for each in ahead if len(each.actions) <= 2]
@@ -205,7 +206,7 @@ for seed, (split, sizes) in enumerate(TINY.items()):
         sgp.generate_problems(sgp.get_domain(DOMAIN), size, count, seed, scratch / DOMAIN / split)
 for split in TINY:
     (scratch / DOMAIN / split / "domain.pddl").replace(scratch / DOMAIN / "domain.pddl")
-suite = sgp.import_folder(scratch, "tiny", overwrite=True)
+suite = sgp.import_folder(scratch, SUITE, overwrite=True)
 {split: [each.size for each in entries] for split, entries in suite.domains[DOMAIN].splits.items()}
 
 # %% [markdown]
