@@ -25,6 +25,7 @@
 FAST = True  # a network that learns from a few tiny problems in about a minute; False: more of both, for long
 DOMAIN = "blocksworld"  # of the drawings and of the training
 CROWDED = ("blocksworld", "childsnack", "logistics", "transport")  # domains in which states are counted
+SUITE = "lookahead-tiny"  # the name under which the problems for training are kept
 SEED = 13
 
 # %%
@@ -89,7 +90,7 @@ sgp.side_by_side(
 )
 
 # %% [markdown]
-# What AIW leaves out is a block on another one where each of the two atoms' halves was seen before: this block on
+# What AIW leaves out is a block on another one where both halves of the atom were seen before: this block on
 # something, something on that one. The difference grows with the problems. Candidates of the initial state, means over
 # random problems of a size; first as a table for one domain, then for all as a plot with logarithmic axes.
 
@@ -158,10 +159,13 @@ figure
 # say which was reached from which (P_E). Last there is a node for each depth, an order among the depths (P_D), and a
 # line from each candidate to its depth (P_SD).
 #
-# The whole graph of the first tree above; where the pointer rests on a box or a line, its tuple is named:
+# The graph of the first tree above, down to its second depth, so that the drawing is not too large. Each box in the
+# columns of the state and of what differs is a tuple, with a line to each node in it. What the state has without an
+# object (`handempty`) is said of every object, so that it is seen at all.
 
 # %%
-sgp.encoding_picture(small, small.init, ahead)
+shallow = [each for each in ahead if len(each.actions) <= 2]
+sgp.encoding_picture(small, small.init, shallow)
 
 # %% [markdown]
 # So the graph grows by a node for each candidate and by what changes, most often a handful of atoms. The encodings that
@@ -202,7 +206,7 @@ for seed, (split, sizes) in enumerate(TINY.items()):
         sgp.generate_problems(sgp.get_domain(DOMAIN), size, count, seed, scratch / DOMAIN / split)
 for split in TINY:
     (scratch / DOMAIN / split / "domain.pddl").replace(scratch / DOMAIN / "domain.pddl")
-suite = sgp.import_folder(scratch, "tiny", overwrite=True)
+suite = sgp.import_folder(scratch, SUITE, overwrite=True)
 {split: [each.size for each in entries] for split, entries in suite.domains[DOMAIN].splits.items()}
 
 # %% [markdown]
@@ -236,7 +240,17 @@ def look(planner):
     display(live)
 
 
-trained = sgp.train_jointly("aiw-ad", DOMAIN, suite.name, "exact", SEED, overrides=SETTINGS, config=RULES, watch=look)
+trained = sgp.train_jointly(
+    "aiw-ad",
+    DOMAIN,
+    suite.name,
+    "exact",
+    SEED,
+    overrides=SETTINGS,
+    config=RULES,
+    again=True,  # what is trained already could not be watched
+    watch=look,
+)
 
 # %%
 sgp.joint_sheet(trained, "Every epoch, and by which validation it was selected")

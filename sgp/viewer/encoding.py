@@ -12,7 +12,7 @@ from sgp.viewer.trees import LETTER
 
 Tuple = tuple[str, Sequence[int]]  # a relation's name and its nodes
 
-_ROW, _TOP, _GAP, _BEND, _MARGIN = 26.0, 58.0, 110.0, 60.0, 12.0
+_ROW, _TOP, _GAP, _BEND, _MARGIN = 22.0, 58.0, 110.0, 60.0, 12.0
 _PLAIN = "#ffffff"
 _HEADINGS = ("state and goal", "objects", "what differs", "tree", "depths")
 
@@ -149,6 +149,6 @@ def _line(one: _Box, other: _Box, **attributes: object) -> str:
 
 
 def _boxed(box: _Box, fill: str, rx: float) -> str:
-    frame = drawing.rect(box.left, box.y - 11, box.width, 22, rx=rx, fill=fill, stroke="currentColor")
+    frame = drawing.rect(box.left, box.y - 10, box.width, 20, rx=rx, fill=fill, stroke="currentColor")
     middle = box.left + box.width / 2
     return frame + drawing.text(box.words, middle, box.y + 4.5, text_anchor="middle", fill="#000000", font_size=13)
