@@ -251,7 +251,9 @@ def track() -> str:
         rows.append(Row((line.planner.title, *[""] * 4), heading=True))
         for domain in sorted({each.domain for each in ours if each.planner == line.planner}):
             levels = [cell(select(ours, line, domain, level)) for level in LEVELS]
-            of = [each for each in ours if (each.planner, each.domain, each.metric) == (line.planner, domain, "seconds")]
+            of = [
+                each for each in ours if (each.planner, each.domain, each.metric) == (line.planner, domain, "seconds")
+            ]
             known = ["" if each is None else f"{each}, n = {each.n}" for each in levels]
             rows.append(Row((domain, *known, rounded(fmean(each.value for each in of)))))
     return Sheet("", ("domain", *LEVELS, "seconds"), tuple(rows)).markdown()

@@ -19,12 +19,11 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
-from typing import Literal, Self, get_args
+from typing import TYPE_CHECKING, Literal, Self, get_args
 
 import numpy as np
 from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
-from scipy.sparse import csr_array, hstack
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
@@ -44,6 +43,9 @@ from sgp.policies.decoding import DEFAULT, ENOUGH, BeamDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Delta = Literal["constant", "progress"]
 
@@ -299,6 +301,8 @@ class _Embedded:
         rows, counts = self.rows, [len(each.choice) for each in self.decisions]
         squares = rows.multiply(rows)
         if config.delta == "progress":
+            from scipy.sparse import csr_array, hstack
+
             shares = np.repeat([goal_share(each.task, each.state) for each in self.decisions], counts)
             rows = csr_array(hstack([rows, rows.multiply(shares[:, None])], format="csr"))
         weights, facts = fit_contrastive(
@@ -348,6 +352,8 @@ def _planner(
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:
     """All embeddings [b, D] as one sparse matrix, the two numbers in the last columns."""
+    from scipy.sparse import csr_array, hstack  # as in `sgp.training.contrastive`
+
     counts = np.concatenate([np.diff(each.first) for each in embedded])
     columns = np.concatenate([each.columns for each in embedded])
     scalars = np.vstack([each.scalars for each in embedded])

@@ -15,7 +15,6 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import logsumexp
 
 from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError
@@ -131,7 +130,7 @@ def candidate_costs(policy: Policy, decisions: Sequence[Labelled]) -> list[NDArr
 def contrastive_loss(decisions: Sequence[Labelled], costs: Sequence[NDArray[np.float64]]) -> float:
     """The mean, by weight, of -log of the probability of the right candidates, each as probable as exp(-cost)."""
     losses = [
-        each.weight * float(logsumexp(-found) - logsumexp(-found[each.positive]))
+        each.weight * float(np.logaddexp.reduce(-found) - np.logaddexp.reduce(-found[each.positive]))
         for each, found in zip(decisions, costs, strict=True)
     ]
     return sum(losses) / sum(each.weight for each in decisions)
