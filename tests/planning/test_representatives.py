@@ -8,7 +8,7 @@ import pytest
 import sgp
 from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import PlanError
-from sgp.planning import representatives
+from sgp.planning import task as task_module
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import REPLACE, Ranking, one_step
@@ -40,10 +40,10 @@ def whole(monkeypatch):
 
     def made(problem):
         every = Task(problem, "lifted")
-        assert every._representatives is None
-        monkeypatch.setattr(representatives, "MOST_LISTED", 1)
+        assert not every.has_many_actions
+        monkeypatch.setattr(task_module, "MOST_LISTED", 1)
         few = Task(problem, "lifted")
-        assert few._representatives is not None
+        assert few.has_many_actions
         return every, few
 
     return made
