@@ -64,7 +64,10 @@ class Lookahead:
 
     def __call__(self, task: Task, state: State) -> Sequence[Successor]:
         """The candidates of a state; none where it is a dead end."""
-        return self._lifted(task, state) if task.model is None else self._compiled(task, task.model, state)
+        if task.joins(self.representatives):
+            return self._lifted(task, state)
+        assert task.model is not None
+        return self._compiled(task, task.model, state)
 
     def _compiled(self, task: Task, model: GroundModel, state: State) -> Candidates:
         """Searches over arrays of all ground actions."""
@@ -78,7 +81,7 @@ class Lookahead:
         return Candidates(task, model, state, fluents, found)
 
     def _lifted(self, task: Task, state: State) -> Candidates:
-        """The same where not all ground actions are known."""
+        """The same by joins."""
         fluents = np.array(task.fluents(state), np.int32)
         whole: Whole = "all" if self.abstraction == "none" else "none" if self.abstraction == "goals" else "goal"
         alike = self.representatives or task.has_many_actions

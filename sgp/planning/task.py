@@ -223,10 +223,10 @@ class Task:
     def applicable(self, state: State, representatives: bool = False) -> list[GroundAction]:
         """The actions applicable in `state`, in the order of the PDDL's actions and objects.
 
-        Where not all actions are instantiated, `representatives` has one of those that differ in interchangeable
-        objects alone; without it, too, where pymimir would list too many.
+        Where they are found by joins, `representatives` has one of those that differ in interchangeable objects alone;
+        where not all are instantiated, that is so without it, too, if pymimir would list too many.
         """
-        if self.model is not None:
+        if self.model is not None and not self.joins(representatives):
             known = self._numbered
             return [known.get(each) or self.numbered(each) for each in self.model.applicable(self.fluents(state))]
         met = self._ground_actions
@@ -316,6 +316,13 @@ class Task:
             and len(schema.parameters) == len(action.objects)
             and things.keys() >= set(action.objects)
         )
+
+    def joins(self, representatives: bool) -> bool:
+        """Whether candidates are found by joins: not all actions are instantiated, or far more than stand for all.
+
+        The candidates are the same.
+        """
+        return (representatives and self.has_many_actions) or self.model is None
 
     @cached_property
     def has_many_actions(self) -> bool:

@@ -11,6 +11,7 @@ import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
 from sgp.errors import ConfigurationError
+from sgp.planning import task as task_module
 from sgp.planning.candidates import goals, identities, names
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
@@ -140,6 +141,24 @@ def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, a
         for one, other in zip(candidates, others, strict=True):
             assert set(grounded.atoms(one.state)) == set(lifted.atoms(other.state))
             assert names(lifted, other.state)[1] in set(identities(others))
+
+
+@pytest.mark.parametrize("name", ["blocksworld", "childsnack", "courier", "transport"])
+def test_where_very_many_actions_are_applicable_joins_find_the_same_candidates(name, monkeypatch):
+    few = Task(problem_of(name))
+    with monkeypatch.context() as patch:
+        patch.setattr(task_module, "MOST_LISTED", 0)
+        many = Task(problem_of(name))
+        assert many.joins(representatives=True)
+    assert not many.joins(representatives=False)
+    assert not few.joins(representatives=True)
+    for candidates in (one_of_each, Lookahead("types", representatives=True)):
+        assert [each.actions for each in candidates(few, few.init)] == [
+            each.actions for each in candidates(many, many.init)
+        ]
+        assert [set(few.atoms(each.state)) for each in candidates(few, few.init)] == [
+            set(many.atoms(each.state)) for each in candidates(many, many.init)
+        ]
 
 
 def is_fluent(task, atom):
