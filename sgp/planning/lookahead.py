@@ -94,6 +94,7 @@ class Lookahead:
 
 
 _FORMS: weakref.WeakKeyDictionary[Task, dict[Abstraction, tuple[Lists, int]]] = weakref.WeakKeyDictionary()
+_TYPES: weakref.WeakKeyDictionary[Task, dict[Abstraction, Ints]] = weakref.WeakKeyDictionary()
 
 
 def _novelty_forms(task: Task, abstraction: Abstraction, model: GroundModel) -> tuple[Lists, int]:
@@ -114,7 +115,10 @@ def _kept(task: Task, abstraction: Abstraction) -> set[Atom]:
 
 
 def _types(task: Task, abstraction: Abstraction) -> Ints:
-    """The numbers [n] of the types that an abstraction puts in the place of objects."""
-    kinds: dict[tuple[str, ...], int] = {}
-    types = [() if abstraction == "base" else tuple(sorted(thing.types)) for thing in task.objects]
-    return np.array([kinds.setdefault(each, len(kinds)) for each in types], np.int32)
+    """The numbers [n] of the types that an abstraction puts in the place of objects; a memo that dies with the task."""
+    known = _TYPES.setdefault(task, {})
+    if abstraction not in known:
+        kinds: dict[tuple[str, ...], int] = {}
+        types = [() if abstraction == "base" else tuple(sorted(thing.types)) for thing in task.objects]
+        known[abstraction] = np.array([kinds.setdefault(each, len(kinds)) for each in types], np.int32)
+    return known[abstraction]
