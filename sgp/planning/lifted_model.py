@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Literal
+from weakref import WeakMethod
 
 import numpy as np
 
@@ -20,7 +21,8 @@ from sgp.planning.pddl import Action, Atom, DomainText, ProblemText
 from sgp.planning.symmetry_marks import kinds_of, mark_of_kind
 
 MOST_CANDIDATES = 100_000  # applicable actions of a state, one for all that differ in interchangeable objects alone
-_ROOM = 1 << 12  # atoms at first
+_ROOM = 1 << 12  # atoms at first, a power of 2 from 64
+_OUTLIVED = "states outlived their task"
 
 Whole = Literal["all", "goal", "none"]
 """Which atoms stand for themselves in a search for novel states."""
@@ -29,7 +31,8 @@ Whole = Literal["all", "goal", "none"]
 class LiftedModel:
     """What instantiates the actions of one problem, state by state.
 
-    States are the indices of their true fluents, as `index` gives them for atoms, and `atom` gives the atoms.
+    States are the indices of their true fluents: `index` gives them for atoms, `atom` the atoms for them. Both are
+    methods of a task.
     """
 
     def __init__(
@@ -41,7 +44,7 @@ class LiftedModel:
         static_goal_holds: bool,
     ):
         facts = self._facts = StaticFacts(domain, problem)
-        self._index, self._atom = index, atom
+        self._index, self._atom = WeakMethod(index), WeakMethod(atom)  # strong ones would keep their task alive
         self._names = [each.name for each in facts.objects]
         self._schemas = list(domain.schemas.values())
         self._predicates = {name: number for number, name in enumerate(domain.predicates)}
@@ -157,7 +160,9 @@ class LiftedModel:
             self._of_index = grown
         unmet = fluents[self._of_index[fluents] < 0]
         if len(unmet):
-            numbers = self._numbered([self._atom(index) for index in unmet.tolist()])
+            atom = self._atom()
+            assert atom is not None, _OUTLIVED
+            numbers = self._numbered([atom(index) for index in unmet.tolist()])
             self._of_index[unmet], self._index_of[numbers] = numbers, unmet
         return np.asarray(self._of_index[fluents])
 
@@ -167,7 +172,9 @@ class LiftedModel:
         if len(unmet):
             table = self._lifted.atoms
             names = table.predicates[unmet].tolist(), table.arguments[unmet].tolist()
-            self._index_of[unmet] = self._index([self._named(*each) for each in zip(*names, strict=True)])
+            index = self._index()
+            assert index is not None, _OUTLIVED
+            self._index_of[unmet] = index([self._named(*each) for each in zip(*names, strict=True)])
         return np.asarray(self._index_of[numbers])
 
     def _named(self, predicate: int, row: Sequence[int]) -> Atom:
