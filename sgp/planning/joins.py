@@ -20,7 +20,6 @@ from sgp.planning.operators import Ints, Lists, Words, has
 EQUATION = -1  # the predicate of "="
 _NOTHING = -1
 _CONSTANT = -2  # stands for object 0, -3 for object 1, and so on
-MOST_PARAMETERS = 64
 
 
 class Literals(NamedTuple):
@@ -262,10 +261,10 @@ def instances(
     """
     count = 0
     literals, told_by, checks = schemas.literals, atoms.told_by, schemas.checks
-    bound = np.zeros(MOST_PARAMETERS, np.int32)
+    bound = np.zeros(schemas.widest[0], np.int32)
     row, choice = np.empty(literals.terms.shape[1], np.int32), np.empty(3, np.int32)
     # Of each step the literal whose atoms give objects, -1 for none; which atom or object is next; how it is linked.
-    source, following, linked = np.empty((3, MOST_PARAMETERS), np.int32)
+    source, following, linked = np.empty((3, schemas.widest[0]), np.int32)
     for schema in range(len(schemas.steps) - 1):
         begin, steps = schemas.steps[schema], schemas.steps[schema + 1] - schemas.steps[schema]
         parameters, depth, opened = schemas.parameters[begin : begin + steps], 0, True
