@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from sgp.planning.clock import look, stop
 from sgp.planning.found import Found
 from sgp.planning.ground_model import GroundModel
+from sgp.planning.lifted_model import Instances
 from sgp.planning.operators import Ints, state_identity
 from sgp.planning.pddl import Action
 from sgp.planning.successor_states import successor_states
@@ -19,7 +20,7 @@ from sgp.planning.task import State, Successor, Task
 
 
 class Candidates(Sequence[Successor]):
-    """What a search over a ground model found from a state; successors are made when they are asked for.
+    """What a compiled search found from a state; successors are made when they are asked for.
 
     `fluents` are true in `state`, as the task numbers them; candidate i differs from it in
     `changed[first[i] : first[i + 1]]`.
@@ -28,7 +29,7 @@ class Candidates(Sequence[Successor]):
     def __init__(
         self,
         task: Task,
-        model: GroundModel,
+        model: GroundModel | Instances,
         state: State,
         fluents: Ints,
         found: Found,
@@ -74,7 +75,7 @@ class Candidates(Sequence[Successor]):
         if known is None:
             parent = int(self._found.parents[place])
             if parent < 0:
-                action = self._task.numbered(int(self._found.actions[place]))
+                action = self._task.ground(self._model.action(int(self._found.actions[place])))
                 known = Successor(action.actions, self._task.after(self._state, action))
             else:
                 changed = self._found.changed[self._found.first[place] : self._found.first[place + 1]]

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
-from sgp.planning.operators import Ints, Words, taller
+from sgp.planning.operators import Ints, Words, state_identity, taller
 
 
 class Found(NamedTuple):
@@ -89,3 +89,13 @@ def slot_of(slots: Ints, identities: Words, one: Words) -> np.int64:
     while slots[slot] >= 0 and (identities[slots[slot], 0] != one[0] or identities[slots[slot], 1] != one[1]):
         slot = (slot + 1) & (len(slots) - 1)
     return slot
+
+
+@compiled
+def identified(fluents: Ints, first: NDArray[np.int64], changed: Ints) -> Words:
+    """The identities [n, 2] of states that differ from the one with these fluents in some [n]."""
+    found = np.empty((len(first) - 1, 2), np.uint64)
+    here = state_identity(fluents)
+    for place in range(len(found)):
+        found[place] = here ^ state_identity(changed[first[place] : first[place + 1]])
+    return found

@@ -74,6 +74,7 @@ class StaticFacts:
         self.objects = domain.constants + problem.objects
         self._numbers = {thing.name: place for place, thing in enumerate(self.objects)}
         self._kinds = [set().union(*map(domain.supertypes, thing.types)) for thing in self.objects]
+        self._fitting: dict[tuple[str, ...], _Mask] = {}  # a memo
         self._fluent_predicates = domain.fluent_predicates
         atoms: dict[str, list[Atom]] = {}
         for atom in looking(problem.init):
@@ -85,6 +86,18 @@ class StaticFacts:
     def places(self, atoms: Sequence[Atom]) -> Places:
         """The arguments [k, arity] of atoms of one predicate."""
         return np.array([[self._numbers[name] for name in atom.objects] for atom in atoms], np.int64)
+
+    def number(self, name: str) -> int:
+        """The number of an object."""
+        return self._numbers[name]
+
+    def fitting(self, types: Sequence[str]) -> _Mask:
+        """Which objects [n] are of one of some types."""
+        known = self._fitting.get(tuple(types))
+        if known is None:
+            known = np.array([not kinds.isdisjoint(types) for kinds in self._kinds], np.bool_)
+            self._fitting[tuple(types)] = known
+        return known
 
     def relation(self, parts: Sequence[Places]) -> Relation:
         """The atoms with these arguments, [k, arity] in each part."""
@@ -141,7 +154,7 @@ class StaticFacts:
         The values come from a positive literal that the parameter completes where there is one.
         """
         parameter = schema.parameters[rows.shape[1]]
-        fits: _Mask = np.array([not kinds.isdisjoint(parameter.types) for kinds in self._kinds], np.bool_)
+        fits = self.fitting(parameter.types)
         joining = [
             atom
             for atom, positive in literals

@@ -10,6 +10,18 @@ from numpy.typing import NDArray
 from sgp.compilation import compiled, longer
 from sgp.planning.clock import Flag
 from sgp.planning.found import Found, no_records, record, slot_of, with_room, without_room
+from sgp.planning.novelty_nodes import (
+    Nodes,
+    Search,
+    changed_in,
+    exchanged,
+    expand,
+    first_node,
+    identify,
+    layer_end_of,
+    origin_of,
+    reaches,
+)
 from sgp.planning.operators import (
     Goal,
     Ints,
@@ -18,34 +30,11 @@ from sgp.planning.operators import (
     Words,
     applicable,
     applicable_near,
-    half_identity,
     has,
     is_in,
-    lacking,
-    reached,
-    state_identity,
     toggle,
-    unsatisfied,
-    words_of,
 )
 from sgp.planning.symmetry import Symmetry, signatures_after, signatures_in, stands_for_all
-
-
-class Search(NamedTuple):
-    """How far a search goes: 0 is no limit, but for `most`."""
-
-    layer: int  # novel states kept at each depth, those that satisfy more of the goal first
-    enough: int  # it ends after a depth when so many were novel and one of them has more goal atoms than the state
-    most: int  # candidates
-
-
-class Origin(NamedTuple):
-    """The state that a search starts from, and what is asked of it again and again."""
-
-    state: Words
-    identity: Words
-    wanted: NDArray[np.bool_]  # [a], by the goal
-    unwanted: NDArray[np.bool_]  # [a]
 
 
 class Watched(NamedTuple):
@@ -54,14 +43,6 @@ class Watched(NamedTuple):
     actions: Ints
     first: Ints
     literals: Ints  # 2a + 1 needs fluent a, 2a forbids it
-
-
-class Nodes(NamedTuple):
-    """The states that are expanded."""
-
-    candidate: Ints  # which each is, -1 for the state itself
-    lacking: Ints  # how many of the fluents that the goal wants true are not
-    unsatisfied: Ints  # how many of the goal's fluents are not as it wants them
 
 
 @compiled
@@ -86,9 +67,9 @@ def novel_states(
     States are what they differ from the first one in, so that none costs more in a larger problem.
     """
     actions = np.empty(len(operators.adds.first), np.int32)  # to be applied in the node
-    origin = _origin(goal, atoms, state)
+    origin = origin_of(goal, atoms, state)
     present = origin.state.copy()  # the node's fluents
-    nodes = _first_node(goal, origin.state)
+    nodes = first_node(goal, origin.state)
     layer, layer_end, expanded = 0, 1, 1  # where the present layer begins and ends among the expanded states
     seen = _forms_of(state, forms, form_count)
     largest, lacked = _most_added(operators.adds), nodes.lacking[0]
@@ -101,7 +82,7 @@ def novel_states(
         for node in range(layer, layer_end):
             parent = nodes.candidate[node]
             near = len(goal.unwanted) > 0 or nodes.lacking[node] <= largest  # one action might reach the goal
-            differs = _changed_in(records, parent)
+            differs = changed_in(records, parent)
             toggle(present, differs)
             if node == 0 or near:
                 total = applicable_near(present, operators, state, differs, actions)
@@ -116,10 +97,10 @@ def novel_states(
                 if not (new or near or node == 0) or (alike and not stands_for_all(symmetry, told_by, action)):
                     continue
                 changes = _changed_after(operators, present, action, differs, change)
-                is_goal = near and _reaches(present, differs, change[:changes], goal)
+                is_goal = near and reaches(present, differs, change[:changes], goal)
                 if changes == 0 or not (new or node == 0 or is_goal):
                     continue
-                _identify(origin.identity, change, changes, one)
+                identify(origin.identity, change, changes, one)
                 if found == len(records.parents) or records.first[found] + changes > len(records.changed):
                     records, slots = with_room(records, slots, found, changes)
                 slot = slot_of(slots, records.identities, one)
@@ -132,7 +113,7 @@ def novel_states(
                     _see(operators.adds, action, forms, seen)
                     if expanded == len(nodes.candidate):
                         nodes = Nodes(longer(nodes.candidate), longer(nodes.lacking), longer(nodes.unsatisfied))
-                    _expand(nodes, expanded, found - 1, origin, change[:changes])
+                    expand(nodes, expanded, found - 1, origin, change[:changes])
                     expanded += 1
                 if found >= search.most:
                     return without_room(records, found)
@@ -141,39 +122,9 @@ def novel_states(
         novelties += expanded - layer_end
         if search.enough > 0 and expanded > layer_end:
             progress = progress or nodes.lacking[layer_end:expanded].min() < lacked
-        layer, layer_end = layer_end, _layer_end(nodes, layer_end, expanded, search.layer)
+        layer, layer_end = layer_end, layer_end_of(nodes, layer_end, expanded, search.layer)
         expanded = layer_end
     return without_room(records, found)
-
-
-@compiled
-def _origin(goal: Goal, atoms: int, fluents: Ints) -> Origin:
-    """What a search asks of the state in which just these fluents are true."""
-    wanted, unwanted = np.zeros(atoms, np.bool_), np.zeros(atoms, np.bool_)
-    wanted[goal.wanted], unwanted[goal.unwanted] = True, True
-    return Origin(words_of(fluents, atoms), state_identity(fluents), wanted, unwanted)
-
-
-@compiled
-def _first_node(goal: Goal, origin: Words) -> Nodes:
-    """The state itself, and room for more."""
-    nodes = Nodes(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32))
-    nodes.candidate[0], nodes.lacking[0], nodes.unsatisfied[0] = -1, lacking(origin, goal), unsatisfied(origin, goal)
-    return nodes
-
-
-@compiled
-def _expand(nodes: Nodes, place: int, candidate: int, origin: Origin, changed: Ints) -> None:
-    """Writes a node that differs from the state in some fluents."""
-    lacks = wrong = 0
-    for fluent in changed:
-        held = has(origin.state, fluent)
-        if origin.wanted[fluent]:
-            lacks += 1 if held else -1
-        if origin.unwanted[fluent]:
-            wrong += -1 if held else 1
-    nodes.candidate[place], nodes.lacking[place] = candidate, nodes.lacking[0] + lacks
-    nodes.unsatisfied[place] = nodes.unsatisfied[0] + lacks + wrong
 
 
 @compiled
@@ -193,14 +144,6 @@ def _most_added(adds: Lists) -> int:
     for action in range(len(adds.first) - 1):
         most = max(most, adds.first[action + 1] - adds.first[action])
     return most
-
-
-@compiled
-def _changed_in(records: Found, candidate: int) -> Ints:
-    """The fluents in which a candidate differs from the state; none for the state itself, -1."""
-    if candidate < 0:
-        return records.changed[:0]
-    return records.changed[records.first[candidate] : records.first[candidate + 1]]
 
 
 @compiled
@@ -314,52 +257,5 @@ def _changed_after(operators: Operators, present: Words, action: int, differs: I
         for place in range(effect.first[action], effect.first[action + 1]):
             fluent = effect.values[place]
             if has(present, fluent) != value and not is_in(effect.values[effect.first[action] : place], fluent):
-                count = _exchanged(change, count, fluent)
+                count = exchanged(change, count, fluent)
     return count
-
-
-@compiled
-def _exchanged(change: Ints, count: int, fluent: int) -> int:
-    """Takes a fluent out of ascending ones, or puts it in; how many there are then."""
-    place = count
-    while place > 0 and change[place - 1] >= fluent:
-        place -= 1
-    if place < count and change[place] == fluent:
-        for later in range(place, count - 1):
-            change[later] = change[later + 1]
-        return count - 1
-    for later in range(count, place, -1):
-        change[later] = change[later - 1]
-    change[place] = fluent
-    return count + 1
-
-
-@compiled
-def _reaches(present: Words, differs: Ints, change: Ints, goal: Goal) -> bool:
-    """Whether the state that differs in `change` is a goal, where the present one differs in `differs`."""
-    toggle(present, differs)
-    toggle(present, change)
-    found = reached(present, goal)
-    toggle(present, change)
-    toggle(present, differs)
-    return found
-
-
-@compiled
-def _identify(here: Words, change: Ints, changes: int, one: Words) -> None:
-    """Writes the identity [2] of a state into `one`; it differs from the state of identity `here` in `changes`."""
-    one[:] = here
-    for which in range(changes):
-        one[0] ^= half_identity(change[which], 0)
-        one[1] ^= half_identity(change[which], 1)
-
-
-@compiled
-def _layer_end(nodes: Nodes, begin: int, end: int, most: int) -> int:
-    """Where a layer ends that keeps `most` of its states, those that satisfy more of the goal; 0 keeps all."""
-    if not 0 < most < end - begin:
-        return end
-    order = begin + np.argsort(nodes.unsatisfied[begin:end], kind="mergesort")[:most]  # stable: first seen, first kept
-    for values in (nodes.candidate, nodes.lacking, nodes.unsatisfied):
-        values[begin : begin + most] = values[order]
-    return begin + most

@@ -1,4 +1,4 @@
-"""What stands for the atoms of a grounded task in a search for novel states: themselves, or their abstractions."""
+"""What stands for the atoms of a task in a search for novel states: themselves, or their abstractions."""
 
 from __future__ import annotations
 
@@ -30,17 +30,29 @@ def _hashes(predicates: Ints, arguments: Lists, types: Ints, whole: NDArray[np.b
     for atom in range(len(predicates)):
         own = arguments.values[arguments.first[atom] : arguments.first[atom + 1]]
         if whole[atom] or len(own) == 0:
-            found[count] = _and_then(_WHOLE, atom)
+            found[count] = whole_form(atom)
             count += 1
         else:
             for kept in range(len(own)):
-                form = _and_then(_and_then(_ABSTRACT, predicates[atom]), kept)
-                for position in range(len(own)):
-                    form = _and_then(form, own[position] if position == kept else types[own[position]])
-                found[count] = form
+                found[count] = abstract_form(predicates[atom], own, types, kept)
                 count += 1
         first[atom + 1] = count
     return first, found[:count].copy()
+
+
+@compiled
+def whole_form(atom: int) -> np.uint64:
+    """The hash of an atom that stands for itself."""
+    return _and_then(_WHOLE, atom)
+
+
+@compiled
+def abstract_form(predicate: int, arguments: Ints, types: Ints, kept: int) -> np.uint64:
+    """The hash of an atom in which one argument is kept and the others are replaced by their types [n]."""
+    form = _and_then(_and_then(_ABSTRACT, predicate), kept)
+    for position in range(len(arguments)):
+        form = _and_then(form, arguments[position] if position == kept else types[arguments[position]])
+    return form
 
 
 @compiled

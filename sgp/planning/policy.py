@@ -30,8 +30,9 @@ def one_step(task: Task, state: State) -> Sequence[Successor]:
 
 def one_of_each(task: Task, state: State) -> Sequence[Successor]:
     """The states one action away, one of those whose actions differ in interchangeable objects alone."""
-    if task.model is None:
+    if task.joins(representatives=True):
         return task.successors(state, representatives=True)
+    assert task.model is not None
     return successors(task, task.model, state, representatives=True)
 
 

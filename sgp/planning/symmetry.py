@@ -3,8 +3,8 @@
 Two objects are interchangeable in a state if nothing tells them apart: types, static atoms, goal and true atoms stay
 what they are when the two change places. Actions that differ in such objects alone lead to states that differ in names
 alone, so one of them is enough: the one that takes the members of each class in their order, the first one first. What
-remains reaches a state for every one that could be reached, as far from the goal. `sgp.planning.representatives` does
-the same without instantiating the actions.
+remains reaches a state for every one that could be reached, as far from the goal. `sgp.planning.joins` does the
+same without instantiating the actions.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning.ground_model import GroundModel
 from sgp.planning.operators import Ints, Lists, Words, half_identity, has, is_in, words_of
 from sgp.planning.pddl import Action
-from sgp.planning.representatives import signatures
+from sgp.planning.symmetry_marks import kinds_of, mark_of, mark_of_kind
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 
@@ -47,7 +47,6 @@ class Symmetry(NamedTuple):
     arguments: Lists
 
 
-_KIND, _FLUENT = np.uint64(1), np.uint64(2)  # where hashes of kinds and of what fluents say begin
 _NONE = np.zeros(0, np.int32)
 _NO_WORDS = np.zeros(0, np.uint64)
 NO_SYMMETRY = Symmetry(_NO_WORDS, np.zeros(0, np.bool_), _NONE, _NONE, _NO_WORDS, Lists(_NONE, _NONE))
@@ -59,25 +58,10 @@ _KNOWN: weakref.WeakKeyDictionary[Task, tuple[list[str], Symmetry]] = weakref.We
 def symmetry_of(task: Task, model: GroundModel) -> tuple[list[str], Symmetry]:
     """The names of the m objects of a task, and what the kernels know of them; a memo that dies with the task."""
     if task not in _KNOWN:
-        names, always = _never_told_apart(task)
+        alike = kinds_of(task.domain_text, task.text)
+        names, always = list(alike), list(alike.values())
         _KNOWN[task] = names, _symmetry(task, model, names, always)
     return _KNOWN[task]
-
-
-def _never_told_apart(task: Task) -> tuple[list[str], list[int]]:
-    """The objects that another one is like but for fluent atoms; the number of each one's kind."""
-    constants = {each.name for each in task.domain_text.constants}
-    names = [each.name for each in task.objects]
-    always = signatures(
-        names, [*((atom, "") for atom in task.static_atoms), *((atom, sign) for atom, sign in task.goal)]
-    )
-    kinds: dict[object, list[str]] = {}
-    for each in task.objects:
-        if each.name not in constants:
-            kinds.setdefault((each.types, always[each.name]), []).append(each.name)
-    number = {name: kind for kind, alike in enumerate(kinds.values()) if len(alike) > 1 for name in alike}
-    found = [name for name in names if name in number]
-    return found, [number[name] for name in found]
 
 
 def _symmetry(task: Task, model: GroundModel, names: Sequence[str], always: Sequence[int]) -> Symmetry:
@@ -88,7 +72,7 @@ def _symmetry(task: Task, model: GroundModel, names: Sequence[str], always: Sequ
     first, objects, marks = _marks(model.predicates, model.fluent_arguments, places)
     kinds = np.array(always, np.int32)
     return Symmetry(
-        np.array([_and_then(_KIND, kind) for kind in always], np.uint64),
+        np.array([mark_of_kind(kind) for kind in always], np.uint64),
         _merged(always, _together(first, objects, kinds)),
         first,
         objects,
@@ -99,29 +83,17 @@ def _symmetry(task: Task, model: GroundModel, names: Sequence[str], always: Sequ
 
 @compiled
 def _marks(predicates: Ints, arguments: Lists, places: Ints) -> tuple[Ints, Ints, Words]:
-    """What each fluent says of the objects with a place: where its part begins, the objects, and a mark for each.
-
-    A mark is a hash of the predicate and the other arguments, with a gap where the object stands.
-    """
+    """What each fluent says of the objects with a place: where its part begins, the objects, and a mark for each."""
     first, count = np.zeros(len(arguments.first), np.int32), 0
     objects, marks = np.empty(len(arguments.values), np.int32), np.empty(len(arguments.values), np.uint64)
     for fluent in range(len(first) - 1):
         own = arguments.values[arguments.first[fluent] : arguments.first[fluent + 1]]
         for position in range(len(own)):
             if places[own[position]] >= 0 and not is_in(own[:position], own[position]):
-                mark = _and_then(_FLUENT, predicates[fluent])
-                for other in own:
-                    mark = _and_then(mark, -1 if other == own[position] else other)
-                objects[count], marks[count] = places[own[position]], mark
+                objects[count], marks[count] = places[own[position]], mark_of(predicates[fluent], own, position)
                 count += 1
         first[fluent + 1] = count
     return first, objects[:count].copy(), marks[:count].copy()
-
-
-@compiled
-def _and_then(before: np.uint64, number: int) -> np.uint64:
-    """The hash of a sequence that a number is added to; sums of others are the same with a probability of 2^-64."""
-    return mix(before + np.uint64(number + 2) * np.uint64(0x9E3779B97F4A7C15))
 
 
 @compiled

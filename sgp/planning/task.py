@@ -15,6 +15,7 @@ from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.clock import look, looking, now, room
 from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel
 from sgp.planning.instances import TooLarge
+from sgp.planning.lifted_model import LiftedModel
 from sgp.planning.native import parsed
 from sgp.planning.pddl import (
     Action,
@@ -26,13 +27,13 @@ from sgp.planning.pddl import (
     ProblemText,
     format_problem,
 )
-from sgp.planning.representatives import Representatives
 
 State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""
 
 Mode = OneOf["grounded", "lifted"]
 
+MOST_LISTED = 10_000  # applicable actions at first, with which pymimir lists them all
 _MANY_ATOMS = 10_000  # of an initial state, which pymimir would read in a second
 
 
@@ -153,7 +154,7 @@ class Task:
             return
         # Where many atoms are given, pymimir would read them for longer than all instances take.
         yield max(MOST_INSTANCES, len(self.text.init)), None
-        if self._representatives is None:
+        if not self.has_many_actions:
             yield None, int(min(MODEL_BYTES, MODEL_SHARE * room()) / INSTANCE_BYTES)
 
     @property
@@ -221,17 +222,17 @@ class Task:
     def applicable(self, state: State, representatives: bool = False) -> list[GroundAction]:
         """The actions applicable in `state`, in the order of the PDDL's actions and objects.
 
-        Where not all actions are instantiated, `representatives` has one of those that differ in interchangeable
-        objects alone; without it, too, where pymimir would list too many.
+        Where they are found by joins, `representatives` has one of those that differ in interchangeable objects alone;
+        where not all are instantiated, that is so without it, too, if pymimir would list too many.
         """
-        if self.model is not None:
+        if self.model is not None and not self.joins(representatives):
             known = self._numbered
             return [known.get(each) or self.numbered(each) for each in self.model.applicable(self.fluents(state))]
         met = self._ground_actions
-        many = self._one_of_each if representatives else self._representatives
+        alike = representatives or self.has_many_actions
         found = (
-            [self.ground(action) for action in looking(many.applicable([*map(self.fluent, self.fluents(state))]))]
-            if many
+            [self.ground(action) for action in looking(self.lifted.applicable(self.fluents(state), alike))]
+            if alike
             else [
                 met.get(native.get_index()) or self._learn(native)
                 for native in looking(self._generator.generate_applicable_actions(state))
@@ -315,14 +316,25 @@ class Task:
             and things.keys() >= set(action.objects)
         )
 
-    @cached_property
-    def _representatives(self) -> Representatives | None:
-        """What instantiates actions where pymimir would list too many."""
-        return Representatives.where_needed(self.domain_text, self.text, self.static_atoms)
+    def joins(self, representatives: bool) -> bool:
+        """Whether candidates are found by joins: not all actions are instantiated, or far more than stand for all.
+
+        The candidates are the same.
+        """
+        return (representatives and self.has_many_actions) or self.model is None
 
     @cached_property
-    def _one_of_each(self) -> Representatives:
-        return Representatives(self.domain_text, self.text, self.static_atoms)
+    def has_many_actions(self) -> bool:
+        """Whether so many are applicable at first that only those are listed that stand for all others.
+
+        Others differ from one that is listed in interchangeable objects alone.
+        """
+        return self.lifted.applicable_at_first(self.fluents(self.init), MOST_LISTED) > MOST_LISTED
+
+    @cached_property
+    def lifted(self) -> LiftedModel:
+        """What finds the actions of a state where they are not all instantiated."""
+        return LiftedModel(self.domain_text, self.text, self._indices, self.fluent, self.static_goal_holds)
 
     @cached_property
     def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import gc
+import weakref
 from itertools import product
 
 import numpy as np
@@ -8,10 +10,12 @@ import pytest
 import sgp
 from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
 from sgp.errors import PlanError
-from sgp.planning import representatives
+from sgp.planning import lifted_model
+from sgp.planning import task as task_module
+from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.policy import REPLACE, Ranking, one_step
+from sgp.planning.policy import REPLACE, Ranking, one_of_each, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from tests.conftest import blocks_problem
@@ -40,10 +44,10 @@ def whole(monkeypatch):
 
     def made(problem):
         every = Task(problem, "lifted")
-        assert every._representatives is None
-        monkeypatch.setattr(representatives, "MOST_LISTED", 1)
+        assert not every.has_many_actions
+        monkeypatch.setattr(task_module, "MOST_LISTED", 1)
         few = Task(problem, "lifted")
-        assert few._representatives is not None
+        assert few.has_many_actions
         return every, few
 
     return made
@@ -76,6 +80,33 @@ def test_what_nothing_tells_apart_is_one_candidate(whole):
     # Of bread and content each with gluten or without: four sandwiches, one of which can be made without gluten.
     assert len(made) == 5
     assert sum("make" in str(each.actions[0]) for each in every.successors(every.init)) == 8 * (6 * 6 + 3 * 3)
+
+
+@pytest.mark.parametrize("candidates", [one_of_each, Lookahead("types", representatives=True)])
+def test_room_for_atoms_grows_without_a_trace(candidates, monkeypatch):
+    wide = Task(snacks(12, 4), "lifted")
+    monkeypatch.setattr(lifted_model, "_ROOM", 64)
+    narrow = Task(snacks(12, 4), "lifted")
+    state, same = wide.init, narrow.init
+    for _ in range(12):
+        choice, again = candidates(wide, state), candidates(narrow, same)
+        assert [each.actions for each in choice] == [each.actions for each in again]
+        assert [set(wide.atoms(each.state)) for each in choice] == [set(narrow.atoms(each.state)) for each in again]
+        state, same = choice[-1].state, again[-1].state
+    assert len(narrow.lifted._lifted.atoms.predicates) > 64
+
+
+def test_a_task_is_let_go_of_at_once():
+    task = Task(snacks(3), "lifted")
+    assert Lookahead(representatives=True)(task, task.init)
+    assert one_of_each(task, task.init)
+    gone = weakref.ref(task)
+    gc.disable()
+    try:
+        del task
+        assert gone() is None
+    finally:
+        gc.enable()
 
 
 def test_objects_that_the_state_or_goal_tells_apart_are_not_merged(whole):

@@ -11,6 +11,8 @@ import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
 from sgp.errors import ConfigurationError
+from sgp.planning import task as task_module
+from sgp.planning.candidates import goals, identities, names
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.policy import one_of_each, one_step
@@ -124,6 +126,43 @@ def test_one_action_of_each_kind_is_left(name, mode):
 def symmetric_relations(task, state, of):
     """Whether two interchangeable objects stand in one atom, in both orders: such are not found, and stay apart."""
     return any(len({of[each] for each in names}) < len(set(names)) for _, names in task.atoms(state))
+
+
+@pytest.mark.parametrize("abstraction", ["none", "types", "goals"])
+@pytest.mark.parametrize("name", [*DOMAINS, "courier", "glue", "towers", "wires"])
+def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, abstraction):
+    grounded, lifted = Task(problem_of(name), "grounded"), Task(problem_of(name), "lifted")
+    lookahead = Lookahead(abstraction, enough=64, representatives=True)
+    for state in walk(grounded, 6, np.random.default_rng(11)):
+        same = lifted.state_of(lifted._indices([atom for atom in grounded.atoms(state) if is_fluent(grounded, atom)]))
+        candidates, others = lookahead(grounded, state), lookahead(lifted, same)
+        assert [(each.actions, each.parent) for each in candidates] == [(each.actions, each.parent) for each in others]
+        assert goals(grounded, candidates).tolist() == goals(lifted, others).tolist()
+        for one, other in zip(candidates, others, strict=True):
+            assert set(grounded.atoms(one.state)) == set(lifted.atoms(other.state))
+            assert names(lifted, other.state)[1] in set(identities(others))
+
+
+@pytest.mark.parametrize("name", ["blocksworld", "childsnack", "courier", "transport"])
+def test_where_very_many_actions_are_applicable_joins_find_the_same_candidates(name, monkeypatch):
+    few = Task(problem_of(name))
+    with monkeypatch.context() as patch:
+        patch.setattr(task_module, "MOST_LISTED", 0)
+        many = Task(problem_of(name))
+        assert many.joins(representatives=True)
+    assert not many.joins(representatives=False)
+    assert not few.joins(representatives=True)
+    for candidates in (one_of_each, Lookahead("types", representatives=True)):
+        assert [each.actions for each in candidates(few, few.init)] == [
+            each.actions for each in candidates(many, many.init)
+        ]
+        assert [set(few.atoms(each.state)) for each in candidates(few, few.init)] == [
+            set(many.atoms(each.state)) for each in candidates(many, many.init)
+        ]
+
+
+def is_fluent(task, atom):
+    return atom.predicate in task.domain_text.fluent_predicates
 
 
 @pytest.mark.parametrize("name", ["childsnack", "gripper", "logistics", "spanner", "transport"])

@@ -7,7 +7,6 @@ from pyperplan.pddl.parser import Parser
 
 import sgp
 from sgp.errors import PddlError, PlanError
-from sgp.planning import representatives as representatives_module
 from sgp.planning import task as task_module
 from sgp.planning.clock import Clock
 from sgp.planning.ground_model import INSTANCE_BYTES
@@ -191,7 +190,7 @@ def test_where_very_many_actions_are_applicable_only_representatives_are_made(mo
         " ".join(blocks), " ".join(f"(ontable {name}) (clear {name})" for name in blocks), "(on b0 b1)"
     )
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 10)
-    monkeypatch.setattr(representatives_module, "MOST_LISTED", 10)
+    monkeypatch.setattr(task_module, "MOST_LISTED", 10)
     assert Task(problem).mode == "lifted"
 
 
