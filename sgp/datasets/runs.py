@@ -123,7 +123,7 @@ class Run:
         if second is None:
             raise ConfigurationError(
                 f"{self.folder} holds one planner alone, where a portfolio needs the second best of a training, too; "
-                "train with '--by dynamic' by a method that sweeps over settings, or use another decoding"
+                "train it again with '--by dynamic', or use another decoding"
             )
         return Run(self.folder, {**self.record, **second}, SECOND)
 

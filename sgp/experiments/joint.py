@@ -139,8 +139,10 @@ def train_jointly(
     trial = _Trial(data, source, bound, rules, settings.decoding, identity_of, jobs)
     trial.warn()
     versions = library_versions(recorded_libraries(learner))
+    kept = "portfolio" in planning_method(method).decodings  # whether the second best is kept beside the best
     facts = [
         learner.key,
+        kept,
         asdict(settings),
         identity_of(""),
         passing.sweep,
@@ -167,10 +169,10 @@ def train_jointly(
                 snapshot.save(draft)
         done.append(trial.validated(snapshot, open_run(place)) if same is None else replace(same, name=snapshot.name))
         write_json(folder / _DONE, [asdict(each) for each in done])
-        for each in set(range(len(done))).difference((*_selected(done).values(), _second(done))):
+        for each in set(range(len(done))).difference((*_selected(done).values(), _second(done) if kept else None)):
             shutil.rmtree(folder / str(each), ignore_errors=True)
         watch(done[-1])
-    best, second = _selected(done), _second(done) if passing.sweep else None
+    best, second = _selected(done), _second(done) if kept else None
     for by, key in keys.items():
         selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
         beside = None

@@ -28,9 +28,9 @@ class Completing(Portfolio):
     """A planner that hands to LAMA what neither rollouts, its own and those of others beside it, nor restarts solve.
 
     The policy has half of a problem's seconds and of the memory that may still be taken; `LAMA_FIRST` has what is left
-    of both, in a process of its own, or its own seconds without a limit on them. Its plan's steps have one candidate
-    each, forced, at no cost. `resume` goes on by the policy alone. Raises ToolError where Fast Downward is missing or
-    fails.
+    of both, by the clock and in a process of its own, or its own seconds without a limit on them. Its plan's steps have
+    one candidate each, forced, at no cost. `resume` goes on by the policy alone. Raises ToolError where Fast Downward
+    is missing or fails.
     """
 
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:

@@ -54,6 +54,7 @@ class LiftedModel:
         self._of_index = np.full(1, FULL, np.int32)  # the number of the atom with an index
         self._index_of = np.full(_ROOM, FULL, np.int32)  # the index of the atom with a number
         arities = np.array(list(domain.predicates.values()), np.int32)
+        width = max([2, *arities.tolist()])  # of a literal's row; "=" has two terms
         counts = dict.fromkeys(domain.predicates, 0)
         for each in problem.init:
             counts[each.predicate] += 1
@@ -61,11 +62,11 @@ class LiftedModel:
             no_atoms(
                 arities,
                 _ROOM,
-                max(1, *arities),
+                width,
                 np.array([name in kinds for name in self._names], np.bool_),
                 np.array([mark_of_kind(kinds.get(name, -1)) for name in self._names], np.uint64),
             ),
-            schemas_of(domain, facts, self._predicates, counts, max(1, *arities)),
+            schemas_of(domain, facts, self._predicates, counts, width),
             Goal(np.empty(0, np.int32), np.empty(0, np.int32), static_goal_holds),
             np.empty(0, np.int32),
         )
@@ -74,7 +75,7 @@ class LiftedModel:
             self._numbered([atom for atom, sign in problem.goal if atom.predicate in fluent and sign is wished])
             for wished in (True, False)
         )
-        self._goal_atoms = len(wanted) + len(unwanted)  # they have the first numbers
+        self._goal_atoms = int(self._lifted.atoms.met[0])  # they have the first numbers
         static = self._numbered([atom for atom in problem.init if atom.predicate not in fluent])
         goal = Goal(np.unique(wanted), np.unique(unwanted), static_goal_holds)
         self._lifted = self._lifted._replace(goal=goal, static=np.unique(static))

@@ -115,7 +115,7 @@ class _Arrays:
             steps,
             np.array(self._parameters, np.int32),
             np.array(self._slack, np.int32),
-            np.array(self._fits, np.bool_).reshape(-1, count),
+            np.array(self._fits, np.bool_).reshape(len(self._fits), count),
             Lists.of([np.flatnonzero(each).tolist() for each in self._fits]),
             Lists.of(self._sources),
             Lists.of(self._checks),

@@ -45,7 +45,7 @@ class Limit:
     that what else the machine does changes no outcome. Without a limit on memory a process takes its share of what the
     machine has free (`sgp.memory`).
 
-    Raises ConfigurationError for one that is not positive.
+    Raises ConfigurationError for one that is not positive, and for `processor` without seconds.
     """
 
     actions: int | None = None
@@ -59,6 +59,9 @@ class Limit:
             value = getattr(self, name)
             if value is not None and not 0 < value < math.inf:
                 raise ConfigurationError(f"limit on {name} is {value}; expected a positive number or none")
+
+        if self.processor and self.seconds is None:
+            raise ConfigurationError("the limit is one of the processor, and on no seconds; expected seconds beside it")
 
     @property
     def ends(self) -> bool:

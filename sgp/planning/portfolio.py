@@ -18,8 +18,9 @@ SHARE = 0.5  # of the seconds and decisions that are left, for each planner's ro
 class Portfolio(Restarting):
     """A planner that leaves what it does not solve to others, best first, and then restarts with all of them in turn.
 
-    A rollout has the horizon of the problem's size, and at most half of what is left of a limit on seconds or
-    decisions, so that one that wanders leaves something to the next. Without others it is `Restarting`.
+    A rollout has the horizon of the problem's size, and at most half of what is left of a limit on seconds, the reading
+    of the problem taken off, or decisions, so that one that wanders leaves something to the next. Without others it is
+    `Restarting`.
     """
 
     others: tuple[Planner, ...] = ()
@@ -36,7 +37,7 @@ class Portfolio(Restarting):
 
     def _first(self, limit: Limit) -> Limit:
         """A share of the limit, where others come after."""
-        return _share(limit) if self.others else limit
+        return _share(limit, 0.0) if self.others else limit
 
     def _again(self, first: Rollout, limit: Limit, seconds: float, decisions: int) -> Rollout:
         """As with restarts alone; the other planners come before them."""
@@ -44,7 +45,8 @@ class Portfolio(Restarting):
             left = None if first.outcome is Outcome.MEMORY else left_of(limit, first.task, seconds, decisions)
             if left is None:
                 return replace(first, seconds=seconds)
-            rollout = planner.solve(first.task, replace(_share(left), actions=int(self.horizon(first.task, limit))))
+            left = replace(_share(left, first.task.seconds), actions=int(self.horizon(first.task, limit)))
+            rollout = replace(planner, keep=self.keep).solve(first.task, left)
             seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1
             if rollout.solved:
                 return replace(rollout, seconds=seconds, reason=f"solved by planner {number}")
@@ -56,10 +58,10 @@ class Portfolio(Restarting):
         return self._drawn_from((self, *self.others)[turn], attempt)
 
 
-def _share(limit: Limit) -> Limit:
-    """Half of a limit on seconds or decisions, one decision at least."""
+def _share(limit: Limit, read: float) -> Limit:
+    """Half of a limit on decisions, one at least, and of its seconds beyond those in which the problem was read."""
     return replace(
         limit,
-        seconds=limit.seconds and SHARE * limit.seconds,
+        seconds=limit.seconds and read + SHARE * (limit.seconds - read),
         decisions=limit.decisions and max(1, int(SHARE * limit.decisions)),
     )

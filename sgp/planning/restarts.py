@@ -97,8 +97,9 @@ class Restarting(Planner):
         plain = rollout = first
         longest = 1
         for attempt in count() if self.restarts and limit.ends else range(self.restarts):
-            if rollout.outcome is Outcome.MEMORY or not rollout.steps:
-                break  # nothing is left to try with, or the policy refuses the problem
+            refused = rollout.outcome is not Outcome.TIMEOUT and not rollout.steps
+            if refused or rollout.outcome is Outcome.MEMORY:
+                break  # another would end alike
             left = left_of(limit, first.task, seconds, decisions)
             if left is None:
                 break

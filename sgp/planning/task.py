@@ -87,6 +87,9 @@ class Task:
         lean = mode != "lifted" and len(self.text.init) > _MANY_ATOMS
         self._open(lean)
         if lean and self.model is None:
+            self._fluents.clear()  # what knows the first problem of pymimir's is gone with it
+            for name in ("_native_names", "lifted"):
+                vars(self).pop(name, None)
             self._open(lean=False)
         self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
         self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}

@@ -47,9 +47,17 @@ def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = 
     A plan that is too long for VAL is judged in pieces, from each one's last state on the next.
     """
     program = program or val_program()
-    if len(plan) > MOST_ACTIONS and not problem.read()[0].compiled:
+    if len(plan) > MOST_ACTIONS and _can_be_cut(problem):
         return _judged_in_pieces(problem, plan, program)
     return _judged(problem, plan, program)
+
+
+def _can_be_cut(problem: Problem) -> bool:
+    """Whether nothing was compiled, and the goal is a conjunction."""
+    try:
+        return not problem.read()[0].compiled
+    except PddlError:
+        return False
 
 
 def _judged_in_pieces(problem: Problem, plan: tuple[Action, ...], program: Path) -> Verdict:
@@ -78,8 +86,8 @@ def _judged(problem: Problem, plan: tuple[Action, ...], program: Path) -> Verdic
         return Verdict(False, run.stdout + run.stderr)
     if "Bad plan description" in run.stdout and len(plan) > MOST_ACTIONS:
         raise ToolError(
-            f"the plan of {problem.name} has {len(plan):,} actions, where VAL reads {MOST_ACTIONS:,} of a domain with "
-            "conditional effects, quantifiers or derived predicates; plan with a limit on actions"
+            f"the plan of {problem.name} has {len(plan):,} actions, where VAL reads {MOST_ACTIONS:,} with conditional "
+            "effects, quantifiers, derived predicates or a disjunctive goal; plan with a limit on actions"
         )
     said = (run.stderr or run.stdout).strip().splitlines()
     raise ToolError(

@@ -37,12 +37,15 @@ class Drawn:
 
     def of_tree(self) -> list[Tuple]:
         """The tuples of candidates and depths alone, which are pairs."""
-        return [each for each in self.tuples if len(each[1]) == 2 and min(each[1]) >= len(self.things)]
+        return [each for each in self.tuples if self._in_tree(each)]
 
     def telling(self) -> list[Tuple]:
         """The other tuples, candidate by candidate: each is of a candidate, which stands first, and objects."""
-        found = [each for each in self.tuples if each[1][0] >= len(self.things)]
-        return sorted((each for each in found if each not in self.of_tree()), key=lambda each: each[1][0])
+        found = [each for each in self.tuples if each[1][0] >= len(self.things) and not self._in_tree(each)]
+        return sorted(found, key=lambda each: each[1][0])
+
+    def _in_tree(self, each: Tuple) -> bool:
+        return len(each[1]) == 2 and min(each[1]) >= len(self.things)
 
 
 class _Box(NamedTuple):

@@ -32,7 +32,7 @@ def draw_tree(root: str, names: Sequence[str], parents: Sequence[int], goals: Se
         title = f"{words[node]}: depth {columns[node]}" + (", a goal state" if goal else "")
         parts.append(drawing.group(title, _box(words[node], x, y, width, goal)))
     across = 2 * _MARGIN + (max(columns.values()) + 1) * (width + _EDGE) - _EDGE
-    down = 2 * _MARGIN + ROW * max(1, sum(node not in set(parents) for node in range(len(parents))))
+    down = 2 * _MARGIN + ROW * max(1, len(set(range(len(parents))).difference(parents)))
     return drawing.picture(across, down, parts, f"Lookahead tree of {len(names)} states", style=style)
 
 
@@ -45,7 +45,7 @@ def depths(parents: Sequence[int]) -> dict[int, int]:
 
 
 def _places(parents: Sequence[int]) -> list[tuple[int, float]]:
-    """Each node with its place from the top, the root first: a leaf below the other, a parent at its children's"""
+    """Each node with its place from the top, the root first: a leaf below the other, a parent amid its children."""
     below: dict[int, list[int]] = {node: [] for node in range(-1, len(parents))}
     for node, above in enumerate(parents):
         below[above].append(node)

@@ -366,6 +366,8 @@ def test_seconds_of_the_processor_do_not_pass_while_others_work(two_blocks):
         for _ in looking(count()):
             pass
 
+    with pytest.raises(ConfigurationError, match="one of the processor, and on no seconds; expected seconds beside"):
+        Limit(processor=True)
     right = by_name(pick_up=0.0, stack=0.0)
     assert Planner(right, waiting).solve(two_blocks, Limit(seconds=0.2)).outcome is Outcome.TIMEOUT
     found = Planner(right, waiting).solve(two_blocks, Limit(seconds=0.2, processor=True))

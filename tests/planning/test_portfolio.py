@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import sgp
@@ -9,6 +11,7 @@ from sgp.planning.portfolio import Portfolio
 from sgp.planning.restarts import Noisy, Restarting
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task, replay
+from tests.planning.test_planner import by_name
 from tests.planning.test_restarts import GLUE, GLUE_PROBLEM, Fixed
 
 RIGHT = Fixed({"(fix a)": 0.0, "(paint a)": 0.0})
@@ -76,5 +79,20 @@ def test_runs_make_a_portfolio_where_they_are_of_one_domain(quick_run):
         sgp.load_portfolio([runs[0].folder, other.folder])
     with pytest.raises(ConfigurationError, match="no run is given"):
         sgp.load_portfolio([])
-    with pytest.raises(ConfigurationError, match=r"holds one planner alone.* train with '--by dynamic'"):
+    with pytest.raises(ConfigurationError, match=r"holds one planner alone.* train it again with '--by dynamic'"):
         sgp.load_planner(runs[0].folder, "portfolio")
+
+
+def test_what_is_left_after_reading_is_used(two_blocks, monkeypatch):
+    right = Planner(by_name(pick_up=0.0, stack=0.0))
+    monkeypatch.setattr(two_blocks, "seconds", 6.0)
+    assert right.solve(two_blocks, Limit(seconds=10)).solved
+    assert Portfolio.of(right, 0, 0, (right,)).solve(two_blocks, Limit(seconds=10)).reason == "solved by planner 2"
+    assert Restarting.of(right, 20, 0).solve(two_blocks, Limit(seconds=10)).solved
+
+
+def test_rollouts_of_the_others_keep_what_is_asked_for(glue):
+    portfolio = replace(Portfolio.of(Planner(WRONG), 0, 0, (Planner(UNSURE), Planner(RIGHT))), keep="plan")
+    assert {len(step.candidates) for step in portfolio.solve(glue).steps} == {1}
+    portfolio = replace(Portfolio.of(Planner(WRONG), 0, 0, (Planner(RIGHT),)), keep="steps")
+    assert len(portfolio.solve(glue).steps[0].candidates) == 2

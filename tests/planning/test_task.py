@@ -232,10 +232,13 @@ def test_a_task_of_many_atoms_and_too_many_actions_is_read_whole(monkeypatch):
     monkeypatch.setattr(task_module, "_MANY_ATOMS", 0)
     monkeypatch.setattr(task_module, "MOST_INSTANCES", 1)
     monkeypatch.setattr(task_module, "MODEL_BYTES", 0)
+    monkeypatch.setattr(task_module, "MOST_LISTED", 1)
     problem = SUITE.problems("gripper", "extrapolation")[0]
     task = Task(problem)
     whole = Task(problem, "lifted")
     assert task.mode == "lifted"
+    assert set(task.atoms(task.init)) == set(whole.atoms(whole.init)) == set(problem.read()[1].init)
+    assert len(task.applicable(task.init, representatives=True)) == len(whole.applicable(whole.init, True))
     assert [each.actions for each in task.successors(task.init)] == [
         each.actions for each in whole.successors(whole.init)
     ]

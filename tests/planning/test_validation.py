@@ -146,5 +146,5 @@ def test_a_long_plan_of_compiled_actions_is_a_sentence():
       (:action all :parameters (?x) :effect (when (power) (lit ?x))))"""
     problem = Problem("p", domain, "(define (problem p) (:domain lamps) (:objects a) (:init (power)) (:goal (lit a)))")
     assert validate(problem, parse_plan("(all a)\n" * 9_500)).valid
-    with pytest.raises(ToolError, match=r"has 10,500 actions, where VAL reads 9,000 .* plan with a limit on actions"):
+    with pytest.raises(ToolError, match=r"has 10,500 actions, where VAL reads 9,000 .* plan with a limit on"):
         validate(problem, parse_plan("(all a)\n" * 10_500))
