@@ -288,7 +288,7 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "harder": harder,
     "harder-settings": harder_otherwise,
     "track": track,
-    "when-track": lambda: [*when_track(), None, None],  # the limit and the memory of a problem are settings
+    "when-track": lambda: [*when_track(), None],  # the limit of a problem is a setting
     "against-lama": against_lama,
     "harder-in-short": lambda: ["1.00", *rows_solved()],
 }

@@ -94,8 +94,9 @@ class JumpDecoding(BeamDecoding):
     """A beam that can lose patience, try again, and ask a search."""
 
     patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
+    escape: int = 0  # decisions without progress, after which costs are noisy until there is some; 0: any number
     restarts: int = 0  # further rollouts with noise on the costs; any number where a limit ends them; 0: none
-    seed: int = 0  # of that noise
+    seed: int = 0  # of noise
     portfolio: bool = False  # what it does not solve, the second best of the training tries before restarts
     search: bool = False  # what the policy does not solve in half of the seconds is left to LAMA
 
@@ -103,7 +104,9 @@ class JumpDecoding(BeamDecoding):
         super().__post_init__()
         if self.patience < 0:
             raise ConfigurationError(f"patience is {self.patience}; expected at least 0, which never ends")
-        for name in ("restarts", "seed"):
+        if self.escape and self.beam > 1:
+            raise ConfigurationError(f"escape {self.escape} conflicts with beam {self.beam}: noise does not add up")
+        for name in ("escape", "restarts", "seed"):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")
 
@@ -138,6 +141,7 @@ class ContrastiveJumps:
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
+        "escaping": JumpDecoding(escape=50),
         "restarts": JumpDecoding(3, margin=2.0, restarts=20),
         "portfolio": JumpDecoding(3, margin=2.0, restarts=20, portfolio=True),
         "search": JumpDecoding(3, margin=2.0, restarts=20, search=True),
@@ -347,7 +351,11 @@ def _planner(
 ) -> Planner:
     """Costs add up along a path where several paths are compared."""
     rules = ADD_UP if decoding.beam > 1 else REPLACE
-    return decoding.planner(replace(policy, rules=rules, patience=decoding.patience), config.successors, others)
+    return decoding.planner(
+        replace(policy, rules=rules, patience=decoding.patience, escape=decoding.escape, seed=decoding.seed),
+        config.successors,
+        others,
+    )
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:

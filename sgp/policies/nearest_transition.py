@@ -14,7 +14,7 @@ from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 from sgp.planning.views import Contrast, Vector, View
-from sgp.policies.persistence import STALE, followed, stale
+from sgp.policies.persistence import STALE, followed, noise, stale
 
 
 class TransitionEncoder(Protocol):
@@ -55,7 +55,8 @@ class NearestTransition(Generic[Encoding]):
     in which small differences would drown. With two rows of weights the change depends on the state: w = w0 + p w1
     with the share p of the goal's atoms that are true. Where costs add up the cost is the negative logarithm of the
     candidate's share in the softmax over its siblings, which adds up along a path. Candidates of equal embedding have
-    equal keys. With `patience` a path that stalled takes what is new (`persistence`), whatever the embedding says.
+    equal keys. With `patience` a path that stalled takes what is new, whatever the embedding says, and with `escape` it
+    draws by noise of this `seed` until there is progress (`persistence`).
     """
 
     encoder: Encoding
@@ -63,6 +64,8 @@ class NearestTransition(Generic[Encoding]):
     alpha: float
     rules: Rules = REPLACE
     patience: int = 0  # decisions for each object without progress; 0: any number
+    escape: int = 0  # decisions without progress; 0: any number
+    seed: int = 0
     embeds: Literal["transitions"] = "transitions"
 
     def refuses(self, task: Task) -> str | None:
@@ -82,9 +85,10 @@ class NearestTransition(Generic[Encoding]):
                 least = costs.min()  # scipy's logsumexp takes as long as the embedding, for rows as short as these
                 costs = costs - least + np.log(np.exp(least - costs).sum())
             memories = None
-            if self.patience:
+            if self.patience or self.escape:
                 progress, without_news = stale(followed(node, self.patience), node, choice)
-                costs, memories = costs + STALE * without_news, [progress] * len(choice)
+                costs = costs + STALE * without_news + noise(progress, node, self.escape, self.seed, len(choice))
+                memories = [progress] * len(choice)
             rankings.append(Ranking(costs, measured.keys, memories, note={"distance": distances}))
         return rankings
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import sgp
@@ -98,6 +99,35 @@ def test_the_default_has_all_patience_and_a_decoding_can_lose_it(quick_run, shar
     assert plain.memories is None
 
 
+def test_a_path_that_stalled_draws_until_there_is_progress(quick_run, shared_home, monkeypatch):
+    monkeypatch.setenv("SGP_HOME", str(shared_home))
+    run = quick_run("contrastive-jumps", "blocksworld")
+    greedy, escaping = (sgp.load_planner(run.folder, name) for name in ("greedy", "escaping+escape=3+seed=5"))
+    problem = sgp.load_suite("state-centric").problems("blocksworld", "validation")[0]
+    assert greedy.solve(Task(problem)).plan == escaping.solve(Task(problem)).plan, "where no path stalls"
+    task = blocks()
+    node, progress = walked(task, ["(pick-up a)", "(put-down a)"] * 2, 0)
+    choice = one_step(task, node.state)
+    found = {}
+    for since in (3, 4):
+        at = replace(node, memory=progress._replace(since=since - 1))
+        for seed in (5, 6):
+            (plain,), (drawn,) = (
+                replace(escaping.policy, escape=escape, seed=seed).rank([at], [choice]) for escape in (0, 3)
+            )
+            found[since, seed] = (drawn.costs - plain.costs).tolist()
+            assert drawn.memories[0].since == since
+    assert found[3, 5] == found[3, 6] == [0.0] * len(choice), "no decision too early"
+    assert 0.0 not in found[4, 5]
+    assert found[4, 5] != found[4, 6]
+    expected = -np.random.default_rng((5, node.length)).gumbel(size=len(choice))
+    assert found[4, 5] == pytest.approx(expected)
+
+
 def test_a_patience_below_none_is_refused():
+    with pytest.raises(ConfigurationError, match="escape is -1; expected at least 0"):
+        JumpDecoding(escape=-1)
+    with pytest.raises(ConfigurationError, match="escape 5 conflicts with beam 3: noise does not add up"):
+        JumpDecoding(3, escape=5)
     with pytest.raises(ConfigurationError, match="patience is -1; expected at least 0"):
         JumpDecoding(patience=-1)
