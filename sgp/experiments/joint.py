@@ -61,6 +61,7 @@ from sgp.workers import Jobs, processes
 logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
+ABOUT = 1.02  # plans of one length: so much longer than the shortest
 _DONE = "snapshots.json"
 
 
@@ -79,11 +80,9 @@ class Validated:
         """The sum of the coverages of all sizes tried (algorithm 2)."""
         return sum(self.sizes.values())
 
-    def score(self, by: By) -> tuple[float, float]:
-        """The higher, the better; of equal dynamic coverage is better what gave shorter plans."""
-        if by == "dynamic":
-            return self.dynamic, -self.actions
-        return {"loss": -self.loss, "coverage": self.coverage}[by], 0.0
+    def score(self, by: By) -> float:
+        """The higher, the better."""
+        return {"loss": -self.loss, "coverage": self.coverage, "dynamic": self.dynamic}[by]
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Validated:
@@ -146,6 +145,7 @@ def train_jointly(
         asdict(settings),
         identity_of(""),
         passing.sweep,
+        ABOUT,
         seed,
         data.sha256,
         trial.bound,
@@ -239,14 +239,24 @@ class _Trial:
 
 def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
     """The place of the first snapshot that is best by each validation method."""
-    return {by: max(range(len(snapshots)), key=lambda place: snapshots[place].score(by)) for by in VALIDATIONS}
+    return {by: _first_best(snapshots, range(len(snapshots)), by) for by in VALIDATIONS}
 
 
 def _second(snapshots: Sequence[Validated]) -> int | None:
     """The place of the first of those that are second best by dynamic validation; None where all do alike."""
     best = snapshots[_selected(snapshots)["dynamic"]]
     others = [place for place, each in enumerate(snapshots) if replace(each, name=best.name) != best]
-    return max(others, key=lambda place: snapshots[place].score("dynamic"), default=None)
+    return _first_best(snapshots, others, "dynamic") if others else None
+
+
+def _first_best(snapshots: Sequence[Validated], places: Sequence[int], by: By) -> int:
+    """The first of some places with the highest score; by dynamic validation, with plans about as short as any's."""
+    highest = max(snapshots[place].score(by) for place in places)
+    best = [place for place in places if snapshots[place].score(by) == highest]
+    if by != "dynamic":
+        return best[0]
+    most = ABOUT * min(snapshots[place].actions for place in best)
+    return next(place for place in best if snapshots[place].actions <= most)
 
 
 def _keep(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:

@@ -186,11 +186,11 @@ class ContrastiveJumps:
     }
 
     # What a joint training passes through (`snapshots`), those of one labelling beside each other: of one coverage and
-    # plan length the first is chosen.
+    # about one plan length the first is chosen, so that those stand first whose decisions take least.
     sweep: Sequence[Settings] = (
         *(
             {"representatives": "true", "candidates": candidates, **_LABELS[source], **embedding}
-            for candidates, source in (*product(("aiw", "one-step"), ("exact", "optimal")), ("aiw", "experts"))
+            for candidates, source in (*product(("one-step", "aiw"), ("exact", "optimal")), ("aiw", "experts"))
             for embedding in ({}, {"embedding.walk_growth": "1.5"}, {"embedding.open_atoms": "2"})
             if candidates == "aiw" or "embedding.open_atoms" not in embedding
         ),

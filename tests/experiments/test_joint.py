@@ -124,6 +124,8 @@ def test_the_first_of_equally_good_snapshots_is_selected():
     assert joint._selected([one, other]) == {"loss": 1, "coverage": 0, "dynamic": 1}
     shorter = replace(one, sizes={16: 0.5, 17: 1.0}, actions=20.0)
     assert joint._selected([replace(one, actions=21.0), shorter])["dynamic"] == 1, "of one coverage, by shorter plans"
+    longer = replace(shorter, actions=20.3)
+    assert joint._selected([longer, shorter])["dynamic"] == 0, "about as short, and faster by its place"
     assert joint._second([one, other]) == 0
     assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
     sheet = joint_sheet(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
