@@ -17,7 +17,7 @@ from sgp.contracts.renaming import renamed
 from sgp.datasets.runs import Origin, Run, RunKey, new_run, open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
-from sgp.errors import DomainMismatch, StoreError
+from sgp.errors import ConfigurationError, DomainMismatch, StoreError
 from sgp.methods import planning_method, recorded_libraries
 from sgp.methods.configuration import configure
 from sgp.methods.contract import PlanningMethod, Selectable, Settings
@@ -25,6 +25,7 @@ from sgp.methods.loading import planner_of
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
+from sgp.policies.decoding import PORTFOLIO
 
 SUITE = "state-centric"
 _ACTIONS = 25  # of a rollout
@@ -105,10 +106,14 @@ class MethodContract:
         assert any(rollout.steps for rollout in found)
 
     def test_every_decoding_plans(self, method: PlanningMethod, trained: Training) -> None:
-        """By what one training left; the default is there."""
+        """By what one training left; the default is there. A portfolio needs a second planner, and says so."""
         assert next(iter(method.decodings)) == "default"
         run = trained(method.key, _smallest(), None)
         for decoding in method.decodings:
+            if decoding == PORTFOLIO:
+                with pytest.raises(ConfigurationError, match="holds one planner alone"):
+                    planner_of(run, decoding)
+                continue
             assert any(rollout.steps for rollout in rollouts(planner_of(run, decoding), _smallest())), decoding
 
     def test_a_trained_planner_is_the_one_that_is_saved(

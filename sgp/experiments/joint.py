@@ -55,6 +55,7 @@ from sgp.planning.experts import SOON, STAGES
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.subject import selected_variant
+from sgp.policies.decoding import PORTFOLIO
 from sgp.reports.sheets import Sheet
 from sgp.workers import Jobs, processes
 
@@ -138,7 +139,7 @@ def train_jointly(
     trial = _Trial(data, source, bound, rules, settings.decoding, identity_of, jobs)
     trial.warn()
     versions = library_versions(recorded_libraries(learner))
-    kept = "portfolio" in planning_method(method).decodings  # whether the second best is kept beside the best
+    kept = PORTFOLIO in planning_method(method).decodings  # whether the second best is kept beside the best
     facts = [
         learner.key,
         kept,

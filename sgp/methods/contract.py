@@ -59,7 +59,7 @@ class PlanningMethod(Method, Protocol):
     """A method that makes planners.
 
     `decodings` names the ways in which one training can plan (frozen dataclasses that check themselves), "default"
-    first: none of them is asked for before a planner is loaded.
+    first: none of them is asked for before a planner is loaded. One named "portfolio" plans by `Run.second`, too.
     """
 
     @property

@@ -39,7 +39,7 @@ from sgp.planning.policy import ADD_UP, REPLACE, Policy, Successors
 from sgp.planning.portfolio import Portfolio
 from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
-from sgp.policies.decoding import DEFAULT, ENOUGH, BeamDecoding
+from sgp.policies.decoding import DEFAULT, ENOUGH, PORTFOLIO, BeamDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
@@ -143,7 +143,7 @@ class ContrastiveJumps:
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
         "escaping": JumpDecoding(escape=50),
         "restarts": JumpDecoding(3, margin=2.0, restarts=20),
-        "portfolio": JumpDecoding(3, margin=2.0, restarts=20, portfolio=True),
+        PORTFOLIO: JumpDecoding(3, margin=2.0, restarts=20, portfolio=True),
         "search": JumpDecoding(3, margin=2.0, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (

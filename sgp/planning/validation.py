@@ -14,7 +14,6 @@ from sgp.errors import PddlError, PlanError, ToolError, ValidationDisagreement
 from sgp.planning.pddl import Action, Problem, format_plan
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.pddl_writing import rewritten, with_preconditions
-from sgp.planning.plan_pieces import pieces
 from sgp.planning.rollout import Rollout
 
 VALIDATION_SECONDS = 120.0
@@ -44,7 +43,8 @@ def validate(problem: Problem, plan: tuple[Action, ...], program: Path | None = 
     VAL is asked with the original text first. Where it does not read that, though our readers do, it is asked with the
     text written anew (an action without a precondition, sections in an order that it does not know); or, where actions
     were compiled and a plan is of the file's, with the file's own text and the preconditions that are missing in it.
-    A plan that is too long for VAL is judged in pieces, from each one's last state on the next.
+    A plan that is too long for VAL is judged in pieces, from each one's last state on the next; UnsupportedPddl is
+    raised where pymimir, which finds these states, does not read the problem.
     """
     program = program or val_program()
     if len(plan) > MOST_ACTIONS and _can_be_cut(problem):
@@ -62,6 +62,8 @@ def _can_be_cut(problem: Problem) -> bool:
 
 def _judged_in_pieces(problem: Problem, plan: tuple[Action, ...], program: Path) -> Verdict:
     """The verdict on the last piece, or on the first that is not valid."""
+    from sgp.planning.plan_pieces import pieces  # where plans are shown, there may be no planning library
+
     verdict = Verdict(False, "")
     try:
         for piece, actions in pieces(problem, plan, MOST_ACTIONS):

@@ -12,6 +12,7 @@ from sgp.planning.policy import Policy, Successors
 from sgp.planning.reach import Reach, check_reach, successors_for
 
 DEFAULT = "default"  # the first decoding of every method
+PORTFOLIO = "portfolio"  # of methods that plan by the two best planners of a training
 TRAINED: Literal["trained"] = "trained"
 ENOUGH = 16  # of contrastive jumps
 
