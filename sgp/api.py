@@ -263,7 +263,7 @@ def evaluate(
                 subject = subject_of(run, source.name, domain.name, split, name)
                 keeping = None if rollouts is None else Keeping(Path(rollouts), subject, keep)
                 problems = source.problems(domain.name, split)
-                identity = decoded_identity(method, run.sha256, name)
+                identity = decoded_identity(method, run.sha256, run.training, name)
                 works.append(Work(str(run.folder), identity, problems, limit, keeping, name))
                 subjects.append(Measurement(**vars(subject), note=_note(run, source, jobs, limit)))
     attempts = run_all(works, load_planner, jobs, f"evaluate on {source.name}")

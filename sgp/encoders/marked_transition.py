@@ -7,7 +7,7 @@ An embedding of the pair (s, s'), in three parts, all of features that are prese
 - *tokens*: the changed atoms and their objects, coloured on the graph of these alone;
 - *walks*: from every changed object over unchanged atoms, open ones of a few atoms and closed ones that end on a
   changed object. A closed walk sees cycles, such as "the package's goal lies in this location's city", which colours
-  do not.
+  do not, and where it is asked to what holds of each object within it alone: "by an instrument that is calibrated".
 
 Two numbers stand behind them: log2 of the number of actions, and whether the candidate is a goal.
 """
@@ -57,6 +57,8 @@ class MarkedConfig:
     iterations: int = 2  # rounds of colour refinement
     open_atoms: int = 1  # most atoms of an open walk; 0: none
     closed_atoms: int = 3  # most atoms of a closed walk; 0: none
+    passed_atoms: bool = False  # objects within a walk show the atoms of them alone
+    lengths: bool = True  # the number of actions is told
     counted: bool = False  # how often a feature occurs, instead of whether it does
     walk_degree: int = 16  # a static predicate with more atoms on one object in training stays out of the walks
     # Nor do walks enter a static atom at a place where the most atoms on one object grow by more than this factor, and
@@ -133,7 +135,7 @@ class MarkedTransitionEncoder:
         hashes, columns = np.unique(np.concatenate([found for _, found in features]), return_inverse=True)
         ends = np.cumsum([len(found) for _, found in features])
         embedded = [
-            Embedded(first, known, _scalars(task, choice))
+            Embedded(first, known, _scalars(config, task, choice))
             for (task, _, choice), (first, _), known in zip(
                 transitions, features, np.split(columns, ends[:-1]), strict=True
             )
@@ -153,7 +155,7 @@ class MarkedTransitionEncoder:
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
         """The embeddings of the transitions from a state to its candidates."""
         first, columns = self._features(task, state, choice, self._vocabulary)
-        return Embedded(first, columns.astype(np.int64), _scalars(task, choice))
+        return Embedded(first, columns.astype(np.int64), _scalars(self.config, task, choice))
 
     def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
         """What decoding asks of the embeddings, with a vector [D]; they are made for some at a time and not kept."""
@@ -163,7 +165,7 @@ class MarkedTransitionEncoder:
     def in_words(self, task: Task, state: State, choice: Sequence[Successor], columns: Sequence[int]) -> list[str]:
         """What some columns stand for, told of the first of the transitions that has the feature."""
         config, graph = self.config, self._graph(task)
-        depths = Depths(config.iterations, config.open_atoms, config.closed_atoms)
+        depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
         transitions = TransitionWords(depths, task, state, graph.object_colours, graph.kind, self.walked)
         said: dict[int, str] = {}
         for successor in choice:
@@ -201,6 +203,7 @@ class MarkedTransitionEncoder:
             config.iterations,
             config.open_atoms,
             config.closed_atoms,
+            config.passed_atoms,
             config.counted,
             found.atoms,
             found.first,
@@ -223,10 +226,11 @@ def _joined(pieces: Sequence[Any]) -> Any:
     return np.concatenate(pieces) if isinstance(pieces[0], np.ndarray) else list(chain.from_iterable(pieces))
 
 
-def _scalars(task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
-    """Of each candidate log2 of the number of actions, and whether it is a goal [b, 2]."""
-    scalars = np.empty((len(choice), _SCALARS))
-    scalars[:, 0] = np.log2(lengths(choice))
+def _scalars(config: MarkedConfig, task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
+    """Of each candidate log2 of the number of actions, 0 where it is not told, and whether it is a goal [b, 2]."""
+    scalars = np.zeros((len(choice), _SCALARS))
+    if config.lengths:
+        scalars[:, 0] = np.log2(lengths(choice))
     scalars[:, 1] = goals(task, choice)
     return scalars
 

@@ -43,6 +43,7 @@ class Depths(NamedTuple):
     iterations: int
     open_atoms: int
     closed_atoms: int
+    passed_atoms: bool = False
 
 
 class TransitionWords:
@@ -65,6 +66,8 @@ class TransitionWords:
         self.before = self._true(state)
         self.atoms = self.before | set(self.goal)
         self.plain = self.refine(self.atoms, self.before, self.before)
+        self.alone = self._alone() if depths.passed_atoms else {}
+        self.passed = {**self.objects, **{name: self._passed(name) for name in self.alone}}
 
     def of(self, state: State) -> dict[int, str]:
         """Words by hash for each feature of the transition to a state; the first witness of a feature speaks."""
@@ -72,6 +75,19 @@ class TransitionWords:
 
     def _true(self, state: State) -> set[Atom]:
         return {self.task.fluent(index) for index in self.task.fluents(state)} | self.static
+
+    def _alone(self) -> dict[str, list[Atom]]:
+        """The atoms of each object alone."""
+        found: dict[str, list[Atom]] = {}
+        for atom in sorted(self.atoms):
+            if len(atom.objects) == 1:
+                found.setdefault(atom.objects[0], []).append(atom)
+        return found
+
+    def _passed(self, name: str) -> int:
+        """The colour that an object has within walks."""
+        value = sum(_pair(EDGE, self.plain[0][atom], 0) for atom in self.alone[name]) % 2**64
+        return _pair(OBJECT, self.objects[name], value)
 
     def refine(self, atoms: set[Atom], before: set[Atom], after: set[Atom]) -> Colours:
         """Colours at each level in the graph of these atoms."""
@@ -162,11 +178,11 @@ class _Transition:
     def _add_walks(self, tokens: dict[str, int]) -> None:
         state, first = self.state, self.state.plain[0]
 
-        def walk(name: str, said: int, path: tuple[Atom, ...], start: str) -> None:
+        def walk(name: str, said: int, path: tuple[Atom, ...], told: tuple[Atom, ...], start: str) -> None:
             for atom, place in self.around.get(name, ()):
                 if atom in path or atom in self.changed:
                     continue
-                length, way = len(path) + 1, (*path, atom)
+                length, way = len(path) + 1, (*told, atom)
                 entered = place in state.walked.get(atom.predicate, ())
                 if entered and len(atom.objects) == 1 and length <= state.depths.open_atoms:
                     self._say(_pair(OPEN, said, first[atom]), f"{start} changes, beside it {self._listed(way)}")
@@ -181,14 +197,14 @@ class _Transition:
                         continue
                     if not entered:
                         continue
-                    step = _pair(STEP, step, state.objects[other])
+                    step, way = _pair(STEP, step, state.passed[other]), (*told, atom, *state.alone.get(other, ()))
                     if length <= state.depths.open_atoms:
                         self._say(_pair(OPEN, step, 0), f"{start} changes, beside it {self._listed(way)}")
                     if length < max(state.depths.open_atoms, state.depths.closed_atoms):
-                        walk(other, step, way, start)
+                        walk(other, step, (*path, atom), way, start)
 
         for name, token in tokens.items():
-            walk(name, _pair(STEP, _number(STEP, 0), token), (), name)
+            walk(name, _pair(STEP, _number(STEP, 0), token), (), (), name)
 
     def _joined(self, one: str, two: str, way: tuple[Atom, ...]) -> str:
         """A closed walk, told alike from both of its ends."""

@@ -12,7 +12,7 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property
 from pathlib import Path
 from statistics import mean
 from typing import Any, Literal, get_args
@@ -47,15 +47,15 @@ from sgp.evaluation.scaling import Evaluated, Source
 from sgp.experiments.scaling_runs import generator_for, plan_bound
 from sgp.files import read_json, write_json
 from sgp.methods import get_method, planning_method, recorded_libraries, selectable
-from sgp.methods.configuration import configure, decoded_identity
-from sgp.methods.contract import Snapshot
+from sgp.methods.configuration import configure, configure_decoding, decoded_identity
+from sgp.methods.contract import PlanningMethod, Snapshot
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
 from sgp.planning.experts import SOON, STAGES
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.subject import selected_variant
-from sgp.policies.decoding import PORTFOLIO
+from sgp.policies.decoding import DEFAULT, PORTFOLIO
 from sgp.reports.sheets import Sheet
 from sgp.workers import Jobs, processes
 
@@ -130,21 +130,21 @@ def train_jointly(
     learner, passing = get_method(method), selectable(method)
     rules = config or (PAPERS if suite == SCALING_SUITE else LARGER)
     name, settings = configure(learner, variant, overrides)
-    identity_of = partial(decoded_identity, planning_method(method), decoding=settings.decoding)
-    identity_of("")  # raises for an unknown decoding before anything is trained
+    planning = planning_method(method)
+    configure_decoding(planning, settings.decoding)  # raises before anything is trained
     chosen = choose_device(device)
     data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else SOON, processes(jobs))
     source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED, tracked=bool(rules.multiples))
     bound = plan_bound(None if source is None else source.domain, lambda: data)
-    trial = _Trial(data, source, bound, rules, settings.decoding, identity_of, jobs)
+    trial = _Trial(data, source, bound, rules, planning, jobs)
     trial.warn()
     versions = library_versions(recorded_libraries(learner))
-    kept = PORTFOLIO in planning_method(method).decodings  # whether the second best is kept beside the best
+    kept = PORTFOLIO in planning.decodings  # whether the second best is kept beside the best
     facts = [
         learner.key,
         kept,
         asdict(settings),
-        identity_of(""),
+        [asdict(each) for each in planning.decodings.values()],
         passing.sweep,
         ABOUT,
         seed,
@@ -191,8 +191,7 @@ class _Trial:
     source: Source | None
     bound: int
     rules: DynamicConfig
-    decoding: str
-    identity_of: Callable[[str], str]
+    method: PlanningMethod
     jobs: Jobs
 
     @cached_property
@@ -221,7 +220,8 @@ class _Trial:
             )
 
     def validated(self, snapshot: Snapshot, run: Run) -> Validated:
-        planner = Evaluated(str(run.folder), self.identity_of(run.planner_sha256), load_planner, self.decoding)
+        identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
+        planner = Evaluated(str(run.folder), identity, load_planner)
         fixed = tuple(each.task.problem for each in self.data.validation)
         (attempts,) = run_all(
             [planner.work(fixed, Limit(self.bound))],

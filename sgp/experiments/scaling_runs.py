@@ -60,7 +60,8 @@ def scaling(
     source = source_for(opened.domain_pddl, opened.key.domain, seed)
     method = planning_method(opened.key.method)
     name, _ = configure_decoding(method, decoding)
-    planner = Evaluated(str(opened.folder), decoded_identity(method, opened.planner_sha256, name), load_planner, name)
+    identity = decoded_identity(method, opened.planner_sha256, opened.training, name)
+    planner = Evaluated(str(opened.folder), identity, load_planner, name)
     until = time.monotonic() + 3600 * hours
     if bound is None:
         bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))

@@ -56,9 +56,15 @@ def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str
     return decoding_name(changes, base), with_settings(config, changes)
 
 
-def decoded_identity(method: PlanningMethod, planner: str, decoding: str) -> str:
+def own_decoding(training: Mapping[str, Any], name: str = DEFAULT) -> str:
+    """A decoding's name; in place of the default the one by which a run of this training was validated."""
+    base, *settings = name.split("+")
+    return "+".join([training.get("decoding", DEFAULT) if base == DEFAULT else base, *settings])
+
+
+def decoded_identity(method: PlanningMethod, planner: str, training: Mapping[str, Any], decoding: str) -> str:
     """What changes when a planner does: what it was made from, and what its decoding means."""
-    _, config = configure_decoding(method, decoding)
+    _, config = configure_decoding(method, own_decoding(training, decoding))
     return sha256(json.dumps([planner, asdict(config)], sort_keys=True).encode()).hexdigest()
 
 

@@ -50,10 +50,19 @@ if TYPE_CHECKING:
 Delta = Literal["constant", "progress"]
 
 # What the sweep of a joint training learns from, with larger state spaces than a single training expands.
-_LABELS: Mapping[str, Settings] = {
-    "exact": {"labels.source": "exact", "labels.space": "50000"},
-    "optimal": {"labels.source": "optimal", "labels.space": "50000"},
-    "experts": {"labels.source": "experts"},
+_LABELS: Sequence[Settings] = (
+    {"labels.source": "exact", "labels.space": "50000"},
+    {"labels.source": "optimal", "labels.space": "50000"},
+    {"labels.source": "experts"},
+)
+_GROWTH: Settings = {"embedding.walk_growth": "1.5"}
+# As far as the way is clear: over distances that training did not have, what counts is where a jump ends.
+_FARTHEST: Settings = {
+    "candidates": "iw",
+    "enough": "0",
+    "labels.longest": "true",
+    "embedding.lengths": "false",
+    "embedding.passed_atoms": "true",
 }
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
@@ -69,7 +78,7 @@ class ContrastiveJumpsTraining:
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
     delta: Delta = "constant"  # one vector for all states, or one that moves with the share of the goal that is reached
-    decoding: str = DEFAULT  # by which validation selects among planners, and by which labels visit states
+    decoding: str = DEFAULT  # by which planners are validated, labels visit states, and the run plans by default
 
     def __post_init__(self) -> None:
         check_reach(self.candidates, self.enough)
@@ -104,8 +113,6 @@ class JumpDecoding(BeamDecoding):
         super().__post_init__()
         if self.patience < 0:
             raise ConfigurationError(f"patience is {self.patience}; expected at least 0, which never ends")
-        if self.escape and self.beam > 1:
-            raise ConfigurationError(f"escape {self.escape} conflicts with beam {self.beam}: noise does not add up")
         for name in ("escape", "restarts", "seed"):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")
@@ -141,10 +148,10 @@ class ContrastiveJumps:
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
-        "escaping": JumpDecoding(escape=50),
-        "restarts": JumpDecoding(3, margin=2.0, restarts=20),
-        PORTFOLIO: JumpDecoding(3, margin=2.0, restarts=20, portfolio=True),
-        "search": JumpDecoding(3, margin=2.0, restarts=20, search=True),
+        "escaping": JumpDecoding(escape=20),
+        "restarts": JumpDecoding(escape=20, restarts=20),
+        PORTFOLIO: JumpDecoding(escape=20, restarts=20, portfolio=True),
+        "search": JumpDecoding(escape=20, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},
@@ -189,10 +196,16 @@ class ContrastiveJumps:
     # about one plan length the first is chosen, so that those stand first whose decisions take least.
     sweep: Sequence[Settings] = (
         *(
-            {"representatives": "true", "candidates": candidates, **_LABELS[source], **embedding}
-            for candidates, source in (*product(("one-step", "aiw"), ("exact", "optimal")), ("aiw", "experts"))
-            for embedding in ({}, {"embedding.walk_growth": "1.5"}, {"embedding.open_atoms": "2"})
-            if candidates == "aiw" or "embedding.open_atoms" not in embedding
+            {"representatives": "true", "decoding": "escaping", **reach, **source, **embedding}
+            for (reach, embeddings), source in product(
+                (
+                    ({"candidates": "one-step"}, ({}, _GROWTH, {"embedding.passed_atoms": "true"})),
+                    (_FARTHEST, ({}, _GROWTH)),
+                    ({"candidates": "aiw"}, ({}, _GROWTH)),
+                ),
+                _LABELS,
+            )
+            for embedding in embeddings
         ),
         {},
     )

@@ -10,7 +10,7 @@ from typing import Any
 from sgp.datasets.runs import Run, open_run
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
 from sgp.methods import get_method, planning_method
-from sgp.methods.configuration import configure_decoding
+from sgp.methods.configuration import configure_decoding, own_decoding
 from sgp.methods.contract import PredictingMethod
 from sgp.planning.planner import Planner
 from sgp.planning.portfolio import Portfolio
@@ -20,6 +20,8 @@ from sgp.policies.decoding import DEFAULT
 
 def load_planner(folder: Path | str, decoding: str = DEFAULT) -> Planner:
     """The planner of a run's folder, verified; `decoding` is one of its method's, with settings as in `default+beam=1`.
+
+    A run's default is the decoding that it was validated by, where its training names one.
 
     Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method and for one
     whose models do not plan, ConfigurationError for an unknown decoding or one that the training does not allow.
@@ -90,7 +92,7 @@ def loaded(run: Run, decoding: str = DEFAULT) -> Any:
             found: Any = method.load_model(run)
         else:
             planning = planning_method(run.key.method)
-            found = planning.load(run, configure_decoding(planning, decoding)[1])
+            found = planning.load(run, configure_decoding(planning, own_decoding(run.training, decoding))[1])
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another version's fields
         raise StoreError(
             f"{run.folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"

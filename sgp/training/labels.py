@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import Literal, NamedTuple, get_args
 
@@ -42,6 +43,7 @@ class LabelConfig:
     source: Source = "optimal"
     space: int = 20_000  # most states of a state space that is expanded
     states: int = 3000  # random states of all state spaces together, beside those of the experts' trajectories
+    longest: bool = False  # right are of the right candidates those of the most actions alone
     visits: int = 100  # states that the policy visits on all problems together, each problem at least one
 
     def __post_init__(self) -> None:
@@ -83,6 +85,7 @@ def label(
     `fit` makes the planner that visits states, from the other labels. Plans from visited states are kept in the cache.
     """
     decisions: list[Labelled] = []
+    weighed = partial(_weighed, longest=config.longest)
     spaces = {}
     if up_to_symmetry:
         trajectories = [represented(each) for each in trajectories]
@@ -93,24 +96,24 @@ def label(
     states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))
     for trajectory in trajectories:
         if config.source not in ("optimal", "exact"):
-            decisions += _weighed(_followed(trajectory, successors))
+            decisions += weighed(_followed(trajectory, successors))
         if config.source in ("optimal", "exact", "joined"):
             space = spaces[trajectory.task]
             if space is not None:
                 drawn = [*trajectory.states[:-1], *_drawn(space, states, rng)]
-                decisions += _weighed(_optimal(space, drawn, successors))
+                decisions += weighed(_optimal(space, drawn, successors))
             elif config.source != "joined":
-                decisions += _weighed(_followed(trajectory, successors))
+                decisions += weighed(_followed(trajectory, successors))
     if config.source in ("visited", "joined"):
         planner = fit(decisions)
         for trajectory in trajectories:
             off, space = _visited(planner, trajectory, visits), spaces[trajectory.task]
             if space is not None:
-                decisions += _weighed(_optimal(space, off, successors))
+                decisions += weighed(_optimal(space, off, successors))
                 continue
             plans = _replanned(trajectory.task, off)
             found = map(represented, plans) if up_to_symmetry else plans
-            decisions += _weighed(chain.from_iterable(_followed(each, successors) for each in found))
+            decisions += weighed(chain.from_iterable(_followed(each, successors) for each in found))
     return decisions
 
 
@@ -136,9 +139,17 @@ def contrastive_loss(decisions: Sequence[Labelled], costs: Sequence[NDArray[np.f
     return sum(losses) / sum(each.weight for each in decisions)
 
 
-def _weighed(found: Iterable[Labelled]) -> list[Labelled]:
+def _weighed(found: Iterable[Labelled], longest: bool = False) -> list[Labelled]:
     decisions = [decision for decision in found if decision.positive.any()]
+    if longest:
+        decisions = [decision._replace(positive=_longest(decision)) for decision in decisions]
     return [decision._replace(weight=1 / len(decisions)) for decision in decisions]
+
+
+def _longest(decision: Labelled) -> NDArray[np.bool_]:
+    """Which of the right candidates [n] are of the most actions: those that come farthest."""
+    actions = lengths(decision.choice)
+    return np.asarray(decision.positive & (actions == actions[decision.positive].max()))
 
 
 def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Labelled]:

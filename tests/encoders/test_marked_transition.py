@@ -84,6 +84,11 @@ class Reference:
             )
         found |= {("atom", colour) for colour in atoms.values()} | {("object", token) for token in tokens.values()}
         kept = [atom for atom in before | set(self.goal) if atom not in changed]
+        passed = {name: (kind,) for name, kind in self.kinds.items()}
+        if self.config.passed_atoms:
+            for name, kind in self.kinds.items():
+                alone = {self.atom_colour(atom, before, before) for atom in kept if atom.objects == (name,)}
+                passed[name] = (kind, frozenset(alone))
 
         def walk(name, path, used):
             for atom in kept:
@@ -108,7 +113,7 @@ class Reference:
                             continue
                         if not entered:
                             continue
-                        step = (*step, self.kinds[other])
+                        step = (*step, passed[other])
                         if len(used) < self.config.open_atoms:
                             found.add(("open", step))
                         if len(used) + 1 < max(self.config.open_atoms, self.config.closed_atoms):
@@ -139,8 +144,9 @@ def transitions(problems, steps=2):
         MarkedConfig(0, 0, 0),
         MarkedConfig(1, 0, 4),
         MarkedConfig(walk_growth=0.1),
+        MarkedConfig(1, 2, 3, passed_atoms=True),
     ],
-    ids=["default", "deep", "changes alone", "long closed walks", "from some places"],
+    ids=["default", "deep", "changes alone", "long closed walks", "from some places", "passed atoms"],
 )
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_features_are_those_of_the_definition(domain, config):
@@ -199,6 +205,16 @@ def test_scalars_norms_and_products(three_blocks):
     for one in range(len(choice)):
         for two in range(len(choice)):
             assert (keys[one] == keys[two]) == bool((dense[one] == dense[two]).all())
+
+
+def test_the_number_of_actions_is_told_where_it_is_asked_for(three_blocks):
+    choice = Lookahead()(three_blocks, three_blocks.init)
+    transitions = [(three_blocks, three_blocks.init, choice)]
+    told, untold = (MarkedTransitionEncoder.fit(MarkedConfig(lengths=each), transitions) for each in (True, False))
+    assert told[0].dimension == untold[0].dimension
+    assert told[1][0].scalars[:, 0].any()
+    assert not untold[1][0].scalars[:, 0].any()
+    assert (told[1][0].scalars[:, 1] == untold[1][0].scalars[:, 1]).all()
 
 
 def test_what_training_never_saw_is_dropped(three_blocks, two_blocks):

@@ -15,12 +15,12 @@ from tests.encoders.test_marked_transition import DOMAINS, SUITE, transitions
 
 @pytest.mark.parametrize(
     "config",
-    [MarkedConfig(), MarkedConfig(3, 2, 2), MarkedConfig(walk_growth=0.1)],
-    ids=["default", "deep", "some places"],
+    [MarkedConfig(), MarkedConfig(3, 2, 2), MarkedConfig(walk_growth=0.1), MarkedConfig(passed_atoms=True)],
+    ids=["default", "deep", "some places", "passed atoms"],
 )
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_hashes_met_in_words_are_those_of_the_kernels(domain, config):
-    depths = Depths(config.iterations, config.open_atoms, config.closed_atoms)
+    depths = Depths(config.iterations, config.open_atoms, config.closed_atoms, config.passed_atoms)
     count = 0
     for task, state, choice in transitions(SUITE.problems(domain, "train")[2::5][:3]):
         encoder, _ = MarkedTransitionEncoder.fit(config, [(task, state, choice)])

@@ -11,7 +11,7 @@ from sgp.methods.contrastive_jumps import JumpDecoding
 from sgp.planning.policy import Node, one_step
 from sgp.planning.task import Task
 from sgp.policies.persistence import STALE, Progress, followed, stale
-from tests.conftest import blocks_problem
+from tests.conftest import QUICK_OF, blocks_problem
 
 ATOMS = "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (clear c)"
 
@@ -124,10 +124,17 @@ def test_a_path_that_stalled_draws_until_there_is_progress(quick_run, shared_hom
     assert found[4, 5] == pytest.approx(expected)
 
 
+def test_a_run_plans_by_the_decoding_that_it_was_validated_by(home):
+    settings = {**QUICK_OF["contrastive-jumps"], "decoding": "escaping"}
+    run = sgp.train("contrastive-jumps", "blocksworld", "state-centric", overrides=settings)
+    own, beam, default = (sgp.load_planner(run.folder, name) for name in ("default", "default+beam=2", "greedy"))
+    assert (own.policy.escape, own.width) == (20, 1)
+    assert (beam.policy.escape, beam.width) == (20, 2)
+    assert (default.policy.escape, default.width) == (0, 1)
+
+
 def test_a_patience_below_none_is_refused():
     with pytest.raises(ConfigurationError, match="escape is -1; expected at least 0"):
         JumpDecoding(escape=-1)
-    with pytest.raises(ConfigurationError, match="escape 5 conflicts with beam 3: noise does not add up"):
-        JumpDecoding(3, escape=5)
     with pytest.raises(ConfigurationError, match="patience is -1; expected at least 0"):
         JumpDecoding(patience=-1)

@@ -55,6 +55,17 @@ def test_optimal_labels_are_all_that_lie_on_a_shortest_plan(blocks, successors):
     assert sum(each.weight for each in decisions) == pytest.approx(1)
 
 
+@pytest.mark.parametrize("source", ["experts", "optimal"])
+def test_the_longest_labels_are_the_farthest_of_the_right_ones(blocks, source):
+    every = labelled(source, blocks[:1], Lookahead("types"), states=12)
+    longest = labelled(source, blocks[:1], Lookahead("types"), states=12, longest=True)
+    for one, other in zip(every, longest, strict=True):
+        actions = np.array([len(each.actions) for each in one.choice])
+        most = max(actions[one.positive])
+        assert other.positive.tolist() == (one.positive & (actions == most)).tolist()
+    assert any(one.positive.sum() > other.positive.sum() for one, other in zip(every, longest, strict=True))
+
+
 def test_dead_ends_are_wrong():
     task = Task(Problem("g", GLUE, GLUE_PROBLEM))
     trajectory = Trajectory.of(task, task.successors(task.init)[0].actions)

@@ -16,7 +16,15 @@ from sgp.compilation import compiled, inlined, longer
 from sgp.encoders.kernels.marked_colours import forget_recolouring, no_recolouring, recolour, unchanged
 from sgp.encoders.kernels.marked_graph import ATOM, EDGE, OBJECT, TOKEN, Hashes, Ints, MarkedLayout, number, pair
 from sgp.encoders.kernels.marked_sets import Vocabulary, find, no_exchange, take_columns, total_of_set
-from sgp.encoders.kernels.marked_walks import linked, new_search, no_links, unlink, walkable_steps, walks_from
+from sgp.encoders.kernels.marked_walks import (
+    linked,
+    new_search,
+    no_links,
+    passed_colours,
+    unlink,
+    walkable_steps,
+    walks_from,
+)
 from sgp.planning.clock import Flag
 
 
@@ -43,6 +51,7 @@ def transition_features(
     iterations: int,
     open_atoms: int,
     closed_atoms: int,
+    passed_atoms: bool,
     counted: bool,
     state: Ints,
     first: NDArray[np.int64],
@@ -62,6 +71,9 @@ def transition_features(
     colours = no_recolouring(graph)
     plain, marked = graph.atom_colour[0], colours.atom_colour[0]
     steps = walkable_steps(layout, graph.edges, graph.edge_atom, graph.edge_position, plain)
+    passed = layout.object_colour
+    if passed_atoms:
+        passed = passed_colours(layout, graph.edges, graph.edge_atom, plain)
     exchange = no_exchange(objects, len(layout.arguments))
     touched, tokens = _nothing_touched(known, objects), _no_tokens(layout, first, changed)
     links, search = no_links(objects), new_search(known, max(open_atoms, closed_atoms))
@@ -85,7 +97,7 @@ def transition_features(
             for which in range(touches):
                 buffer, found = walks_from(
                     steps, open_atoms, closed_atoms, touched.objects[which], tokens.of_object, touched.is_touched,
-                    touched.is_changed, links, search, plain, layout.object_colour, buffer, found,
+                    touched.is_changed, links, search, plain, passed, buffer, found,
                 )  # fmt: skip
         if closed_atoms > 1:
             unlink(steps, links, touched.objects, touches)

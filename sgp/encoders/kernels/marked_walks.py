@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, longer
-from sgp.encoders.kernels.marked_graph import CLOSED, OPEN, STEP, Hashes, Ints, MarkedLayout, number, pair
+from sgp.encoders.kernels.marked_graph import CLOSED, EDGE, OBJECT, OPEN, STEP, Hashes, Ints, MarkedLayout, number, pair
 
 
 class Steps(NamedTuple):
@@ -102,6 +102,21 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
 
 
 @compiled
+def passed_colours(layout: MarkedLayout, edges: Ints, edge_atom: Ints, colour: Hashes) -> Hashes:
+    """Of each object [n] its first colour, with the atoms of it alone in a state's graph."""
+    passed = layout.object_colour.copy()
+    for thing in range(len(passed)):
+        alone = np.uint64(0)
+        for edge in range(edges[thing], edges[thing + 1]):
+            atom = edge_atom[edge]
+            if layout.first_argument[atom + 1] - layout.first_argument[atom] == 1:
+                alone += pair(EDGE, colour[atom], np.uint64(0))
+        if alone != 0:
+            passed[thing] = pair(OBJECT, passed[thing], alone)
+    return passed
+
+
+@compiled
 def linked(
     steps: Steps,
     links: Links,
@@ -147,7 +162,7 @@ def walks_from(
     links: Links,
     search: Search,
     atom_colour: Hashes,
-    object_colour: Hashes,
+    passed: Hashes,
     buffer: Hashes,
     found: int,
 ) -> tuple[Hashes, int]:
@@ -188,7 +203,7 @@ def walks_from(
                 continue
             if not (closes or deeper or length <= open_atoms) or is_changed[atom] or used[atom]:
                 continue
-            walk = pair(STEP, pair(STEP, said[depth], hop), object_colour[thing])
+            walk = pair(STEP, pair(STEP, said[depth], hop), passed[thing])
             if length <= open_atoms:
                 if found == len(buffer):
                     buffer = longer(buffer)
