@@ -45,6 +45,12 @@ class Candidates(Sequence[Successor]):
         self.identities: list[Hashable] = rows_as_bytes(found.identities[begin:end])
         self._made: dict[int, Successor] = {}
 
+    @property
+    def schemas(self) -> list[str]:
+        """The schema of the last action to each."""
+        last = self._found.actions[self._all.start : self._all.stop]
+        return [self._model.action(int(action)).name for action in last]
+
     def part(self, begin: int, end: int) -> Candidates:
         """Those from one place to another; in it, too, `parent` is a place among all that were found."""
         start = self._all.start
@@ -118,6 +124,13 @@ def lengths(choice: Sequence[Successor]) -> NDArray[np.integer]:
     if isinstance(choice, Candidates):
         return choice.lengths
     return np.array([len(each.actions) for each in choice])
+
+
+def schemas(choice: Sequence[Successor]) -> list[str]:
+    """The schema of the last action to each candidate [n]."""
+    if isinstance(choice, Candidates):
+        return choice.schemas
+    return [each.actions[-1].name for each in choice]
 
 
 def parents(choice: Sequence[Successor]) -> NDArray[np.integer]:

@@ -14,7 +14,7 @@ from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 from sgp.planning.views import Contrast, Vector, View
-from sgp.policies.persistence import STALE, followed, noise, stale
+from sgp.policies.persistence import STALE, drawn, followed, stale
 
 
 class TransitionEncoder(Protocol):
@@ -56,7 +56,7 @@ class NearestTransition(Generic[Encoding]):
     with the share p of the goal's atoms that are true. Where costs add up the cost is the negative logarithm of the
     candidate's share in the softmax over its siblings, which adds up along a path. Candidates of equal embedding have
     equal keys. With `patience` a path that stalled takes what is new, whatever the embedding says, and with `escape` it
-    draws by noise of this `seed` until there is progress (`persistence`).
+    draws by this `seed` until there is progress (`persistence`).
     """
 
     encoder: Encoding
@@ -87,7 +87,7 @@ class NearestTransition(Generic[Encoding]):
             memories = None
             if self.patience or self.escape:
                 progress, without_news = stale(followed(node, self.patience), node, choice)
-                costs = costs + STALE * without_news + noise(progress, node, self.escape, self.seed, len(choice))
+                costs = drawn(costs + STALE * without_news, progress, node, choice, self.escape, self.seed)
                 memories = [progress] * len(choice)
             rankings.append(Ranking(costs, measured.keys, memories, note={"distance": distances}))
         return rankings

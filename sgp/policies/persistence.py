@@ -3,8 +3,9 @@
 Where nothing that training saw tells candidates apart, a policy can shuffle objects through exponentially many states
 without repeating one. Each atom can be new once, so that asking for one ends this after as many decisions as there are
 atoms (novelty of width 1, by the number of open goals: Lipovetzky and Geffner 2017, here along a rollout). Random
-choices leave plateaus, too (Nakhost and Mueller 2009): by Gumbel noise on the costs, as in `sgp.planning.restarts`,
-candidates are drawn by their softmax until there is progress.
+choices leave plateaus, too (Nakhost and Mueller 2009): candidates are drawn by their softmax until there is progress,
+as in `sgp.planning.restarts` by Gumbel noise on the costs. Now and then each action schema has the same chance
+(type-based exploration: Xie et al. 2014), because what a policy wrongly shuns may be one candidate of hundreds.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from sgp.planning.candidates import schemas
 from sgp.planning.policy import Node
 from sgp.planning.task import Successor, missing_goal_atoms
 
+EVEN = 4  # of so many draws one is among the schemas first
 STALE = 1000.0  # what a candidate without a new atom costs more: more than any path that has one
 
 
@@ -66,11 +69,26 @@ def stale(progress: Progress, node: Node, choice: Sequence[Successor]) -> tuple[
     return progress, found
 
 
-def noise(progress: Progress, node: Node, escape: int, seed: int, count: int) -> NDArray[np.float64]:
-    """What is added to the costs of so many candidates [n]: after `escape` decisions without progress Gumbel noise.
+def drawn(
+    costs: NDArray[np.float64], progress: Progress, node: Node, choice: Sequence[Successor], escape: int, seed: int
+) -> NDArray[np.float64]:
+    """The costs [n], finite ones, by which a candidate is drawn by the softmax of their negatives.
 
-    The same each time for a seed and a path's length. With an `escape` of 0 there is none.
+    So it is after more than `escape` decisions without progress, in every `EVEN`-th of them with the same probability
+    for each schema; else `costs` are given back, as with an `escape` of 0. The same each time for a seed and a path's
+    length.
     """
     if not 0 < escape < progress.since:
-        return np.zeros(count)
-    return -np.random.default_rng((seed, node.length)).gumbel(size=count)
+        return costs
+    noise = np.random.default_rng((seed, node.length)).gumbel(size=len(choice))
+    return np.asarray((costs if progress.since % EVEN else _evened(costs, choice)) - noise)
+
+
+def _evened(costs: NDArray[np.float64], choice: Sequence[Successor]) -> NDArray[np.float64]:
+    """The costs [n] that make the schemas of the last actions equally probable, and leave each one's candidates."""
+    even = costs.copy()
+    named = np.array(schemas(choice))
+    for schema in np.unique(named):
+        alike = named == schema
+        even[alike] += np.logaddexp.reduce(-costs[alike])
+    return even

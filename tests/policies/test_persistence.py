@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ from sgp.errors import ConfigurationError
 from sgp.methods.contrastive_jumps import JumpDecoding
 from sgp.planning.policy import Node, one_step
 from sgp.planning.task import Task
-from sgp.policies.persistence import STALE, Progress, followed, stale
+from sgp.policies.persistence import EVEN, STALE, Progress, drawn, followed, stale
 from tests.conftest import QUICK_OF, blocks_problem
 
 ATOMS = "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (clear c)"
@@ -102,7 +103,7 @@ def test_the_default_has_all_patience_and_a_decoding_can_lose_it(quick_run, shar
 def test_a_path_that_stalled_draws_until_there_is_progress(quick_run, shared_home, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     run = quick_run("contrastive-jumps", "blocksworld")
-    greedy, escaping = (sgp.load_planner(run.folder, name) for name in ("greedy", "escaping+escape=3+seed=5"))
+    greedy, escaping = (sgp.load_planner(run.folder, name) for name in ("greedy", "escaping+escape=50+seed=5"))
     problem = sgp.load_suite("state-centric").problems("blocksworld", "validation")[0]
     assert greedy.solve(Task(problem)).plan == escaping.solve(Task(problem)).plan, "where no path stalls"
     task = blocks()
@@ -120,8 +121,20 @@ def test_a_path_that_stalled_draws_until_there_is_progress(quick_run, shared_hom
     assert found[3, 5] == found[3, 6] == [0.0] * len(choice), "no decision too early"
     assert 0.0 not in found[4, 5]
     assert found[4, 5] != found[4, 6]
-    expected = -np.random.default_rng((5, node.length)).gumbel(size=len(choice))
-    assert found[4, 5] == pytest.approx(expected)
+
+
+def test_candidates_are_drawn_by_their_softmax_and_now_and_then_their_schema_first():
+    task = blocks()
+    node, progress = walked(task, ["(pick-up a)", "(put-down a)"] * 2 + ["(pick-up a)"], 0)
+    choice = one_step(task, node.state)
+    assert [str(each.actions[0]) for each in choice] == ["(put-down a)", "(stack a b)", "(stack a c)"]
+    costs = np.array([9.0, 0.0, 1.0])
+    assert drawn(costs, progress, node, choice, 0, 0) is costs
+    for since, share in ((EVEN, 0.5), (EVEN + 1, np.exp(-9) / (np.exp(-9) + 1 + np.exp(-1)))):
+        at = progress._replace(since=since)
+        first = Counter(int(drawn(costs, at, node, choice, 3, seed).argmin()) for seed in range(4000))
+        assert first[0] / 4000 == pytest.approx(share, abs=0.03)
+        assert first[1] / (first[1] + first[2]) == pytest.approx(1 / (1 + np.exp(-1)), abs=0.03)
 
 
 def test_a_run_plans_by_the_decoding_that_it_was_validated_by(home):
