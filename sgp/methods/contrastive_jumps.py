@@ -148,10 +148,10 @@ class ContrastiveJumps:
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
-        "escaping": JumpDecoding(escape=20),
-        "restarts": JumpDecoding(escape=20, restarts=20),
-        PORTFOLIO: JumpDecoding(escape=20, restarts=20, portfolio=True),
-        "search": JumpDecoding(escape=20, restarts=20, search=True),
+        "escaping": JumpDecoding(shuns_dead_ends=True, escape=20),
+        "restarts": JumpDecoding(shuns_dead_ends=True, escape=20, restarts=20),
+        PORTFOLIO: JumpDecoding(shuns_dead_ends=True, escape=20, restarts=20, portfolio=True),
+        "search": JumpDecoding(shuns_dead_ends=True, escape=20, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},

@@ -14,7 +14,7 @@ from sgp.errors import ConfigurationError
 from sgp.planning.candidates import goals, identities, lengths
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
-from sgp.planning.task import Successor, Task
+from sgp.planning.task import State, Successor, Task
 
 # As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
@@ -79,6 +79,7 @@ class Pool:
         self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)
         self.marks = np.where(self.closed, _REJECTED, np.uint8(0))
+        self.hopeless = 0  # how many were closed as such
 
     def force(self, place: int) -> None:
         """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
@@ -112,11 +113,26 @@ class Pool:
         self.closed |= seen | beyond
         return int((~seen).sum()), int((~seen & ~beyond).sum())
 
-    def cheapest(self, width: int, margin: float) -> list[int]:
+    def cheapest(self, width: int, margin: float, hopeless: Callable[[State], bool] | None = None) -> list[int]:
         """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
 
-        None costs more than `margin` over the cheapest, but for what ties with it.
+        None costs more than `margin` over the cheapest, but for what ties with it. Those among them of a `hopeless`
+        state are closed, and others looked at in their place.
         """
+        kept, states, keys = self._kept(width, margin)
+        while hopeless is not None and (found := [place for place in kept if hopeless(self._successor(place).state)]):
+            self.closed[found] = True
+            self.marks[found] |= _REJECTED
+            self.hopeless += len(found)
+            kept, states, keys = self._kept(width, margin)
+        for place in np.flatnonzero(~self.closed).tolist():
+            if self.states[place] in states or self.keys[place] in keys:
+                self.marks[place] |= _COLLAPSED
+        self.marks[kept] = self.marks[kept] & ~_COLLAPSED | _BEAM
+        return kept
+
+    def _kept(self, width: int, margin: float) -> tuple[list[int], set[Hashable], set[Hashable]]:
+        """What `cheapest` finds of all that is open, with the states and keys of these."""
         open_places = np.flatnonzero(~self.closed)
         order = open_places[np.argsort(self.costs[open_places], kind="stable")]
         if len(order):
@@ -136,11 +152,7 @@ class Pool:
                     if key is not None:
                         keys.add(key)
             start = end
-        for place in open_places.tolist():
-            if self.states[place] in states or self.keys[place] in keys:
-                self.marks[place] |= _COLLAPSED
-        self.marks[kept] = self.marks[kept] & ~_COLLAPSED | _BEAM
-        return kept
+        return kept, states, keys
 
     def child(self, place: int) -> Trail:
         """The path that ends in a candidate."""
@@ -168,6 +180,10 @@ class Pool:
             length=path.node.length + len(successor.actions),
         )
         return Trail(node, decided, path)
+
+    def _successor(self, place: int) -> Successor:
+        which, index = self._origin(place)
+        return self.choices[which][index]
 
     def _origin(self, place: int) -> tuple[int, int]:
         """Which node a candidate is of, and its place there."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from itertools import accumulate
 
 import numpy as np
@@ -98,6 +99,24 @@ class GroundModel:
         """The actions applicable where just these fluents are true, in their order."""
         found: list[int] = applicable_actions(self.operators, self.atoms, np.array(fluents, np.int32)).tolist()
         return found
+
+    @cached_property
+    def _users(self) -> Lists:
+        """Of each fluent the actions that need it."""
+        needs = self.operators.needs
+        owners = np.repeat(np.arange(len(self)), np.diff(needs.first))
+        return grouped(needs.values.astype(np.int64), owners, self.atoms)
+
+    def is_hopeless(self, fluents: Sequence[int]) -> bool:
+        """Whether the goal cannot be reached from where just these fluents are true, even if nothing were ever deleted.
+
+        It is a dead end then; many dead ends are not told (delete relaxation: Bonet and Geffner 2001).
+        """
+        if not self.goal.possible:
+            return True
+        operators, every = self.operators, np.ones(len(self), np.bool_)
+        _, true = _reached(operators.needs, self._users, operators.adds, np.array(fluents, np.int64), every)
+        return not true[self.goal.wanted].all()
 
     def _goal(self, domain: DomainText, problem: ProblemText, static_goal_holds: bool) -> Goal:
         fluent = {each for each in problem.goal if each.atom.predicate in domain.fluent_predicates}

@@ -115,6 +115,7 @@ class Planner:
     batch: int = 64  # problems that advance together, so that the model is called on many rows
     revisits: bool = False  # visited states stay open: for measuring what masking them is worth
     keep: Keep = "auto"
+    shuns_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
 
     def __post_init__(self) -> None:
         for name in ("width", "batch"):
@@ -327,7 +328,8 @@ class _Search:
         pool = Pool(self.paths, self.choices, rankings, rules)
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
         goal = None if rules.only_chosen else pool.find_goal(self.task)
-        kept = [] if goal is not None else pool.cheapest(planner.width, planner.margin)
+        hopeless = self.task.is_hopeless if planner.shuns_dead_ends else None
+        kept = [] if goal is not None else pool.cheapest(planner.width, planner.margin, hopeless)
         if rules.only_chosen:
             goal = pool.find_goal(self.task, kept)
         if goal is not None:
@@ -342,6 +344,8 @@ class _Search:
                 self.outcome = Outcome.STUCK
             elif not within:
                 self.outcome = Outcome.HORIZON
+            elif pool.hopeless:
+                self.outcome, self.reason = Outcome.STUCK, "from every candidate the goal is out of reach for ever"
             else:
                 self.outcome, self.reason = Outcome.REFUSED, "the policy rejects every unvisited candidate"
             return

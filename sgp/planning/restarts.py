@@ -122,11 +122,16 @@ class Restarting(Planner):
     def _drawn_from(self, planner: Planner, attempt: int) -> Planner:
         """A planner with noise on its costs."""
         policy = Noisy(planner.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
-        return Planner(policy, planner.successors, revisits=planner.revisits, keep=self.keep)
+        return replace(_once(planner), policy=policy, width=1, margin=math.inf, keep=self.keep)
 
     def _once(self, task: Task, limit: Limit) -> Rollout:
         """A rollout without noise."""
-        return Planner(*(getattr(self, each.name) for each in fields(Planner))).solve(task, limit)
+        return _once(self).solve(task, limit)
+
+
+def _once(planner: Planner) -> Planner:
+    """The planner that does not try again."""
+    return Planner(*(getattr(planner, each.name) for each in fields(Planner)))
 
 
 def luby(number: int) -> int:

@@ -31,7 +31,7 @@ class Outcome(enum.StrEnum):
 
     SOLVED = "solved"
     HORIZON = "horizon"  # the limit on actions or decisions was reached
-    STUCK = "stuck"  # no unvisited successor
+    STUCK = "stuck"  # no unvisited successor, or none from which the goal could be reached
     REFUSED = "refused"  # the policy cannot represent the problem, or rejects all candidates
     TIMEOUT = "timeout"
     MEMORY = "memory"
@@ -45,7 +45,7 @@ class Mark(enum.IntFlag):
     VISITED = 4  # masked: its state was in the beam before
     COLLAPSED = 8  # a candidate with the same key or state stood before it
     GOAL = 16  # satisfies the goal
-    REJECTED = 32  # the policy gave it an infinite cost
+    REJECTED = 32  # the policy gave it an infinite cost, or it was told to be a dead end
     TIED = 64  # its cost is within the tolerance of the cheapest open candidate of its node
     FORCED = 128  # given from outside, whatever the policy thinks of it
 

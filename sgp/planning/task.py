@@ -326,6 +326,16 @@ class Task:
         """
         return (representatives and self.has_many_actions) or self.model is None
 
+    def is_hopeless(self, state: State) -> bool:
+        """Whether no plan leads on from a state even if nothing were ever deleted: then it is a dead end.
+
+        Where not all actions are instantiated, none is known.
+        """
+        if self.joins(representatives=True):
+            return False
+        assert self.model is not None
+        return self.model.is_hopeless(self.fluents(state))
+
     @cached_property
     def has_many_actions(self) -> bool:
         """Whether so many are applicable at first that only those are listed that stand for all others.

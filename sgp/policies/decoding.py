@@ -24,6 +24,7 @@ class BeamDecoding:
     beam: int = 1  # nodes kept at each decision, at most
     margin: float = 0.0  # nodes that cost so much more than the cheapest are dropped; 0: none is
     revisits: bool = False  # visited states stay candidates
+    shuns_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
     candidates: Reach | Literal["trained"] = TRAINED  # those that the training saw, or others
     enough: int = (
         ENOUGH  # other candidates' lookahead ends after a depth with so many novel states and progress; 0: never
@@ -42,4 +43,11 @@ class BeamDecoding:
     def planner(self, policy: Policy, trained: Successors) -> Planner:
         """The planner of a policy that was trained on such candidates."""
         successors = trained if self.candidates == TRAINED else successors_for(self.candidates, self.enough)
-        return Planner(policy, successors, self.beam, self.margin or math.inf, revisits=self.revisits)
+        return Planner(
+            policy,
+            successors,
+            self.beam,
+            self.margin or math.inf,
+            revisits=self.revisits,
+            shuns_dead_ends=self.shuns_dead_ends,
+        )

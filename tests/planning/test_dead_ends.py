@@ -1,0 +1,119 @@
+"""Dead ends that the delete relaxation tells, against the fixpoint by hand, and planners that shun them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Planner
+from sgp.planning.policy import REPLACE, Ranking, one_step
+from sgp.planning.restarts import Restarting
+from sgp.planning.rollout import Mark, Outcome
+from sgp.planning.state_space import StateSpace
+from sgp.planning.task import Task
+
+TRACK = sgp.load_suite("track")
+
+
+def relaxed(task, state):
+    """The atoms that can come true where nothing is deleted, one action after the other: the oracle."""
+    model = task.model
+    needs, adds = ([set(values) for values in split(lists)] for lists in (model.operators.needs, model.operators.adds))
+    true, before = set(task.fluents(state)), None
+    while before != len(true):
+        before = len(true)
+        for needed, added in zip(needs, adds, strict=True):
+            if needed <= true:
+                true |= added
+    return true
+
+
+def split(lists):
+    return np.split(lists.values, lists.first[1:-1])
+
+
+@pytest.mark.parametrize("domain", ["floortile", "sokoban", "spanner", "rovers", "childsnack"])
+def test_hopeless_are_the_states_whose_relaxed_goal_is_out_of_reach(domain):
+    rng, told = np.random.default_rng(3), set()
+    for problem in TRACK.problems(domain, "train")[3:30:9]:
+        task = Task(problem)
+        wanted = {int(each) for each in task.model.goal.wanted}
+        for _ in range(3):
+            state = task.init
+            for _ in range(12):
+                assert task.is_hopeless(state) == (not wanted <= relaxed(task, state))
+                told.add(task.is_hopeless(state))
+                choice = one_step(task, state)
+                if not choice:
+                    break
+                state = choice[int(rng.integers(len(choice)))].state
+    assert False in told
+    assert True in told or domain == "rovers"
+
+
+def test_a_hopeless_state_is_a_dead_end():
+    task = Task(TRACK.problems("floortile", "train")[8])
+    space = StateSpace.expand(task, 50_000)
+    states = [space.state(place) for place in range(len(space.distances))]
+    hopeless = np.array([task.is_hopeless(state) for state in states])
+    assert hopeless.any()
+    assert np.isinf(space.distances[hopeless]).all()
+    assert np.isfinite(space.distances[~hopeless]).any()
+
+
+BOX = """\
+(define (domain box) (:requirements :strips :typing)
+  (:types part) (:predicates (glue) (fixed ?p - part) (closed ?p - part))
+  (:action fix :parameters (?p - part) :precondition (glue) :effect (and (fixed ?p) (not (glue))))
+  (:action close :parameters (?p - part) :precondition (fixed ?p) :effect (closed ?p)))
+"""
+BOX_PROBLEM = "(define (problem b) (:domain box) (:objects a b - part) (:init (glue)) (:goal (closed a)))"
+
+
+def box(mode=None):
+    """A task, and the state in which the only glue went to the wrong part."""
+    task = Task(Problem("b", BOX, BOX_PROBLEM), mode=mode)
+    right, wrong = one_step(task, task.init)
+    assert not task.is_hopeless(right.state)
+    return task, wrong.state
+
+
+def test_none_is_told_where_not_all_actions_are_instantiated():
+    for mode, told in (("grounded", True), ("lifted", False)):
+        task, wrong = box(mode)
+        assert task.is_hopeless(wrong) == told
+
+
+class Last:
+    """Prefers the last candidate."""
+
+    rules = REPLACE
+
+    def refuses(self, task):
+        return None
+
+    def rank(self, nodes, choices):
+        return [Ranking(-np.arange(len(choice), dtype=float)) for choice in choices]
+
+
+def test_a_planner_shuns_them_where_it_is_asked_to():
+    task, _ = box()
+    careless = Planner(Last())
+    assert not careless.solve(task).solved
+    wary = replace(careless, shuns_dead_ends=True)
+    rollout = wary.solve(task)
+    assert [str(action) for action in rollout.plan] == ["(fix a)", "(close a)"]
+    assert Mark.REJECTED in Mark(int(rollout.steps[0].marks[1]))
+    assert Restarting.of(wary, 1, 0)._drawn_from(wary, 0).shuns_dead_ends, "nor when it tries again"
+
+
+def test_where_all_are_dead_ends_the_planner_says_so():
+    task, wrong = box()
+    rollout = Planner(Last(), shuns_dead_ends=True).solve(Task(task.restarted(wrong)))
+    assert rollout.outcome is Outcome.STUCK
+    assert rollout.reason == "from every candidate the goal is out of reach for ever"
+    assert rollout.plan == ()
