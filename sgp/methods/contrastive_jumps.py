@@ -64,6 +64,11 @@ _FARTHEST: Settings = {
     "embedding.lengths": "false",
     "embedding.passed_atoms": "true",
 }
+_REACHES: Sequence[tuple[Settings, Sequence[Settings]]] = (
+    ({"candidates": "one-step"}, ({}, _GROWTH, {"embedding.passed_atoms": "true"})),
+    (_FARTHEST, ({}, _GROWTH)),
+    ({"candidates": "aiw"}, ({}, _GROWTH)),
+)
 _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 
@@ -197,14 +202,7 @@ class ContrastiveJumps:
     sweep: Sequence[Settings] = (
         *(
             {"representatives": "true", "decoding": "escaping", **reach, **source, **embedding}
-            for (reach, embeddings), source in product(
-                (
-                    ({"candidates": "one-step"}, ({}, _GROWTH, {"embedding.passed_atoms": "true"})),
-                    (_FARTHEST, ({}, _GROWTH)),
-                    ({"candidates": "aiw"}, ({}, _GROWTH)),
-                ),
-                _LABELS,
-            )
+            for (reach, embeddings), source in product(_REACHES, _LABELS)
             for embedding in embeddings
         ),
         {},

@@ -116,6 +116,7 @@ class GroundModel:
             return True
         operators, every = self.operators, np.ones(len(self), np.bool_)
         _, true = _reached(operators.needs, self._users, operators.adds, np.array(fluents, np.int64), every)
+        look()
         return not true[self.goal.wanted].all()
 
     def _goal(self, domain: DomainText, problem: ProblemText, static_goal_holds: bool) -> Goal:

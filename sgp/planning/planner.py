@@ -202,7 +202,7 @@ class Planner:
             if rankings is not None:
                 for search in asked:
                     count = len(search.nodes)
-                    search.choose(rankings[:count], self)
+                    search.choose(rankings[:count], self, clock)
                     rankings = rankings[count:]
                 return
             if any(search.outcome is Outcome.MEMORY for search in asked):
@@ -303,19 +303,24 @@ class _Search:
             self.choices = [choice for _, choice in expanded]
         self.seconds += clock.now() - started
 
-    def choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:
+    def choose(self, rankings: Sequence[Ranking], planner: Planner, clock: Clock) -> None:
         """Ends the search or makes the next beam from the ranked candidates."""
-        started = self.limit.now()
+        started = clock.now()
         if not self.nodes:
             self.outcome = Outcome.STUCK
         else:
-            self._choose(rankings, planner)
+            try:
+                with clock.within(self.left):
+                    self._choose(rankings, planner)
+            except (LimitReached, MemoryError) as error:
+                if self.outcome is None:
+                    self.end(error)
             self._count()
             self.met += sum(map(len, self.choices))
             if planner.keep == "plan" or (planner.keep == "auto" and self.met > MOST_KEPT):
                 for path in self.beam:
                     path.forget_others()
-        self.seconds += self.limit.now() - started
+        self.seconds += clock.now() - started
 
     def _count(self) -> None:
         """Counts a decision, and ends a search that has made all that it may."""

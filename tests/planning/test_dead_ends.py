@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import sgp
+from sgp.planning.clock import look
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import Planner
+from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import REPLACE, Ranking, one_step
 from sgp.planning.restarts import Restarting
 from sgp.planning.rollout import Mark, Outcome
@@ -109,6 +111,21 @@ def test_a_planner_shuns_them_where_it_is_asked_to():
     assert [str(action) for action in rollout.plan] == ["(fix a)", "(close a)"]
     assert Mark.REJECTED in Mark(int(rollout.steps[0].marks[1]))
     assert Restarting.of(wary, 1, 0)._drawn_from(wary, 0).shuns_dead_ends, "nor when it tries again"
+
+
+def test_a_limit_holds_while_dead_ends_are_looked_for(monkeypatch):
+    """As in a problem of very many actions."""
+
+    def slowly(task, state):
+        time.sleep(0.2)
+        look()
+        return True
+
+    monkeypatch.setattr(Task, "is_hopeless", slowly)
+    problem = Problem("b", BOX, BOX_PROBLEM.replace("a b -", "a b c d e f g h i j k l m n o p q r -"))
+    rollout = Planner(Last(), shuns_dead_ends=True).solve(Task(problem), Limit(seconds=0.5))
+    assert rollout.outcome is Outcome.TIMEOUT
+    assert rollout.steps == ()
 
 
 def test_where_all_are_dead_ends_the_planner_says_so():
