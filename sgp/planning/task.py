@@ -329,11 +329,11 @@ class Task:
     def is_hopeless(self, state: State) -> bool:
         """Whether no plan leads on from a state even if nothing were ever deleted: then it is a dead end.
 
-        Where not all actions are instantiated, none is known.
+        Where not all actions are instantiated, or more than MOST_INSTANCES, none is told: it would take most of a
+        decision.
         """
-        if self.joins(representatives=True):
+        if self.joins(representatives=True) or self.model is None or len(self.model) > MOST_INSTANCES:
             return False
-        assert self.model is not None
         return self.model.is_hopeless(self.fluents(state))
 
     @cached_property
