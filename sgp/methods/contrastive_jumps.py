@@ -201,7 +201,7 @@ class ContrastiveJumps:
     # about one plan length the first is chosen, so that those stand first whose decisions take least.
     sweep: Sequence[Settings] = (
         *(
-            {"representatives": "true", "decoding": "escaping", **reach, **source, **embedding}
+            {"representatives": "true", "decoding": "restarts", **reach, **source, **embedding}
             for (reach, embeddings), source in product(_REACHES, _LABELS)
             for embedding in embeddings
         ),

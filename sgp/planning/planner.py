@@ -125,9 +125,9 @@ class Planner:
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
-    def horizon(self, task: Task, limit: Limit) -> float:
-        """Most actions of one rollout."""
-        return limit.horizon(task.size)
+    def first(self, task: Task, limit: Limit) -> Limit:
+        """What the first rollout of a problem may take of its limit."""
+        return limit
 
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """One rollout of one problem."""
@@ -148,7 +148,7 @@ class Planner:
         with clock_of(limit) as clock:
             while True:
                 for place, task in islice(waiting, self.batch - len(active)):
-                    active.append(_Search(place, task, limit, self.horizon(task, limit)))
+                    active.append(_Search(place, task, self.first(task, limit)))
                     active[-1].begin(self.policy)
                 if not active:
                     return
@@ -177,7 +177,7 @@ class Planner:
         `watch` hears of the best node after every decision, and can ask for the steps that led to it. Raises PlanError
         for a jump that is not applicable.
         """
-        search = _Search(0, task, limit, self.horizon(task, limit))
+        search = _Search(0, task, limit)
         search.begin(self.policy)
         search.follow(jumps, self.policy)
         with clock_of(limit) as clock:
@@ -236,8 +236,8 @@ class Planner:
 class _Search:
     """One problem on its way."""
 
-    def __init__(self, place: int, task: Task, limit: Limit, horizon: float):
-        self.place, self.task, self.limit, self.horizon = place, task, limit, horizon
+    def __init__(self, place: int, task: Task, limit: Limit):
+        self.place, self.task, self.limit, self.horizon = place, task, limit, limit.horizon(task.size)
         self.seconds = 0.0
         self.decisions = 0
         self.met = 0  # candidates of all decisions

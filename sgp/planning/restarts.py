@@ -19,6 +19,7 @@ from sgp.planning.task import Successor, Task
 from sgp.workers import at_work
 
 TEMPERATURES = (0.5, 1.0)  # in turn
+SHARE = 0.5  # of the seconds and decisions that are left, for a rollout that others come after
 
 
 @dataclass(frozen=True)
@@ -52,12 +53,13 @@ class Noisy:
 
 @dataclass(frozen=True)
 class Restarting(Planner):
-    """A planner that tries again where a rollout reached the horizon or a dead end.
+    """A planner that tries again where a rollout reached a dead end, a horizon, or its share of the limit.
 
-    Without a limit on seconds or decisions it does so `restarts` times at most; else until the limit, and each rollout
-    has the horizon of the problem's size times a term of `luby`'s sequence, which wastes little whatever horizon is the
-    right one. Further rollouts keep one node and draw it; where the one without noise ended at its horizon, it is made
-    again once there is a longer one. All of them together have the seconds, the decisions and the memory of one limit.
+    Without a limit on seconds or decisions it does so `restarts` times at most, each time with the horizon of the
+    problem's size. Else the first rollout has half of that limit and no horizon; what it leaves goes to others, each
+    with the horizon of the problem's size times a term of `luby`'s sequence, which wastes little whatever horizon is
+    the right one. Further rollouts keep one node and draw it. All of them together have the seconds, the decisions and
+    the memory of one limit.
     A problem that none solves has the first rollout. `resume` goes on once, without restarts. Raises ConfigurationError
     for a number or a seed below 0.
     """
@@ -80,22 +82,17 @@ class Restarting(Planner):
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
         """Each task's place and rollout as it ends; those that failed are tried again one after the other."""
         limit = replace(limit, memory=limit.memory or fair_share(at_work()))  # not a share of what is left each time
-        for place, first in super().solve_each(tasks, self._first(limit)):
+        for place, first in super().solve_each(tasks, limit):
             spent = first.seconds, len(first.steps) + 1  # and the decision that found nothing
             yield place, first if first.solved else self._again(first, limit, *spent)
 
-    def horizon(self, task: Task, limit: Limit) -> float:
-        """That of the domain's size where none is given: what ends by its seconds alone would never be tried again."""
-        return limit.actions or (horizon(task.size) if self.restarts else limit.horizon(task.size))
-
-    def _first(self, limit: Limit) -> Limit:
-        """What the rollout without noise may take of a limit."""
-        return limit
+    def first(self, task: Task, limit: Limit) -> Limit:
+        """Half of the limit, where restarts come after."""
+        return share(task, limit) if self.restarts else limit
 
     def _again(self, first: Rollout, limit: Limit, seconds: float, decisions: int) -> Rollout:
         """The next rollout that solves the problem, or `first`, with the seconds of all; so much was spent before."""
-        plain = rollout = first
-        longest = 1
+        rollout = first
         for attempt in count() if self.restarts and limit.ends else range(self.restarts):
             refused = rollout.outcome is not Outcome.TIMEOUT and not rollout.steps
             if refused or rollout.outcome is Outcome.MEMORY:
@@ -103,13 +100,9 @@ class Restarting(Planner):
             left = left_of(limit, first.task, seconds, decisions)
             if left is None:
                 break
-            times = luby(attempt + 2) if limit.ends and limit.actions is None else 1
-            left = replace(left, actions=times * int(self.horizon(first.task, limit)))
-            if times > longest and plain.outcome is Outcome.HORIZON:
-                plain = rollout = self._once(first.task, left)
-            else:
-                rollout = self._noisy(attempt).solve(first.task, left)
-            longest = max(longest, times)
+            times = luby(attempt + 1) if limit.ends else 1
+            left = replace(left, actions=limit.actions or times * horizon(first.task.size))
+            rollout = self._noisy(attempt).solve(first.task, left)
             seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1
             if rollout.solved:
                 return replace(rollout, seconds=seconds, reason=f"solved by restart {attempt + 1}")
@@ -122,16 +115,8 @@ class Restarting(Planner):
     def _drawn_from(self, planner: Planner, attempt: int) -> Planner:
         """A planner with noise on its costs."""
         policy = Noisy(planner.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
-        return replace(_once(planner), policy=policy, width=1, margin=math.inf, keep=self.keep)
-
-    def _once(self, task: Task, limit: Limit) -> Rollout:
-        """A rollout without noise."""
-        return _once(self).solve(task, limit)
-
-
-def _once(planner: Planner) -> Planner:
-    """The planner that does not try again."""
-    return Planner(*(getattr(planner, each.name) for each in fields(Planner)))
+        once = Planner(*(getattr(planner, each.name) for each in fields(Planner)))
+        return replace(once, policy=policy, width=1, margin=math.inf, keep=self.keep)
 
 
 def luby(number: int) -> int:
@@ -149,4 +134,13 @@ def left_of(limit: Limit, task: Task, seconds: float, decisions: int) -> Limit |
         limit,
         seconds=limit.seconds and limit.seconds - seconds,
         decisions=limit.decisions and limit.decisions - decisions,
+    )
+
+
+def share(task: Task, limit: Limit) -> Limit:
+    """A part of a limit on decisions, one at least, and of its seconds beyond those in which the problem was read."""
+    return replace(
+        limit,
+        seconds=limit.seconds and task.seconds + SHARE * max(0.0, limit.seconds - task.seconds),
+        decisions=limit.decisions and max(1, int(SHARE * limit.decisions)),
     )
