@@ -5,6 +5,8 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import resource
+import sys
 from pathlib import Path
 
 SHARE = 0.8  # of what is free, so that the machine is never without any
@@ -21,6 +23,12 @@ def resident_memory() -> int:
     """Bytes of physical memory that this process holds."""
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def most_memory() -> int:
+    """Bytes of physical memory that this process has held at most since it started."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
 
 
 def free_memory(information: Path = Path("/proc/meminfo"), groups: Path = _CGROUPS) -> int:

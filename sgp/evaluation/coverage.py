@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sgp.errors import StoreError
 from sgp.evaluation.scores import Measurement, Score
 from sgp.files import read_json
+from sgp.memory import most_memory
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.rollout import Outcome
 from sgp.planning.validation import confirm
@@ -19,6 +20,9 @@ if TYPE_CHECKING:  # who reads scores needs no planning library
     from sgp.evaluation.keeping import Keeping
     from sgp.planning.planner import Limit, Planner
     from sgp.planning.task import Task
+
+
+MEGABYTE = 10**6
 
 
 @dataclass(frozen=True)
@@ -33,6 +37,7 @@ class Attempt:
     decisions: int
     seconds: float
     reason: str = ""
+    memory: int = 0  # bytes that the process had held at most by then, other problems' among them; 0: not measured
 
     @property
     def solved(self) -> bool:
@@ -106,6 +111,7 @@ def attempt(
             decisions=len(rollout.steps),
             seconds=round(rollout.seconds, 6),
             reason=rollout.reason,
+            memory=most_memory(),
         )
     return [attempts[place] for place in sorted(attempts)]
 
@@ -120,8 +126,9 @@ def scores(
 
     Metrics: coverage; plan_length, the mean of solved problems; plan_length_ratio, its mean quotient by the
     expert's, where that is known and not 0 (`expert_lengths` by SHA-256); seconds and decisions, means over all
-    problems; outcome_X, how many problems ended as X. `likes` names, by SHA-256, the problem that one equals up to
-    renaming (`Suite.likes`); where it is None, problems are a sample, and coverage tells no number of distinct ones.
+    problems; memory, the most that a process held, of the whole split; outcome_X, how many problems ended as X.
+    `likes` names, by SHA-256, the problem that one equals up to renaming (`Suite.likes`); where it is None, problems
+    are a sample, and coverage tells no number of distinct ones.
     """
     found = list(_scores(subject, attempts, None, expert_lengths, likes))
     for size in sorted({each.size for each in attempts}):
@@ -149,6 +156,9 @@ def _scores(
     if ratios:
         yield score("plan_length_ratio", sum(ratios) / len(ratios), len(ratios))
     yield score("seconds", sum(each.seconds for each in attempts) / count, count)
+    memory = max(each.memory for each in attempts)
+    if memory and size is None:
+        yield score("memory", round(memory / MEGABYTE), count)
     yield score("decisions", sum(each.decisions for each in attempts) / count, count)
     for outcome, times in sorted(Counter(each.outcome for each in attempts).items()):
         yield score(f"outcome_{outcome.value}", times, count)

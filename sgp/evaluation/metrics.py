@@ -69,6 +69,14 @@ _OF_ATTEMPTS = (
     ),
     Metric(name="decisions", title="mean decisions a problem", heading="decisions", better=Better.LOWER),
     Metric(name="seconds", title="mean seconds a problem", heading="seconds", unit="s", better=Better.LOWER),
+    Metric(
+        name="memory",
+        title="most memory of a process",
+        heading="memory",
+        unit="MB",
+        form=".0f",
+        better=Better.LOWER,
+    ),
     *(
         Metric(
             name=f"outcome_{outcome.value}",

@@ -8,7 +8,7 @@ import sgp
 from sgp.datasets.importing import import_folder
 from sgp.errors import DomainMismatch, InputError, SuiteError
 from sgp.evaluation import parallel
-from sgp.evaluation.coverage import Attempt, scores
+from sgp.evaluation.coverage import MEGABYTE, Attempt, scores
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
 from sgp.methods.loading import load_planner
@@ -27,7 +27,8 @@ SUBJECT = sgp.Measurement(method="m", variant="v", domain="d", suite="s", split=
 
 def attempts():
     def one(name, size, outcome, plan, seconds):
-        return Attempt(name, name * 8, size, outcome, tuple(["(a)"] * plan), plan + 1, seconds)
+        memory = round(seconds * 4 * MEGABYTE)
+        return Attempt(name, name * 8, size, outcome, tuple(["(a)"] * plan), plan + 1, seconds, memory=memory)
 
     return [
         one("p", 4, Outcome.SOLVED, 6, 0.5),
@@ -49,6 +50,8 @@ def test_scores_by_hand():
     assert values["plan_length", None] == (16 / 3, 3)
     assert values["plan_length_ratio", None] == ((6 / 4 + 1.0) / 2, 2)
     assert values["seconds", None] == (1.0, 4)
+    assert values["memory", None] == (6, 4), "of a process, not of a problem"
+    assert ("memory", 4) not in values
     assert values["decisions", None] == ((7 + 1 + 11 + 1) / 4, 4)
     assert values["outcome_solved", None] == (3, 4)
     assert values["outcome_horizon", None] == (1, 4)
