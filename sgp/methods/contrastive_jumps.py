@@ -236,6 +236,7 @@ class ContrastiveJumps:
     ) -> Iterator[Snapshot]:
         """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
         configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
+        unary = 1 in data.train[0].task.domain_text.predicates.values()
         for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
             decisions = _labelled(labelling, data, seed)
             held_out = list(followed(data.validation, labelling.successors, labelling.representatives))
@@ -243,8 +244,10 @@ class ContrastiveJumps:
             for found, each in group:
                 name = ", ".join(f"{path} {value}" for path, value in found.items()) or "as alone"
                 embedded = _Embedded.of(each, decisions, _tasks(data))
-                alike = replace(each, embedding=replace(each.embedding, walk_growth=0.0)), str(embedded.encoder.walked)
-                if alike in met:  # nothing grows
+                passed = each.embedding.passed_atoms and unary
+                plain = replace(each, embedding=replace(each.embedding, walk_growth=0.0, passed_atoms=passed))
+                alike = plain, str(embedded.encoder.walked)
+                if alike in met:  # nothing grows, and walks pass nothing that has an atom alone
                     yield replace(met[alike], name=name, like=met[alike].name)
                     continue
                 policy, facts = embedded.fit(each)

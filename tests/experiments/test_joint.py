@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from sgp.cli import app
 from sgp.datasets.experts import expert_plans
 from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import run_folders
+from sgp.datasets.training_data import load_training_data
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation.dynamic_validation import LARGER, DynamicConfig
 from sgp.evaluation.scores import read_scores
@@ -171,10 +173,10 @@ def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, hom
     assert found.snapshots[1].actions > largest
 
 
-def corridors(folder, texts):
+def corridors(folder, texts, domain=PDDL):
     """Imports training problems of a domain that the house has no generator for, without plans, as a suite."""
     (folder / "walking" / "train").mkdir(parents=True)
-    (folder / "walking" / "domain.pddl").write_text(PDDL)
+    (folder / "walking" / "domain.pddl").write_text(domain)
     for number, text in enumerate(texts):
         (folder / "walking" / "train" / f"p{number}.pddl").write_text(text)
     return import_folder(folder / "walking", "corridors")
@@ -187,6 +189,23 @@ def test_where_no_problems_can_be_generated_the_largest_are_used_and_that_is_tol
     assert "the validation falls back on the 2 largest of suite corridors" in caplog.text
     assert {tuple(each.sizes) for each in found.snapshots} == {(9, 10)}
     assert found.snapshots[1].dynamic == 2
+
+
+def test_atoms_of_passed_objects_are_told_where_there_can_be_some(method, home, monkeypatch, tmp_path):
+    def paired(text):
+        return re.sub(r"\(at ([^)]+)\)", r"(at \1 \1)", text).replace("(at ?r ?r)", "(at ?r ?q)")
+
+    one = {"candidates": "one-step", "labels.source": "experts"}
+    monkeypatch.setattr(type(method), "sweep", [one, {**one, "embedding.passed_atoms": "true"}])
+    corridors(tmp_path, [paired(corridor(rooms, 1)) for rooms in range(3, 7)], paired(PDDL))
+    data = load_training_data(joint.load_suite("corridors"), "walking")
+    plain, passing = method.snapshots(method.variants["aiw"], data, tmp_path, 1, "cpu")
+    assert passing.like == plain.name
+    assert passing.loss == plain.loss
+    data = load_training_data(joint.load_suite("state-centric"), "blocksworld")
+    plain, passing = method.snapshots(method.variants["aiw"], data, tmp_path, 1, "cpu")
+    assert not passing.like
+    assert passing.loss != plain.loss
 
 
 def test_one_training_problem_will_do(method, home, tmp_path):
