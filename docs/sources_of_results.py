@@ -13,6 +13,7 @@ from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName
 from sgp.reports.against_lama import against_lama_sheet, read_against
+from sgp.reports.learning_table import learning_curves
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line, cell, lines_of, measured, measured_attempts, select
 
@@ -275,6 +276,37 @@ def against_lama() -> str:
     return f"{said}\n\n{against_lama_sheet(rows).markdown()}"
 
 
+COUNTS = ("1", "2", "4", "half", "all")
+
+
+def learning_curve() -> str:
+    """Mean coverage, and the least, of draws of training problems, by planner, domain and number of them."""
+    found = sgp.measured_learning()
+    if not found:
+        return "Not measured yet."
+    rows: list[Row] = []
+    curves = learning_curves(found)
+    for planner in dict.fromkeys(of for _, _, of in curves):
+        rows.append(Row((planner.title, *[""] * len(COUNTS)), heading=True))
+        for (domain, _, of), draws in curves.items():
+            if of != planner:
+                continue
+            most = max(draws)
+            named = {"1": 1, "2": 2, "4": 4, "half": -(-most // 2), "all": most}
+            cells = [draws.get(count, []) if count < most or name == "all" else [] for name, count in named.items()]
+            rows.append(Row((f"{domain}, {most} problems, n = {draws[most][0].count}", *map(_mean_and_least, cells))))
+    (day, cores) = when(found)
+    said = f"Measured on {day}, {cores} cores."
+    return f"{said}\n\n{Sheet('', ('training problems', *COUNTS), tuple(rows)).markdown()}"
+
+
+def _mean_and_least(draws: Sequence[Score]) -> str:
+    values = [each.value for each in draws]
+    if len(values) < 2:
+        return "".join(map(rate, values))
+    return f"{rate(fmean(values))} ({rate(min(values))})"
+
+
 RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "coverage": coverage,
     "coverage-in-short": coverage_in_short,
@@ -290,5 +322,6 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "track": track,
     "when-track": lambda: [*when_track(), None],  # the limit of a problem is a setting
     "against-lama": against_lama,
+    "learning-curve": learning_curve,
     "harder-in-short": lambda: ["1.00", *rows_solved()],
 }

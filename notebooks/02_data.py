@@ -21,6 +21,7 @@
 
 # %% tags=["parameters"]
 FAST = True  # the pairs that look alike are looked for in two validation problems a domain, not in all (minutes)
+LIVE = ["gripper"]  # what is learned here from some of the training problems
 SUITE = "state-centric"  # or another that `sgp.suite_names()` lists and that has splits `train` and `validation`
 
 # %%
@@ -147,6 +148,24 @@ strip(
         ),
     ]
 )
+
+# %% [markdown]
+# ## How many problems does it take?
+#
+# Training problems are few. Are they more than needed? Coverage of extrapolation after training on 1, 2, 4, half and
+# all of them, five draws of each number (`sgp learning-curve`), as it was measured and committed: the line is the mean
+# of the draws, the band goes from the least to the most of them.
+
+# %%
+learned = sgp.measured_learning()
+sgp.learning_figure(learned)
+
+# %% [markdown]
+# And here and now, two draws each of Gripper's:
+
+# %%
+cells = sgp.learning_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, draws=2, splits=["interpolation"])
+sgp.learning_sheet(sgp.run_grid(cells).scores, "coverage of interpolation by the number of training problems")
 
 # %% [markdown]
 # ## Embeddings

@@ -60,6 +60,8 @@ _HOMES = {
     "sgp.evaluation.dynamic_validation": ("DynamicConfig",),
     "sgp.analysis.explanations": ("Explanation", "explain"),
     "sgp.analysis.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
+    "sgp.reports.learning_plots": ("learning_figure",),
+    "sgp.reports.learning_table": ("learning_sheet", "measured_learning"),
     "sgp.reports.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
     "sgp.reports.papers": ("all_papers", "beside_ours", "paper_sheet", "published"),
     "sgp.reports.plots": (
@@ -89,6 +91,7 @@ _HOMES = {
     "sgp.evaluation.sequential": ("half_width",),
     "sgp.reports.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts"),
     "sgp.experiments.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
+    "sgp.experiments.learning_curve": ("learning_cells",),
     "sgp.experiments.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),
     "sgp.methods": ("all_methods", "get_method", "method_keys", "planning_method"),
     "sgp.methods.loading": ("load_model", "load_planner", "load_portfolio"),

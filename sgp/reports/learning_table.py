@@ -6,12 +6,27 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from statistics import mean
 
-from sgp.evaluation.scores import Score, wilson
+from sgp.datasets.store import data_folder
+from sgp.evaluation.scores import Score, read_scores, wilson
 from sgp.planning.subject import PlannerName, parted_draw
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import domains_and_splits
 
 Draws = dict[int, list[Score]]  # the coverages of the draws of so many training problems
+
+
+def is_learning(score: Score) -> bool:
+    """Whether the score is of drawn training problems, not of all."""
+    return parted_draw(score.variant)[1] is not None
+
+
+def measured_learning() -> list[Score]:
+    """The learning curves that were measured and committed; none where there is no such file.
+
+    Raises StoreError naming a line that is no score.
+    """
+    path = data_folder() / "measured" / "learning-curve.csv"
+    return read_scores(path) if path.is_file() else []
 
 
 def learning_curves(scores: Iterable[Score]) -> dict[tuple[str, str, PlannerName], Draws]:

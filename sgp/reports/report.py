@@ -18,6 +18,7 @@ from sgp.files import whole_file, write_text
 from sgp.planning.rollout import Outcome
 from sgp.reports.diagnostics_table import diagnostics_sheet
 from sgp.reports.figures import coverage_figure
+from sgp.reports.learning_table import is_learning, learning_sheet
 from sgp.reports.scaling_table import is_scaling, scaling_table
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import coverage_sheet, details_sheet
@@ -107,10 +108,12 @@ def _sections(
 ) -> Iterator[tuple[str, str]]:
     """Titles and contents, what went wrong first."""
     from sgp.reports import plots
+    from sgp.reports.learning_plots import learning_figure
 
     shown = _Shown()
     curves = [score for score in scores if is_scaling(score)]
-    scores = [score for score in scores if not is_scaling(score)]
+    drawn = [score for score in scores if is_learning(score)]
+    scores = [score for score in scores if not is_scaling(score) and not is_learning(score)]
     if any(not row.solved for row in rows):
         yield "Unsolved", shown(plots.outcomes(rows)) + _folded(failures_sheet(rows))
     if scores:
@@ -123,11 +126,14 @@ def _sections(
     if any(score.metric in DIAGNOSTICS for score in scores):
         figures = "".join(map(shown, plots.diagnostic_plots(scores)))
         yield "Diagnostics", _folded(diagnostics_sheet(scores)) + figures
+    if drawn:
+        sheet = learning_sheet(drawn, "Coverage by the number of training problems")
+        yield "Training problems", shown(learning_figure(drawn)) + _folded(sheet)
     if curves:
         yield "Scaling", _scaling(curves, theirs, shown)
     if scores:
         yield "Details", _folded(details_sheet(scores, "Attempts"))
-    notes = sorted({score.note for score in [*scores, *curves] if score.note})
+    notes = sorted({score.note for score in [*scores, *drawn, *curves] if score.note})
     yield "Measured", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
 
 

@@ -16,6 +16,7 @@ from sgp.evaluation.scores import Score, read_scores
 from sgp.experiments.learning_curve import counts_of, learning_cells
 from sgp.reports.learning_plots import learning_figure
 from sgp.reports.learning_table import learning_curves, learning_sheet
+from sgp.reports.report import write_report
 
 
 def test_the_numbers_of_training_problems():
@@ -95,3 +96,13 @@ def test_means_and_least_of_draws():
     assert list(line.y) == [0.25, 0.75]
     assert list(band.y) == [0.25, 1.0, 0.5, 0.25]
     assert "e<b>" not in figure.to_json()
+
+
+def test_a_report_draws_them_apart_from_what_learned_from_all(tmp_path):
+    named = {"method": "m", "domain": "d", "suite": "s", "split": "extrapolation", "metric": "coverage", "count": 18}
+    scores = [Score(**named, variant=variant, value=0.5) for variant in ("v+drawn=2.0", "v+drawn=1.0")]
+    page = write_report(tmp_path, scores, [], []).read_text()
+    assert "<h2>Training problems</h2>" in page
+    assert "<h2>Coverage</h2>" not in page
+    page = write_report(tmp_path, [replace(scores[0], variant="v")], [], []).read_text()
+    assert "Training problems" not in page
