@@ -49,7 +49,7 @@ class Candidates(Sequence[Successor]):
     def schemas(self) -> list[str]:
         """The schema of the last action to each."""
         last = self._found.actions[self._all.start : self._all.stop]
-        return [self._model.action(int(action)).name for action in last]
+        return list(map(self._model.schema, last.tolist()))
 
     def part(self, begin: int, end: int) -> Candidates:
         """Those from one place to another; in it, too, `parent` is a place among all that were found."""
@@ -98,12 +98,16 @@ class Candidates(Sequence[Successor]):
         return tuple(reversed(actions))
 
 
-def successors(task: Task, model: GroundModel, state: State, representatives: bool = False) -> Candidates:
+def successors(task: Task, state: State, representatives: bool = False) -> Candidates:
     """The states one action away, in the order of the PDDL's actions and objects.
 
-    With `representatives` one of those whose actions differ in interchangeable objects alone.
+    With `representatives`, or where there are too many, one of those whose actions differ in interchangeable objects
+    alone.
     """
-    fluents = np.array(task.fluents(state), np.int32)
+    fluents, model = np.array(task.fluents(state), np.int32), task.model
+    if model is None or task.joins(representatives):
+        instances, found = task.lifted.successors(fluents, representatives or task.has_many_actions)
+        return Candidates(task, instances, state, fluents, found)
     symmetry = symmetry_of(task, model)[1] if representatives else NO_SYMMETRY
     found = successor_states(model.operators, model.goal, model.atoms, fluents, symmetry, stop())
     look()

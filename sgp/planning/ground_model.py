@@ -90,6 +90,10 @@ class GroundModel:
             known = self._actions[number] = Action(name, tuple([self._names[argument] for argument in arguments]))
         return known
 
+    def schema(self, number: int) -> str:
+        """An action's name."""
+        return self._schemas[bisect_right(self._ends, number)][0]
+
     @property
     def action_arguments(self) -> Lists:
         """The numbers of each action's arguments among the objects."""

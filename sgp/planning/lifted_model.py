@@ -13,7 +13,7 @@ from sgp.planning.clock import OutOfMemory, look, stop
 from sgp.planning.found import Found, identified
 from sgp.planning.instances import StaticFacts
 from sgp.planning.joins import Forms, no_forms
-from sgp.planning.lifted_novelty import TOO_MANY, Lifted, applicable_instances, novel_lifted
+from sgp.planning.lifted_novelty import TOO_MANY, Lifted, applicable_instances, novel_lifted, states_after
 from sgp.planning.lifted_schemas import schemas_of
 from sgp.planning.novelty_nodes import Search
 from sgp.planning.operators import Goal, Ints
@@ -47,6 +47,7 @@ class LiftedModel:
         self._index, self._atom = WeakMethod(index), WeakMethod(atom)  # strong ones would keep their task alive
         self._names = [each.name for each in facts.objects]
         self._schemas = list(domain.schemas.values())
+        self._schema_names = [each.name for each in self._schemas]
         self._predicates = {name: number for number, name in enumerate(domain.predicates)}
         self._predicate_names = list(domain.predicates)
         kinds = kinds_of(domain, problem)
@@ -91,6 +92,22 @@ class LiftedModel:
             raise _too_many()
         return [self._action(row) for row in found.tolist()]
 
+    def successors(self, fluents: Ints, alike: bool) -> tuple[Instances, Found]:
+        """The states one action away, in the order of the PDDL's actions and objects, and what leads there.
+
+        With `alike`, and raising, as above.
+        """
+        rows = self._applicable(fluents, alike, MOST_CANDIDATES)
+        if len(rows) > MOST_CANDIDATES:
+            raise _too_many()
+        rows = rows[np.lexsort(rows.T[::-1])]  # as they were bound
+        while True:
+            status, found = states_after(self._lifted, self._numbers_of(fluents), rows, stop())
+            look()
+            if status != FULL:
+                return Instances(self._action, self._schema_names, rows), self._told(fluents, found)
+            self._grow()
+
     def applicable_at_first(self, fluents: Sequence[int], most: int) -> int:
         """How many actions are applicable where just these fluents are true; `most` and one for more."""
         return len(self._applicable(fluents, False, most))
@@ -110,12 +127,15 @@ class LiftedModel:
             if status == TOO_MANY:
                 raise _too_many()
             if status != FULL:
-                changed = self._indices_of(found.changed)
-                found = found._replace(changed=changed, identities=identified(fluents, found.first, changed))
-                return Instances(self._action, rows), found
+                return Instances(self._action, self._schema_names, rows), self._told(fluents, found)
             self._grow()
 
-    def _applicable(self, fluents: Sequence[int], alike: bool, most: int) -> Ints:
+    def _told(self, fluents: Ints, found: Found) -> Found:
+        """What was found, by the indices of atoms instead of their numbers."""
+        changed = self._indices_of(found.changed)
+        return found._replace(changed=changed, identities=identified(fluents, found.first, changed))
+
+    def _applicable(self, fluents: Ints | Sequence[int], alike: bool, most: int) -> Ints:
         """The applicable instances; `most` and one where there are more."""
         state, forms = self._numbers_of(np.array(fluents, np.int32)), self._forms_of(np.empty(0, np.int32), "all")
         found = applicable_instances(self._lifted, forms, state, alike, most, stop())
@@ -186,12 +206,16 @@ class LiftedModel:
 class Instances:
     """The actions of candidates, made when they are asked for."""
 
-    def __init__(self, action: Callable[[Sequence[int]], Action], rows: Ints):
-        self._action, self._rows = action, rows
+    def __init__(self, action: Callable[[Sequence[int]], Action], names: Sequence[str], rows: Ints):
+        self._action, self._names, self._rows = action, names, rows
 
     def action(self, number: int) -> Action:
         """The action that led to a candidate from its parent."""
         return self._action(self._rows[number].tolist())
+
+    def schema(self, number: int) -> str:
+        """The name of that action."""
+        return self._names[int(self._rows[number, 0])]
 
 
 def _too_many() -> OutOfMemory:

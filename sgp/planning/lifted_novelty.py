@@ -23,7 +23,7 @@ from sgp.planning.novelty_nodes import (
     origin_of,
     reaches,
 )
-from sgp.planning.operators import Goal, Ints, Words, has, is_in, words_of
+from sgp.planning.operators import Goal, Ints, Words, has, is_in, lacking, words_of
 
 TOO_MANY = -2  # a state has more applicable instances than are wanted
 
@@ -62,6 +62,36 @@ def applicable_instances(lifted: Lifted, forms: Forms, state: Ints, alike: bool,
         rank_all(lifted.atoms, ranks)
     count, rows = instances(lifted.atoms, lifted.schemas, ranks, forms, False, rows, most, stop)
     return rows[:count]
+
+
+@compiled
+def states_after(lifted: Lifted, state: Ints, rows: Ints, stop: Flag) -> tuple[int, Found]:
+    """The states after applicable instances [k, 1 + p] of a state, without their identities.
+
+    0 with them, or FULL and nothing of use. Leaves the rest as it comes once `stop` [1] is true.
+    """
+    atoms, schemas, goal = lifted.atoms, lifted.schemas, lifted.goal
+    enter(lifted, state)
+    effects, row = _no_effects(schemas), np.empty(atoms.arguments.shape[1], np.int32)
+    most, count = len(effects.adds) + len(effects.deletes), len(rows)
+    change, same = np.empty(most, np.int32), np.empty(0, np.int32)
+    first, changed, goals = np.zeros(count + 1, np.int64), np.empty(count * most, np.int32), np.zeros(count, np.bool_)
+    lacked = lacking(atoms.true, goal)
+    for place in range(count):
+        if stop[0]:
+            break
+        added, deleted = write_effects(atoms, schemas, rows[place], effects, row)
+        if added == FULL:
+            return FULL, no_records(0)
+        changes = _changed_after(effects.adds[:added], effects.deletes[:deleted], atoms.true, same, change)
+        begin = first[place]
+        changed[begin : begin + changes] = change[:changes]
+        first[place + 1] = begin + changes
+        if lacked <= changes or len(goal.unwanted) > 0:  # else it cannot be a goal
+            goals[place] = reaches(atoms.true, same, change[:changes], goal)
+    parents, lengths = np.full(count, -1, np.int32), np.ones(count, np.int32)
+    numbers, identities = np.arange(count).astype(np.int32), np.empty((count, 2), np.uint64)
+    return 0, Found(parents, numbers, lengths, goals, identities, first, changed[: first[count]])
 
 
 @compiled

@@ -25,15 +25,12 @@ class Successors(Protocol):
 
 def one_step(task: Task, state: State) -> Sequence[Successor]:
     """The states one action away, in the order of the PDDL's actions and objects."""
-    return task.successors(state) if task.model is None else successors(task, task.model, state)
+    return successors(task, state)
 
 
 def one_of_each(task: Task, state: State) -> Sequence[Successor]:
     """The states one action away, one of those whose actions differ in interchangeable objects alone."""
-    if task.joins(representatives=True):
-        return task.successors(state, representatives=True)
-    assert task.model is not None
-    return successors(task, task.model, state, representatives=True)
+    return successors(task, state, representatives=True)
 
 
 @dataclass(frozen=True, eq=False)

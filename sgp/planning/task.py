@@ -124,13 +124,26 @@ class Task:
         return self.domain_text.fluent_predicates
 
     @cached_property
-    def static_goal_holds(self) -> bool:
-        """Whether all of the goal holds that no action changes, '=' included."""
+    def fluent_goal(self) -> list[tuple[Literal, int]]:
+        """The goal's literals that actions change, with the indices of their atoms."""
+        literals = [each for each in self.goal if each.atom.predicate in self._changing]
+        return list(zip(literals, self._indices([each.atom for each in literals]), strict=True))
+
+    @cached_property
+    def missing_static(self) -> list[Literal]:
+        """The goal's literals that no action changes, '=' included, and that do not hold."""
         asked = [each for each in self.goal if each.atom.predicate not in self._changing]
         true = set(self.static_atoms) if asked else set()
-        return all(
-            (_is_equation(atom) if atom.predicate == "=" else atom in true) == positive for atom, positive in asked
-        )
+        return [
+            each
+            for each in asked
+            if (_is_equation(each.atom) if each.atom.predicate == "=" else each.atom in true) != each.positive
+        ]
+
+    @property
+    def static_goal_holds(self) -> bool:
+        """Whether all of the goal holds that no action changes, '=' included."""
+        return not self.missing_static
 
     def __repr__(self) -> str:
         return f"Task({self.name}, {self.size} objects)"
@@ -429,5 +442,6 @@ def replay(task: Task, actions: Sequence[Action]) -> list[State]:
 
 def missing_goal_atoms(task: Task, state: State) -> list[Literal]:
     """The goal literals that do not hold in `state`."""
-    true = set(task.atoms(state))
-    return [literal for literal in task.goal if (literal.atom in true) != literal.positive]
+    true = set(task.fluents(state))
+    missing = [literal for literal, index in task.fluent_goal if (index in true) != literal.positive]
+    return sorted([*missing, *task.missing_static], key=task.goal.index) if task.missing_static else missing

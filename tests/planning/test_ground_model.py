@@ -87,9 +87,10 @@ def test_a_goal_that_speaks_of_what_is_never_reached(locks, goal, possible):
     assert (StateSpace.expand(task, 100).distances < np.inf).any() == possible
 
 
-def test_successors_without_states_are_those_with_states(locks):
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+def test_successors_without_states_are_those_with_states(locks, mode):
     """Among them one state reached by two actions, one that is the state itself, and goals."""
-    courier = Task(Problem("courier", COURIER, COURIER_PROBLEM))
+    locks, courier = Task(locks.problem, mode), Task(Problem("courier", COURIER, COURIER_PROBLEM), mode)
     for task in (locks, courier):
         met = [task.init]
         for state in met:
@@ -104,6 +105,27 @@ def test_successors_without_states_are_those_with_states(locks):
                 assert changed == set(task.fluents(state)) ^ set(task.fluents(each.state))
             met += [each.state for each in theirs if each.state not in met]
         assert len(met) == (8 if task is locks else 5)
+
+
+@pytest.mark.parametrize("domain", all_domains(), ids=lambda domain: domain.name)
+def test_successors_are_those_of_pymimir_in_every_domain_and_mode(domain):
+    rng = np.random.default_rng(7)
+    text = domain.generate_scaled(rng, next(filter(domain.scaled.has, range(8, 40))))
+    tasks = [Task(Problem(domain.name, domain.pddl, text), mode) for mode in ("grounded", "lifted")]
+    assert [task.mode for task in tasks] == ["grounded", "lifted"]
+    states = [task.init for task in tasks]
+    for _ in range(15):
+        found = []
+        for task, state in zip(tasks, states, strict=True):
+            ours, theirs = one_step(task, state), task.successors(state)
+            assert list(ours) == theirs
+            assert ours.goals.tolist() == [task.is_goal(each.state) for each in theirs]
+            found.append([(str(each.actions), set(map(str, task.atoms(each.state)))) for each in ours])
+        assert found[0] == found[1]
+        if not found[0]:
+            return
+        place = int(rng.integers(len(found[0])))
+        states = [one_step(task, state)[place].state for task, state in zip(tasks, states, strict=True)]
 
 
 def test_instances_are_limited():
