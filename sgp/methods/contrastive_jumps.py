@@ -108,7 +108,7 @@ class JumpDecoding(BeamDecoding):
     """A beam that can lose patience, try again, and ask a search."""
 
     patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
-    escape: int = 0  # decisions without progress, after which costs are noisy until there is some; 0: any number
+    escape: int = 0  # decisions without progress and denied what costs least, then noise until there is some; 0: any
     restarts: int = 0  # further rollouts with noise on the costs; any number where a limit ends them; 0: none
     seed: int = 0  # of noise
     portfolio: bool = False  # what it does not solve, the second best of the training tries before restarts
@@ -153,10 +153,10 @@ class ContrastiveJumps:
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
-        "escaping": JumpDecoding(shuns_dead_ends=True, escape=20),
-        "restarts": JumpDecoding(shuns_dead_ends=True, escape=20, restarts=20),
-        PORTFOLIO: JumpDecoding(shuns_dead_ends=True, escape=20, restarts=20, portfolio=True),
-        "search": JumpDecoding(shuns_dead_ends=True, escape=20, restarts=20, search=True),
+        "escaping": JumpDecoding(shuns_dead_ends=True, escape=10),
+        "restarts": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20),
+        PORTFOLIO: JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, portfolio=True),
+        "search": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},

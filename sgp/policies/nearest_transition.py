@@ -14,7 +14,7 @@ from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 from sgp.planning.views import Contrast, Vector, View
-from sgp.policies.persistence import STALE, drawn, followed, stale
+from sgp.policies.persistence import STALE, drawn, followed, remembered, stale
 
 
 class TransitionEncoder(Protocol):
@@ -64,7 +64,7 @@ class NearestTransition(Generic[Encoding]):
     alpha: float
     rules: Rules = REPLACE
     patience: int = 0  # decisions for each object without progress; 0: any number
-    escape: int = 0  # decisions without progress; 0: any number
+    escape: int = 0  # decisions without progress that were denied what costs least; 0: any number
     seed: int = 0
     embeds: Literal["transitions"] = "transitions"
 
@@ -87,8 +87,9 @@ class NearestTransition(Generic[Encoding]):
             memories = None
             if self.patience or self.escape:
                 progress, without_news = stale(followed(node, self.patience), node, choice)
-                costs = drawn(costs + STALE * without_news, progress, node, choice, self.escape, self.seed)
-                memories = [progress] * len(choice)
+                costs = costs + STALE * without_news
+                memories = remembered(progress, costs, self.rules.tie)
+                costs = drawn(costs, progress, node, choice, self.escape, self.seed)
             rankings.append(Ranking(costs, measured.keys, memories, note={"distance": distances}))
         return rankings
 

@@ -9,9 +9,9 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.methods.contrastive_jumps import JumpDecoding
-from sgp.planning.policy import Node, one_step
+from sgp.planning.policy import REPLACE, Node, one_step
 from sgp.planning.task import Task
-from sgp.policies.persistence import EVEN, STALE, Progress, drawn, followed, stale
+from sgp.policies.persistence import EVEN, STALE, Progress, drawn, followed, remembered, stale
 from tests.conftest import QUICK_OF, blocks_problem
 
 ATOMS = "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (clear c)"
@@ -110,17 +110,31 @@ def test_a_path_that_stalled_draws_until_there_is_progress(quick_run, shared_hom
     node, progress = walked(task, ["(pick-up a)", "(put-down a)"] * 2, 0)
     choice = one_step(task, node.state)
     found = {}
-    for since in (3, 4):
-        at = replace(node, memory=progress._replace(since=since - 1))
+    for denied in (3, 4):
+        at = replace(node, memory=progress._replace(denied=denied))
         for seed in (5, 6):
             (plain,), (drawn,) = (
                 replace(escaping.policy, escape=escape, seed=seed).rank([at], [choice]) for escape in (0, 3)
             )
-            found[since, seed] = (drawn.costs - plain.costs).tolist()
-            assert drawn.memories[0].since == since
+            found[denied, seed] = (drawn.costs - plain.costs).tolist()
+            least = plain.costs == plain.costs.min()
+            assert [each.denied for each in drawn.memories] == np.where(least, denied, denied + 1).tolist()
+            assert {each.since for each in drawn.memories} == {progress.since + 1}
     assert found[3, 5] == found[3, 6] == [0.0] * len(choice), "no decision too early"
     assert 0.0 not in found[4, 5]
     assert found[4, 5] != found[4, 6]
+
+
+def test_a_path_that_gets_what_it_wants_is_not_denied_however_long_it_is():
+    costs = np.array([0.0, 1.0, 1e-12])
+    kept, denied, tied = remembered(Progress(3, 7, denied=2), costs, REPLACE.tie)
+    assert (kept.denied, denied.denied, tied.denied) == (2, 3, 2)
+    assert remembered(Progress(1), np.empty(0), 0.0) == []
+    task = blocks()
+    _, progress = walked(task, ["(pick-up a)", "(put-down a)"] * 40, 0)
+    assert (progress.since, progress.denied) == (80, 0)
+    node = Node(task, task.init, memory=Progress(3, 9, denied=5))
+    assert followed(node, 0) == Progress(2), "progress forgives"
 
 
 def test_candidates_are_drawn_by_their_softmax_and_now_and_then_their_schema_first():
@@ -129,7 +143,9 @@ def test_candidates_are_drawn_by_their_softmax_and_now_and_then_their_schema_fir
     choice = one_step(task, node.state)
     assert [str(each.actions[0]) for each in choice] == ["(put-down a)", "(stack a b)", "(stack a c)"]
     costs = np.array([9.0, 0.0, 1.0])
+    progress = progress._replace(denied=4)
     assert drawn(costs, progress, node, choice, 0, 0) is costs
+    assert drawn(costs, progress, node, choice, 4, 0) is costs
     for since, share in ((EVEN, 0.5), (EVEN + 1, np.exp(-9) / (np.exp(-9) + 1 + np.exp(-1)))):
         at = progress._replace(since=since)
         first = Counter(int(drawn(costs, at, node, choice, 3, seed).argmin()) for seed in range(4000))
@@ -141,8 +157,8 @@ def test_a_run_plans_by_the_decoding_that_it_was_validated_by(home):
     settings = {**QUICK_OF["contrastive-jumps"], "decoding": "escaping"}
     run = sgp.train("contrastive-jumps", "blocksworld", "state-centric", overrides=settings)
     own, beam, default = (sgp.load_planner(run.folder, name) for name in ("default", "default+beam=2", "greedy"))
-    assert (own.policy.escape, own.width) == (20, 1)
-    assert (beam.policy.escape, beam.width) == (20, 2)
+    assert (own.policy.escape, own.width) == (10, 1)
+    assert (beam.policy.escape, beam.width) == (10, 2)
     assert (default.policy.escape, default.width) == (0, 1)
 
 
