@@ -245,19 +245,18 @@ def _solved_of(found: Sequence[Score]) -> str:
 
 
 def track() -> str:
-    """Coverage of suite track by domain and level, and the mean seconds of a problem, of each planner."""
+    """Coverage of suite track by domain and level, mean seconds of a problem, and the most memory, of each planner."""
     ours = [each for each in measured() if each.suite == TRACK and each.size is None]
     rows: list[Row] = []
     for line in lines_of(ours):
-        rows.append(Row((line.planner.title, *[""] * 4), heading=True))
+        rows.append(Row((line.planner.title, *[""] * 5), heading=True))
         for domain in sorted({each.domain for each in ours if each.planner == line.planner}):
             levels = [cell(select(ours, line, domain, level)) for level in LEVELS]
-            of = [
-                each for each in ours if (each.planner, each.domain, each.metric) == (line.planner, domain, "seconds")
-            ]
+            of = [each for each in ours if (each.planner, each.domain) == (line.planner, domain)]
+            seconds, memory = ([each.value for each in of if each.metric == name] for name in ("seconds", "memory"))
             known = ["" if each is None else f"{each}, n = {each.n}" for each in levels]
-            rows.append(Row((domain, *known, rounded(fmean(each.value for each in of)))))
-    return Sheet("", ("domain", *LEVELS, "seconds"), tuple(rows)).markdown()
+            rows.append(Row((domain, *known, rounded(fmean(seconds)), f"{max(memory) / 1000:.1f}" if memory else "")))
+    return Sheet("", ("domain", *LEVELS, "seconds", "GB"), tuple(rows)).markdown()
 
 
 def when_track() -> Sequence[str]:

@@ -169,17 +169,16 @@ def coverage_sheet(
     """Coverage: a line for each of our planners with its published twin below it.
 
     A section for each domain and a column for each split (of its own where the domains' splits differ); for a single
-    split one section with a column for each domain. `all_published` adds the published planners that have no twin here.
+    split one section with a column for each domain. `all_published` adds the published planners that have no twin here,
+    and shows them alone where there are none of ours.
     Raises InputError for a split without scores, naming those there are.
     """
-    places = {
-        domain: [split for split in found if not splits or split in splits]
-        for domain, found in domains_and_splits(ours).items()
-    }
+    scored = domains_and_splits(ours if ours or not all_published else theirs)
+    places = {domain: [split for split in found if not splits or split in splits] for domain, found in scored.items()}
     names = list(dict.fromkeys(split for found in places.values() for split in found))
     unknown = set(splits) - set(names)
     if unknown:
-        known = sorted({split for found in domains_and_splits(ours).values() for split in found})
+        known = sorted({split for found in scored.values() for split in found})
         raise InputError(f"there are no scores of split '{min(unknown)}'; expected some of {', '.join(known)}")
     rows: list[Row] = []
     headings: tuple[str, ...]
@@ -210,7 +209,7 @@ def _section(
     theirs: Sequence[Score],
     all_published: bool,
 ) -> list[Row]:
-    counts = [cell(_whole(ours, *place)) for place in columns]
+    counts = [cell(_whole(ours or theirs, *place)) for place in columns]
     rows = [Row((name, *(f"n = {each.n}" if each and each.count else "" for each in counts)), heading=True)]
     others = lines_of(theirs)
     for line in lines_of(ours):

@@ -40,6 +40,17 @@ def test_what_stands_beside_ours_is_coverage_and_curves():
     assert {score.metric for score in sgp.beside_ours()} == {"coverage", "scale", "sumcov", "ended_largest"}
 
 
+def test_what_no_one_here_has_measured_stands_as_printed():
+    paper = get_paper("symt")
+    sheet = sgp.paper_sheet("symt", 2, [])
+    first, *lines = sheet.rows
+    assert first.words == ("blocksworld", "n = 3", "n = 3", "n = 20")
+    assert len(lines) == 4 * 7 + 3
+    printed = {row.words[0]: row.words[1:] for row in lines[:7]}
+    assert printed["symt ed · applicable, published"][2] == ".13 ±.05 [.04, .34]"
+    assert {score.count for score in paper.printed("2") if score.domain == "logistics"} == {4, 9, 18}
+
+
 def test_a_table_is_made_of_the_committed_scores_or_of_ones_own():
     committed = shown_table(["1"])
     assert {score.suite for score in committed.asked.ours} == {get_paper("state-centric").suite}
