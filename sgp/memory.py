@@ -5,8 +5,6 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
-import resource
-import sys
 from pathlib import Path
 
 SHARE = 0.8  # of what is free, so that the machine is never without any
@@ -26,9 +24,12 @@ def resident_memory() -> int:
 
 
 def most_memory() -> int:
-    """Bytes of physical memory that this process has held at most since it started."""
-    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return most if sys.platform == "darwin" else 1024 * most
+    """Bytes of physical memory that this process has held at most since it started.
+
+    What `getrusage` tells begins with the most of the process that started this one.
+    """
+    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
+    return 1024 * int(fields["VmHWM"].split()[0])
 
 
 def free_memory(information: Path = Path("/proc/meminfo"), groups: Path = _CGROUPS) -> int:

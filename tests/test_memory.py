@@ -1,9 +1,13 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 
 from sgp import memory
-from sgp.memory import SHARE, fair_share, free_memory, resident_memory
+from sgp.memory import SHARE, fair_share, free_memory, most_memory, resident_memory
 
 GB = 10**9
 
@@ -58,3 +62,11 @@ def test_a_process_has_what_it_holds_and_its_share_of_what_is_free(monkeypatch):
 
 def test_resident_memory_is_that_of_this_process():
     assert 10**7 < resident_memory() < 10**11
+
+
+def test_the_most_memory_is_that_of_this_process_and_not_of_the_one_that_started_it():
+    held = np.ones(50_000_000, np.uint8)
+    assert most_memory() >= resident_memory() >= len(held)
+    command = "from sgp.memory import most_memory; print(most_memory())"
+    said = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=True).stdout
+    assert 10**6 < int(said) < most_memory() - len(held) // 2

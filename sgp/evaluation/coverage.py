@@ -90,7 +90,15 @@ def attempt(
             except (LimitReached, MemoryError) as error:
                 reason = "the problem was not read within the limit"
                 attempts[place] = Attempt(
-                    problem.name, problem.sha256, 0, ENDINGS[type(error)], (), 0, limit.seconds or 0.0, reason
+                    problem=problem.name,
+                    sha256=problem.sha256,
+                    size=0,
+                    outcome=ENDINGS[type(error)],
+                    plan=(),
+                    decisions=0,
+                    seconds=limit.seconds or 0.0,
+                    reason=reason,
+                    memory=most_memory(),
                 )
                 continue
             read.append(place)

@@ -53,7 +53,6 @@ from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
 from sgp.planning.experts import SOON, STAGES
 from sgp.planning.pddl import Problem
-from sgp.planning.planner import Limit
 from sgp.planning.subject import selected_variant
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
 from sgp.reports.sheets import Sheet
@@ -224,7 +223,7 @@ class _Trial:
         planner = Evaluated(str(run.folder), identity, load_planner)
         fixed = tuple(each.task.problem for each in self.data.validation)
         (attempts,) = run_all(
-            [planner.work(fixed, Limit(self.bound))],
+            [planner.work(fixed, self.rules.limit(self.bound))],
             load_planner,
             self.jobs,
             f"{snapshot.name}, {self.data.domain} validation",

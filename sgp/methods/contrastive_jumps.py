@@ -118,6 +118,10 @@ class JumpDecoding(BeamDecoding):
         super().__post_init__()
         if self.patience < 0:
             raise ConfigurationError(f"patience is {self.patience}; expected at least 0, which never ends")
+        if self.escape and self.revisits:
+            raise ConfigurationError(
+                f"escape {self.escape} conflicts with revisits: where visited states stay open, nothing is denied"
+            )
         for name in ("escape", "restarts", "seed"):
             if getattr(self, name) < 0:
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")

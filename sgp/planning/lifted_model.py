@@ -21,6 +21,7 @@ from sgp.planning.pddl import Action, Atom, DomainText, ProblemText
 from sgp.planning.symmetry_marks import kinds_of, mark_of_kind
 
 MOST_CANDIDATES = 100_000  # applicable actions of a state, one for all that differ in interchangeable objects alone
+MOST_LISTED = 1_000_000  # the same, each
 _ROOM = 1 << 12  # atoms at first, a power of 2 from 64
 _OUTLIVED = "states outlived their task"
 
@@ -95,14 +96,15 @@ class LiftedModel:
     def successors(self, fluents: Ints, alike: bool) -> tuple[Instances, Found]:
         """The states one action away, in the order of the PDDL's actions and objects, and what leads there.
 
-        With `alike`, and raising, as above.
+        With `alike`, and raising, as above; without it only for more than MOST_LISTED.
         """
-        rows = self._applicable(fluents, alike, MOST_CANDIDATES)
-        if len(rows) > MOST_CANDIDATES:
-            raise _too_many()
-        rows = rows[np.lexsort(rows.T[::-1])]  # as they were bound
+        most = MOST_CANDIDATES if alike else MOST_LISTED
+        rows = self._applicable(fluents, alike, most)
+        if len(rows) > most:
+            raise _too_many(most)
         while True:
-            status, found = states_after(self._lifted, self._numbers_of(fluents), rows, stop())
+            state = self._numbers_of(fluents)
+            status, found = states_after(self._lifted, state, rows, stop())
             look()
             if status != FULL:
                 return Instances(self._action, self._schema_names, rows), self._told(fluents, found)
@@ -218,5 +220,5 @@ class Instances:
         return self._names[int(self._rows[number, 0])]
 
 
-def _too_many() -> OutOfMemory:
-    return OutOfMemory(f"more than {MOST_CANDIDATES:,} instances of actions are applicable in one state")
+def _too_many(most: int = MOST_CANDIDATES) -> OutOfMemory:
+    return OutOfMemory(f"more than {most:,} instances of actions are applicable in one state")

@@ -125,9 +125,9 @@ class Planner:
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
 
-    def first(self, task: Task, limit: Limit) -> Limit:
-        """What the first rollout of a problem may take of its limit."""
-        return limit
+    def share(self, limit: Limit) -> float:
+        """Which part the first rollout of a problem may take of what its first decision leaves of a limit."""
+        return 1.0
 
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """One rollout of one problem."""
@@ -148,7 +148,7 @@ class Planner:
         with clock_of(limit) as clock:
             while True:
                 for place, task in islice(waiting, self.batch - len(active)):
-                    active.append(_Search(place, task, self.first(task, limit)))
+                    active.append(_Search(place, task, limit, self.share(limit)))
                     active[-1].begin(self.policy)
                 if not active:
                     return
@@ -234,10 +234,16 @@ class Planner:
 
 
 class _Search:
-    """One problem on its way."""
+    """One problem on its way.
 
-    def __init__(self, place: int, task: Task, limit: Limit):
+    It may take a share of a limit on decisions, and of the seconds that are left once its first candidates are there:
+    until then the problem is read, and its actions are instantiated.
+    """
+
+    def __init__(self, place: int, task: Task, limit: Limit, share: float = 1.0):
         self.place, self.task, self.limit, self.horizon = place, task, limit, limit.horizon(task.size)
+        self.share, self.prepared = share, math.inf  # when the first candidates were there
+        self.most = None if limit.decisions is None else max(1, int(share * limit.decisions))
         self.seconds = 0.0
         self.decisions = 0
         self.met = 0  # candidates of all decisions
@@ -252,8 +258,10 @@ class _Search:
     @property
     def left(self) -> float:
         """The seconds that it may still take; reading the problem took some."""
-        most = self.limit.seconds
-        return math.inf if most is None else most - self.task.seconds - self.seconds
+        if self.limit.seconds is None:
+            return math.inf
+        prepared = min(self.prepared, self.limit.seconds)
+        return prepared + self.share * (self.limit.seconds - prepared) - self.task.seconds - self.seconds
 
     def end(self, error: BaseException) -> None:
         """Ends it with the best path so far."""
@@ -302,6 +310,7 @@ class _Search:
             self.nodes = [path.node for path in self.paths]
             self.choices = [choice for _, choice in expanded]
         self.seconds += clock.now() - started
+        self.prepared = min(self.prepared, self.task.seconds + self.seconds)
 
     def choose(self, rankings: Sequence[Ranking], planner: Planner, clock: Clock) -> None:
         """Ends the search or makes the next beam from the ranked candidates."""
@@ -325,7 +334,7 @@ class _Search:
     def _count(self) -> None:
         """Counts a decision, and ends a search that has made all that it may."""
         self.decisions += 1
-        if self.outcome is None and self.decisions == self.limit.decisions:
+        if self.outcome is None and self.decisions == self.most:
             self.outcome, self.reason = Outcome.HORIZON, f"the limit of {self.decisions} decisions is reached"
 
     def _choose(self, rankings: Sequence[Ranking], planner: Planner) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Self
 
 from sgp.planning.planner import Limit, Planner
-from sgp.planning.restarts import TEMPERATURES, Restarting, left_of, share
+from sgp.planning.restarts import SHARE, TEMPERATURES, Restarting, decided, failed, left_of
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.task import Task
 
@@ -28,18 +28,18 @@ class Portfolio(Restarting):
         own = {each.name: getattr(planner, each.name) for each in fields(Planner)}
         return cls(**own, restarts=restarts, seed=seed, others=tuple(others))
 
-    def first(self, task: Task, limit: Limit) -> Limit:
-        """Half of the limit, where others or restarts come after."""
-        return share(task, limit) if self.others else super().first(task, limit)
+    def share(self, limit: Limit) -> float:
+        """Half, where others or restarts come after."""
+        return SHARE if self.others and limit.ends else super().share(limit)
 
     def _again(self, first: Rollout, limit: Limit, seconds: float, decisions: int) -> Rollout:
         """As with restarts alone; the other planners come before them."""
         for number, planner in enumerate(self.others, 2):
             left = None if first.outcome is Outcome.MEMORY else left_of(limit, first.task, seconds, decisions)
             if left is None:
-                return replace(first, seconds=seconds)
-            rollout = replace(planner, keep=self.keep).solve(first.task, share(first.task, left))
-            seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1
+                return failed(first, limit, seconds)
+            rollout = replace(planner, keep=self.keep).solve(first.task, _part(first.task, left))
+            seconds, decisions = seconds + rollout.seconds, decisions + decided(rollout)
             if rollout.solved:
                 return replace(rollout, seconds=seconds, reason=f"solved by planner {number}")
         return super()._again(first, limit, seconds, decisions)
@@ -48,3 +48,12 @@ class Portfolio(Restarting):
         """Each planner's in turn, by all temperatures."""
         turn = attempt // len(TEMPERATURES) % (1 + len(self.others))
         return self._drawn_from((self, *self.others)[turn], attempt)
+
+
+def _part(task: Task, limit: Limit) -> Limit:
+    """Half of a limit on decisions, one at least, and of its seconds beyond those in which the problem was read."""
+    return replace(
+        limit,
+        seconds=limit.seconds and task.seconds + SHARE * max(0.0, limit.seconds - task.seconds),
+        decisions=limit.decisions and max(1, int(SHARE * limit.decisions)),
+    )

@@ -83,12 +83,11 @@ class Restarting(Planner):
         """Each task's place and rollout as it ends; those that failed are tried again one after the other."""
         limit = replace(limit, memory=limit.memory or fair_share(at_work()))  # not a share of what is left each time
         for place, first in super().solve_each(tasks, limit):
-            spent = first.seconds, len(first.steps) + 1  # and the decision that found nothing
-            yield place, first if first.solved else self._again(first, limit, *spent)
+            yield place, first if first.solved else self._again(first, limit, first.seconds, decided(first))
 
-    def first(self, task: Task, limit: Limit) -> Limit:
-        """Half of the limit, where restarts come after."""
-        return share(task, limit) if self.restarts else limit
+    def share(self, limit: Limit) -> float:
+        """Half, where restarts come after."""
+        return SHARE if self.restarts and limit.ends else 1.0
 
     def _again(self, first: Rollout, limit: Limit, seconds: float, decisions: int) -> Rollout:
         """The next rollout that solves the problem, or `first`, with the seconds of all; so much was spent before."""
@@ -103,10 +102,10 @@ class Restarting(Planner):
             times = luby(attempt + 1) if limit.ends else 1
             left = replace(left, actions=limit.actions or times * horizon(first.task.size))
             rollout = self._noisy(attempt).solve(first.task, left)
-            seconds, decisions = seconds + rollout.seconds, decisions + len(rollout.steps) + 1
+            seconds, decisions = seconds + rollout.seconds, decisions + decided(rollout)
             if rollout.solved:
                 return replace(rollout, seconds=seconds, reason=f"solved by restart {attempt + 1}")
-        return replace(first, seconds=seconds)
+        return failed(first, limit, seconds)
 
     def _noisy(self, attempt: int) -> Planner:
         """The planner of a restart."""
@@ -137,10 +136,13 @@ def left_of(limit: Limit, task: Task, seconds: float, decisions: int) -> Limit |
     )
 
 
-def share(task: Task, limit: Limit) -> Limit:
-    """A part of a limit on decisions, one at least, and of its seconds beyond those in which the problem was read."""
-    return replace(
-        limit,
-        seconds=limit.seconds and task.seconds + SHARE * max(0.0, limit.seconds - task.seconds),
-        decisions=limit.decisions and max(1, int(SHARE * limit.decisions)),
-    )
+def decided(rollout: Rollout) -> int:
+    """How many decisions a rollout made, the one that found nothing among them."""
+    return len(rollout.steps) + (rollout.outcome in (Outcome.STUCK, Outcome.REFUSED))
+
+
+def failed(first: Rollout, limit: Limit, seconds: float) -> Rollout:
+    """The first rollout of those that took all of a limit, with the seconds of all."""
+    ended = first.outcome is Outcome.HORIZON and limit.decisions is not None and limit.actions is None
+    reason = f"the limit of {limit.decisions} decisions is reached" if ended else first.reason
+    return replace(first, seconds=seconds, reason=reason)

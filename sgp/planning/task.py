@@ -182,7 +182,7 @@ class Task:
         """The indices of fluent atoms."""
         predicates = {each.get_name(): each for each in self._native.get_domain().get_fluent_predicates()}
         (_, things), make = self._native_names, self._native.get_or_create_ground_atom
-        found = [make(predicates[name], [things[each] for each in names]).get_index() for name, names in atoms]
+        found = [make(predicates[name], [things[each] for each in names]).get_index() for name, names in looking(atoms)]
         self._fluents.update(zip(found, atoms, strict=True))
         return found
 

@@ -5,9 +5,9 @@ without repeating one. Each atom can be new once, so that asking for one ends th
 atoms (novelty of width 1, by the number of open goals: Lipovetzky and Geffner 2017, here along a rollout). Random
 choices leave plateaus, too (Nakhost and Mueller 2009): candidates are drawn by their softmax until there is progress,
 as in `sgp.planning.restarts` by Gumbel noise on the costs. A policy that gets what it wants is left alone, however long
-its way; one that is denied it again and again, because it was there before, goes in circles. Now and then each action
-schema has the same chance (type-based exploration: Xie et al. 2014), because what a policy wrongly shuns may be one
-candidate of hundreds.
+its way (the draws of a restart are denials, too); one that is denied it again and again, because it was there before,
+goes in circles. Now and then each action schema has the same chance (type-based exploration: Xie et al. 2014), because
+what a policy wrongly shuns may be one candidate of hundreds.
 """
 
 from __future__ import annotations

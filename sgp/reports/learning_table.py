@@ -8,16 +8,16 @@ from statistics import mean
 
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores, wilson
-from sgp.planning.subject import PlannerName, parted_draw
+from sgp.planning.subject import PlannerName, Subject, parted_draw
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import domains_and_splits
 
 Draws = dict[int, list[Score]]  # the coverages of the draws of so many training problems
 
 
-def is_learning(score: Score) -> bool:
-    """Whether the score is of drawn training problems, not of all."""
-    return parted_draw(score.variant)[1] is not None
+def is_learning(subject: Subject) -> bool:
+    """Whether a score or an attempt is of drawn training problems, not of all."""
+    return parted_draw(subject.variant)[1] is not None
 
 
 def measured_learning() -> list[Score]:

@@ -114,6 +114,7 @@ def _sections(
     curves = [score for score in scores if is_scaling(score)]
     drawn = [score for score in scores if is_learning(score)]
     scores = [score for score in scores if not is_scaling(score) and not is_learning(score)]
+    rows = [row for row in rows if not is_learning(row)]
     if any(not row.solved for row in rows):
         yield "Unsolved", shown(plots.outcomes(rows)) + _folded(failures_sheet(rows))
     if scores:

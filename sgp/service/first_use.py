@@ -12,7 +12,7 @@ from sgp.datasets.runs import Origin, new_run, open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import learning_texts
 from sgp.methods.fitting import shipped_folders
-from sgp.planning.policy import one_of_each
+from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.task import Task
 
 SMALL = {"labels.states": "60", "labels.space": "3000"}  # a second of training, which plans to validate
@@ -60,3 +60,5 @@ def _train() -> None:
     with tempfile.TemporaryDirectory() as place, new_run(key, origin, Path(place) / "run") as draft:
         learner.train(config, data, draft)
     one_of_each(task, task.init)
+    lifted = Task(run.check_problem, "lifted")
+    one_step(lifted, lifted.init)

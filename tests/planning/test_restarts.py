@@ -142,6 +142,34 @@ def test_the_first_rollout_has_half_of_a_limit_and_the_horizons_of_restarts_grow
     assert {length for _, length in made[:-1]} == {5}, "a horizon that is asked for holds for all"
 
 
+def test_a_share_is_one_of_what_instantiation_leaves(two_blocks, monkeypatch):
+    """In the seconds of a problem its actions are instantiated once."""
+    clock = [0.0]
+    monkeypatch.setattr(Limit, "now", lambda self: clock[0])
+    expand = Planner.successors
+
+    def slow(task, state):
+        clock[0] += 6.0 if state == task.init else 0.1
+        return expand(task, state)
+
+    right = Fixed({"(pick-up a)": 0.0, "(stack a b)": 0.0})
+    monkeypatch.setattr(two_blocks, "seconds", 1.0)
+    found = Restarting(right, slow, restarts=5).solve(two_blocks, Limit(seconds=10))
+    assert found.solved
+    assert found.reason == "", "by the first rollout"
+    aimless = Fixed({f"({each})": 0.0 for each in ("pick-up a", "put-down a", "pick-up b", "put-down b")})
+    first = Planner(aimless, slow, revisits=True)
+    alone = first.solve(two_blocks, Limit(seconds=50))
+    made = []
+    solve_each = Planner.solve_each
+    monkeypatch.setattr(
+        Planner, "solve_each", lambda self, *rest: (made.append(each[1]) or each for each in solve_each(self, *rest))
+    )
+    Restarting.of(first, 5, 0).solve(two_blocks, Limit(seconds=50))
+    assert made[0].seconds == pytest.approx(1.0 + 5.0 + (50 - 7) / 2, abs=7)
+    assert made[0].seconds < 0.75 * alone.seconds
+
+
 def test_several_tasks_keep_their_places(glue):
     task, policy = glue
     easy = Task(blocks_problem("a b", "(ontable a) (clear a) (on b a)", "(on b a)"))
@@ -159,3 +187,5 @@ def test_a_trained_run_is_decoded_with_restarts(quick_run):
         ContrastiveJumpsTraining(representatives=True, decoding="default+candidates=iw")
     with pytest.raises(ConfigurationError, match="restarts is -1; expected at least 0"):
         JumpDecoding(restarts=-1)
+    with pytest.raises(ConfigurationError, match="escape 3 conflicts with revisits: where visited states stay open"):
+        JumpDecoding(escape=3, revisits=True)
