@@ -153,12 +153,12 @@ strip(
 # ## How many problems does it take?
 #
 # Training problems are few. Are they more than needed? Coverage of extrapolation after training on 1, 2, 4, half and
-# all of them, five draws of each number (`sgp learning-curve`), as it was measured and committed: the line is the mean
-# of the draws, the band goes from the least to the most of them.
+# all of them, five draws of each number (`sgp learning-curve`), as far as it was measured and committed: the line is
+# the mean of the draws, the band goes from the least to the most of them.
 
 # %%
 learned = sgp.measured_learning()
-sgp.learning_figure(learned)
+sgp.learning_figure(learned) if learned else "not measured yet"
 
 # %% [markdown]
 # And here and now, two draws each of Gripper's:
