@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,6 +20,8 @@ from sgp.progress import track
 from sgp.reports.card import keep_scores
 from sgp.workers import Folder
 
+logger = logging.getLogger(__name__)
+
 METHOD = "contrastive-jumps"
 SUITES = ("track", "state-centric")  # a domain is learned from the first that has training problems of it
 MEASURED_ON = "twice-as-large"  # the suite, which is not kept, of problems made for measuring alone
@@ -31,12 +34,16 @@ def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> l
 
     The planner is the one that dynamic validation selects from its method's sweep. It is measured on ten problems with
     twice as many objects as its largest training problem, no two of them equal up to renaming, within `LIMIT`; its card
-    tells the coverage. Gives the folders of the runs.
+    tells the coverage. One that solves none of them is not written. Gives the folders of the runs.
     """
     written = []
     for domain, suite in track(list(_sources(suites).items()), "ship"):
         run = train_jointly(METHOD, domain, suite.name, jobs=jobs).runs["dynamic"]
-        keep_scores(run, evaluate([run.folder], _larger(suite, domain).name, jobs=jobs, limit=LIMIT).scores)
+        scores = evaluate([run.folder], _larger(suite, domain).name, jobs=jobs, limit=LIMIT).scores
+        if not any(score.metric == "coverage" and score.value for score in scores):
+            logger.warning("%s: the planner solves none of the problems that it is measured on: not shipped", domain)
+            continue
+        keep_scores(run, scores)
         with whole_folder(Path(folder) / domain) as draft:
             for name, content in Folder(run.folder).files().items():
                 (draft / name).write_bytes(content)
