@@ -39,6 +39,7 @@ CHAPTERS = (
             "sgp.estimator",
             "sgp.experiments.grid",
             "sgp.experiments.joint",
+            "sgp.experiments.learning_curve",
             "sgp.experiments.scaling_runs",
             "sgp.experiments.selection",
             "sgp.methods",

@@ -28,8 +28,9 @@ def most_memory() -> int:
 
     What `getrusage` tells begins with the most of the process that started this one.
     """
-    fields = dict(line.split(":") for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines())
-    return 1024 * int(fields["VmHWM"].split()[0])
+    lines = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace").splitlines()
+    (most,) = [line for line in lines if line.startswith("VmHWM:")]
+    return 1024 * int(most.split()[1])
 
 
 def free_memory(information: Path = Path("/proc/meminfo"), groups: Path = _CGROUPS) -> int:

@@ -35,8 +35,10 @@ def learning_cells(
 
     Problems are drawn from those that a method learns from, so without those that no expert solved or whose goal holds
     at first; missing expert plans are made. All draws of a domain are the same for every method that learns from plans,
-    and those of one draw contain those of fewer problems. Raises ConfigurationError for a number of draws below 1, and
-    what `grid_cells` and `learning_texts` raise.
+    and those of one draw contain those of fewer problems. Raises ConfigurationError for a number of draws below 1 or a
+    variant that is none, InputError for an unknown method, SuiteError for an unknown suite, domain or split,
+    MissingLibrary where a method's library is not installed, ToolError and StoreError where plans cannot be made or
+    kept.
     """
     if draws < 1:
         raise ConfigurationError(f"draws is {draws}; expected at least 1")
