@@ -57,9 +57,10 @@ class Restarting(Planner):
 
     Without a limit on seconds or decisions it does so `restarts` times at most, each time with the horizon of the
     problem's size. Else the first rollout has half of that limit and no horizon; what it leaves goes to others, each
-    with the horizon of the problem's size times a term of `luby`'s sequence, which wastes little whatever horizon is
-    the right one. Further rollouts keep one node and draw it. All of them together have the seconds, the decisions and
-    the memory of one limit.
+    with the horizon that is asked for, or that of the problem's size times a term of `luby`'s sequence, which wastes
+    little whatever horizon is the right one. Further rollouts keep one node and draw it. All of them together have the
+    seconds, the decisions and the memory of one limit.
+
     A problem that none solves has the first rollout. `resume` goes on once, without restarts. Raises ConfigurationError
     for a number or a seed below 0.
     """

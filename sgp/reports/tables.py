@@ -170,8 +170,8 @@ def coverage_sheet(
 
     A section for each domain and a column for each split (of its own where the domains' splits differ); for a single
     split one section with a column for each domain. `all_published` adds the published planners that have no twin here,
-    and shows them alone where there are none of ours.
-    Raises InputError for a split without scores, naming those there are.
+    and shows them alone where there are none of ours. Raises InputError for a split without scores, naming those there
+    are.
     """
     scored = domains_and_splits(ours if ours or not all_published else theirs)
     places = {domain: [split for split in found if not splits or split in splits] for domain, found in scored.items()}
