@@ -104,11 +104,16 @@ QUICK_TREES = {
     **{"training.epochs": "2", "training.steps": "3", "training.batch": "8", "training.learning_rate": "0.01"},
     **{"training.compared": "8", "learning.trajectories": "2", "learning.jumps": "4"},
 }
+QUICK_ACTIONS = {
+    **{"shape.layers": "2", "shape.hidden": "16", "shape.heads": "2", "labels.states": "60"},
+    **{"labels.space": "3000", "training.epochs": "2", "training.steps": "3", "training.batch": "8"},
+}
 QUICK_OF = {
     "state-centric": QUICK,
     "contrastive-jumps": QUICK_LABELS,
     "gnn-value": QUICK_GNN,
     "aiw-ad": QUICK_TREES,
+    "nameless": QUICK_ACTIONS,
 }
 
 

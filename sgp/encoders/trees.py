@@ -168,12 +168,12 @@ class TreeEncoder:
     """Turns states with their candidates into graphs in which a candidate is a node."""
 
     def __init__(self, domain: DomainText, config: TreeConfig):
-        self.config = config
+        self.config, self.domain = config, domain
         self._root = RelationalEncoder(domain)
         self._changing = {name: arity for name, arity in domain.predicates.items() if name in domain.fluent_predicates}
         found = dict(self._root.relations)
         if config.told == "actions":
-            found |= {_applied(name): 1 + len(schema.parameters) for name, schema in domain.schemas.items()}
+            found |= {applied(name): 1 + len(schema.parameters) for name, schema in domain.schemas.items()}
         else:
             found |= {
                 f"{name}:{kind}": 1 + arity for name, arity in self._changing.items() for kind in CHANGES.values()
@@ -236,15 +236,16 @@ class TreeEncoder:
                 )
             (action,) = candidate.actions
             row = [len(places) + place, *(places[name] for name in action.objects)]
-            found.setdefault(_applied(action.name), []).append(row)
+            found.setdefault(applied(action.name), []).append(row)
         schemas = task.domain_text.schemas.items()
         return {
-            _applied(name): np.array(found.get(_applied(name), []), np.int32).reshape(-1, 1 + len(schema.parameters))
+            applied(name): np.array(found.get(applied(name), []), np.int32).reshape(-1, 1 + len(schema.parameters))
             for name, schema in schemas
         }
 
 
-def _applied(action: str) -> str:
+def applied(action: str) -> str:
+    """The relation of a candidate and the objects of its action, where trees are told by actions."""
     return f"{action}:applied"
 
 

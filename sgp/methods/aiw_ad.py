@@ -40,8 +40,8 @@ from sgp.policies.tree_scores import TreeScores
 from sgp.progress import progress
 from sgp.training.checkpoint import identify
 from sgp.training.jump_learning import JumpLearning, train_jumps
-from sgp.training.labels import LabelConfig, Labelled, followed, label
-from sgp.training.tree_ranking import LabelledTrees, TreeEpoch, TreeTraining, train_ranking
+from sgp.training.labels import LabelConfig, followed, label, no_fit
+from sgp.training.tree_ranking import LabelledTrees, TreeEpoch, TreeTraining, spread, train_ranking
 
 LearnsBy = Literal["labels", "trying"]
 
@@ -198,8 +198,9 @@ def _epochs(
     """
     model, successors = _network(training, encoder, seed), training.successors
     decisions = list(followed(data.validation, successors))
-    evenly = np.linspace(0, len(decisions) - 1, min(len(decisions), training.training.compared)).round().astype(int)
-    validation = _encoded(encoder, [decisions[place] for place in evenly], "validation", data.domain)
+    validation = LabelledTrees.of(
+        encoder, spread(decisions, training.training.compared), f"the validation problems of {data.domain}"
+    )
     identity = identify((data.sha256, asdict(training), seed))
     if training.learns_by == "trying":
         tasks = [each.task for each in data.train]
@@ -218,21 +219,9 @@ def _epochs(
             after,
         )
 
-    def fit(_: Sequence[Labelled]) -> Planner:
-        raise AssertionError("no states are visited")
-
-    decisions = label(training.labels, data.train, successors, fit, np.random.default_rng(seed))
-    train = _encoded(encoder, decisions, "training", data.domain)
+    decisions = label(training.labels, data.train, successors, no_fit, np.random.default_rng(seed))
+    train = LabelledTrees.of(encoder, decisions, f"the training problems of {data.domain}")
     return train_ranking(model, training.training, train, validation, seed, device, folder, identity, after)
-
-
-def _encoded(encoder: LookaheadEncoder, decisions: Sequence[Labelled], part: str, domain: str) -> LabelledTrees:
-    if not decisions:
-        raise ConfigurationError(
-            f"no state of the {part} problems of {domain} has a right candidate; expected a problem whose initial "
-            "state is no goal state"
-        )
-    return LabelledTrees.of(encoder, decisions)
 
 
 def _network(training: AIWADTraining, encoder: LookaheadEncoder, seed: int) -> LookaheadModel:

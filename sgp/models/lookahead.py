@@ -3,40 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from pymimir_rgnn import MLP
 from torch import Tensor, nn
 
+from sgp.models.candidate_network import CandidateNetwork, Marked
 from sgp.models.relational import RelationalBody, RelationalShape
 
-Numbers = NDArray[np.integer[Any]]
 
-
-class Marked(NamedTuple):
-    """Graphs beside each other whose `nodes` are of three kinds: things, places of candidates, and depths.
-
-    `things` [t], `places` [p] and `depths` [d] number the nodes of each kind; `owners` [p] tells of which candidate a
-    place is, `partners` [p] which thing it is a copy of, where it is one. `thing_trees` [t], `candidate_trees` [c] and
-    `depth_trees` [d] tell of which graph each is; `arguments` [m, arity] number the nodes of each relation's tuples.
-    """
-
-    nodes: int
-    things: Tensor
-    thing_trees: Tensor
-    places: Tensor
-    owners: Tensor
-    partners: Tensor
-    candidate_trees: Tensor
-    depths: Tensor
-    depth_trees: Tensor
-    arguments: Mapping[str, Tensor]
-
-
-class LookaheadModel(RelationalBody):
+class LookaheadModel(RelationalBody, CandidateNetwork):
     """Graphs of states with their candidates to a score of each candidate and of each depth.
 
     The body is that of every relational network of the house. Where a candidate is a node, Q = MLP(that node, sum over
@@ -63,40 +39,3 @@ class LookaheadModel(RelationalBody):
         scores: Tensor = self.read_candidate(read)[:, 0]
         depths: Tensor = self.probe(carried[graphs.depths])[:, 0]
         return scores, depths
-
-    def marked(
-        self,
-        nodes: int,
-        things: Numbers,
-        thing_trees: Numbers,
-        places: Numbers,
-        owners: Numbers,
-        partners: Numbers,
-        candidate_trees: Numbers,
-        depths: Numbers,
-        depth_trees: Numbers,
-        arguments: Mapping[str, Numbers],
-    ) -> Marked:
-        """Arrays as what `forward` takes, on the network's device."""
-        device = next(self.parameters()).device
-
-        def tensor(numbers: Numbers) -> Tensor:
-            return torch.as_tensor(numbers, device=device)
-
-        return Marked(
-            nodes,
-            tensor(things),
-            tensor(thing_trees),
-            tensor(places),
-            tensor(owners),
-            tensor(partners),
-            tensor(candidate_trees),
-            tensor(depths),
-            tensor(depth_trees),
-            {name: tensor(rows) for name, rows in arguments.items()},
-        )
-
-    @torch.inference_mode()
-    def scores(self, graphs: Marked) -> NDArray[np.float32]:
-        """The scores Q [c] of candidates, for arrays' sake."""
-        return np.asarray(self(graphs)[0].cpu().numpy())

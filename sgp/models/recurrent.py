@@ -72,10 +72,6 @@ class RecurrentModel(Network):
         states, after = self.lstm(rows, hidden)  # [B, T, H]
         return self.head(states), after
 
-    def count_parameters(self) -> int:
-        """Number of trainable parameters."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
     @torch.inference_mode()
     def step(
         self, rows: NDArray[np.floating[Any]], hidden: list[Hidden | None]

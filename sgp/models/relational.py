@@ -92,10 +92,6 @@ class RelationalBody(Network):
         """
         return read.new_zeros(graphs, self.shape.hidden).index_add(0, owners, read)
 
-    def count_parameters(self) -> int:
-        """Number of trainable parameters."""
-        return sum(parameter.numel() for parameter in self.parameters())
-
 
 class RelationalModel(RelationalBody):
     """Relations over the objects of B graphs to a value for each graph [B], read from the sum over its objects:

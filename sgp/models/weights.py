@@ -32,3 +32,7 @@ class Network(nn.Module):
             self.load_state_dict(load_file(path))
         except (SafetensorError, RuntimeError, OSError) as error:
             raise StoreError(f"{path} holds no weights of this network; train the run again") from error
+
+    def count_parameters(self) -> int:
+        """Number of trainable parameters."""
+        return sum(parameter.numel() for parameter in self.parameters())

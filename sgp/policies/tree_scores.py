@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
+from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
-from sgp.models.lookahead import LookaheadModel
 from sgp.planning.clock import looking
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.task import Successor, Task
@@ -24,7 +24,7 @@ class TreeScores:
     """Costs a candidate by minus its score Q, the expected number of jumps that are left (AIW-AD, section 7)."""
 
     encoder: LookaheadEncoder
-    model: LookaheadModel
+    model: CandidateNetwork
     device: Device
     rules: Rules = REPLACE
 
@@ -47,7 +47,7 @@ class TreeScores:
         return {"costs": ranking.costs}
 
 
-def tree_scores(model: LookaheadModel, trees: Trees, device: Device) -> list[NDArray[np.float32]]:
+def tree_scores(model: CandidateNetwork, trees: Trees, device: Device) -> list[NDArray[np.float32]]:
     """The scores [c] of each tree's candidates."""
     parts = [model.scores(model.marked(*trees.select(part).joined())) for part in looking(trees.parts(PART[device]))]
     return np.split(np.concatenate(parts), np.cumsum(trees.candidates)[:-1])

@@ -15,8 +15,8 @@ from torch.nn.functional import huber_loss
 
 from sgp.encoders.trees import LookaheadEncoder, concatenate_trees
 from sgp.errors import ConfigurationError
+from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
-from sgp.models.lookahead import LookaheadModel
 from sgp.planning.policy import Successors
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import PART, TreeScores, tree_scores
@@ -58,7 +58,7 @@ class JumpLearning:
 
 
 def train_jumps(
-    model: LookaheadModel,
+    model: CandidateNetwork,
     config: TreeTraining,
     learning: JumpLearning,
     tasks: Sequence[Task],
@@ -97,7 +97,7 @@ def train_jumps(
 
 
 def targets(
-    model: LookaheadModel, learning: JumpLearning, transitions: Sequence[Transition], device: Device
+    model: CandidateNetwork, learning: JumpLearning, transitions: Sequence[Transition], device: Device
 ) -> NDArray[np.float32]:
     """What the scores of the jumps [n] should be: -1 + discount * the value of where they lead."""
     values = np.array([learning.never if each.lost else 0.0 for each in transitions], np.float32)
@@ -110,7 +110,7 @@ def targets(
 
 
 def _learn(
-    model: LookaheadModel,
+    model: CandidateNetwork,
     optimizer: torch.optim.Optimizer,
     config: TreeTraining,
     learning: JumpLearning,

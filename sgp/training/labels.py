@@ -117,6 +117,11 @@ def label(
     return decisions
 
 
+def no_fit(decisions: Sequence[Labelled]) -> Planner:
+    """For `label`, of methods without labels from visited states."""
+    raise AssertionError("no states are visited")
+
+
 def followed(
     trajectories: Sequence[Trajectory], successors: Successors, up_to_symmetry: bool = False
 ) -> Iterator[Labelled]:

@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError
+from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
-from sgp.models.lookahead import LookaheadModel
 from sgp.planning.clock import looking
 from sgp.policies.tree_scores import PART
 from sgp.training.checkpoint import Checkpoints, Moment, Parts
@@ -63,8 +63,13 @@ class LabelledTrees:
     weights: NDArray[np.float64]
 
     @classmethod
-    def of(cls, encoder: LookaheadEncoder, decisions: Sequence[Labelled]) -> LabelledTrees:
-        """Encodes decisions, at least one."""
+    def of(cls, encoder: LookaheadEncoder, decisions: Sequence[Labelled], what: str = "") -> LabelledTrees:
+        """Encodes decisions. Raises ConfigurationError, which tells `what` they are of, where there is none."""
+        if not decisions:
+            raise ConfigurationError(
+                f"no state of {what or 'the problems'} has a right candidate; expected a problem whose initial state "
+                "is no goal state"
+            )
         return cls(
             concatenate_trees([encoder.encode(each.task, each.state, each.choice) for each in looking(decisions)]),
             np.concatenate([each.positive for each in decisions]),
@@ -75,6 +80,12 @@ class LabelledTrees:
         """Which candidates of some trees are right, tree after tree."""
         first = np.concatenate([[0], np.cumsum(self.trees.candidates)])
         return np.concatenate([self.right[first[place] : first[place + 1]] for place in places])
+
+
+def spread(decisions: Sequence[Labelled], most: int) -> list[Labelled]:
+    """At most so many of the decisions, evenly along them."""
+    places = np.linspace(0, len(decisions) - 1, min(len(decisions), most)).round().astype(int)
+    return [decisions[place] for place in places]
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,7 +102,7 @@ class TreeEpoch:
 
 
 def train_ranking(
-    model: LookaheadModel,
+    model: CandidateNetwork,
     config: TreeTraining,
     train: LabelledTrees,
     validation: LabelledTrees,
@@ -100,6 +111,7 @@ def train_ranking(
     folder: Path,
     training: str,
     after: int = 0,
+    others: Parts = MappingProxyType({}),
 ) -> Iterator[TreeEpoch]:
     """Trains in place by the contrastive loss, and gives every epoch after the first `after`; see `train_epochs`.
 
@@ -109,11 +121,11 @@ def train_ranking(
     def epoch(optimizer: torch.optim.Optimizer, number: int) -> float:
         return _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device, number)
 
-    return train_epochs(model, config, epoch, validation, device, folder, training, after)
+    return train_epochs(model, config, epoch, validation, device, folder, training, after, others)
 
 
 def train_epochs(
-    model: LookaheadModel,
+    model: CandidateNetwork,
     config: TreeTraining,
     epoch: Callable[[torch.optim.Optimizer, int], float],
     validation: LabelledTrees,
@@ -150,7 +162,7 @@ def train_epochs(
 
 
 def take_step(
-    model: LookaheadModel,
+    model: CandidateNetwork,
     optimizer: torch.optim.Optimizer,
     config: TreeTraining,
     step: int,
@@ -190,7 +202,7 @@ def _log_sums(scores: Tensor, trees: Tensor, count: int) -> Tensor:
 
 
 @torch.inference_mode()
-def mean_loss(model: LookaheadModel, labelled: LabelledTrees, device: Device) -> float:
+def mean_loss(model: CandidateNetwork, labelled: LabelledTrees, device: Device) -> float:
     """The mean contrastive loss, by weight."""
     losses = [
         contrastive_losses(scores, right, trees, len(part)).cpu().numpy()
@@ -201,7 +213,7 @@ def mean_loss(model: LookaheadModel, labelled: LabelledTrees, device: Device) ->
 
 
 def _forward(
-    model: LookaheadModel, labelled: LabelledTrees, part: NDArray[np.int64], device: Device
+    model: CandidateNetwork, labelled: LabelledTrees, part: NDArray[np.int64], device: Device
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Scores of candidates and of depths, which candidates are right, and the trees of candidates and of depths."""
     graphs = model.marked(*labelled.trees.select(part).joined())
@@ -211,7 +223,7 @@ def _forward(
 
 
 def _train_epoch(
-    model: LookaheadModel,
+    model: CandidateNetwork,
     optimizer: torch.optim.Optimizer,
     config: TreeTraining,
     train: LabelledTrees,
