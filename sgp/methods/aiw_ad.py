@@ -39,9 +39,10 @@ from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.tree_scores import TreeScores
 from sgp.progress import progress
 from sgp.training.checkpoint import identify
+from sgp.training.epochs import Epoch
 from sgp.training.jump_learning import JumpLearning, train_jumps
 from sgp.training.labels import LabelConfig, followed, label, no_fit
-from sgp.training.tree_ranking import LabelledTrees, TreeEpoch, TreeTraining, spread, train_ranking
+from sgp.training.tree_ranking import LabelledTrees, TreeTraining, spread, train_ranking
 
 LearnsBy = Literal["labels", "trying"]
 
@@ -168,7 +169,7 @@ class AIWAD:
         run.verify(policy.sample(Task(run.check_problem), training.successors))
         return decoding.planner(policy, training.successors)
 
-    def _save(self, training: AIWADTraining, data: Demonstrations, epoch: TreeEpoch, draft: RunDraft) -> None:
+    def _save(self, training: AIWADTraining, data: Demonstrations, epoch: Epoch, draft: RunDraft) -> None:
         task = data.train[0].task
         model = _network(training, tree_encoder(task.domain_text, training.trees), seed=0)
         model.load_state_dict(epoch.weights)
@@ -191,7 +192,7 @@ def _epochs(
     device: Device,
     folder: Path,
     after: int,
-) -> Iterator[TreeEpoch]:
+) -> Iterator[Epoch]:
     """The epochs of a training, compared by the decisions of the experts in the problems for validation.
 
     By trying, nothing of the experts' plans for training is looked at.

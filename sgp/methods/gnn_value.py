@@ -37,7 +37,8 @@ from sgp.planning.trajectory import Trajectory
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
 from sgp.progress import progress
-from sgp.training.relational import Epoch, RelationalTraining, ValuedStates, predict, train_values
+from sgp.training.epochs import Epoch
+from sgp.training.relational import RelationalTraining, ValuedStates, predict, train_values
 
 _WEIGHTS = "model.safetensors"
 

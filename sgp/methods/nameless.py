@@ -33,8 +33,9 @@ from sgp.policies.action_probabilities import ActionProbabilities
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.progress import progress
 from sgp.training.checkpoint import identify
+from sgp.training.epochs import Epoch
 from sgp.training.labels import LabelConfig, followed, label, no_fit
-from sgp.training.tree_ranking import LabelledTrees, TreeEpoch, TreeTraining, spread, train_ranking
+from sgp.training.tree_ranking import LabelledTrees, TreeTraining, spread, train_ranking
 
 _WEIGHTS = "model.safetensors"
 _ACTIONS = TreeConfig("actions", depths=False, edges=False)
@@ -125,7 +126,7 @@ class Nameless:
         run.verify(policy.sample(Task(run.check_problem), one_step))
         return decoding.planner(policy, one_step)
 
-    def _save(self, training: NamelessTraining, data: Demonstrations, epoch: TreeEpoch, draft: RunDraft) -> None:
+    def _save(self, training: NamelessTraining, data: Demonstrations, epoch: Epoch, draft: RunDraft) -> None:
         task = data.train[0].task
         model = _network(training.shape, task.domain_text, seed=0)
         model.load_state_dict(epoch.weights)
@@ -148,7 +149,7 @@ def _epochs(
     device: Device,
     folder: Path,
     after: int,
-) -> Iterator[TreeEpoch]:
+) -> Iterator[Epoch]:
     """The epochs of a training, compared by the decisions of the experts in the problems for validation."""
     decisions = label(training.labels, data.train, one_step, no_fit, np.random.default_rng(seed))
     train = LabelledTrees.of(encoder, decisions, f"the training problems of {data.domain}")

@@ -21,8 +21,9 @@ from sgp.planning.policy import Successors
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import PART, TreeScores, tree_scores
 from sgp.training.depth_ranking import depth_ranking_loss
+from sgp.training.epochs import Epoch
 from sgp.training.jumps import Replay, Transition, explored, in_hindsight
-from sgp.training.tree_ranking import LabelledTrees, TreeEpoch, TreeTraining, take_step, train_epochs
+from sgp.training.tree_ranking import LabelledTrees, TreeTraining, take_step, train_trees
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,8 @@ def train_jumps(
     folder: Path,
     training: str,
     after: int = 0,
-) -> Iterator[TreeEpoch]:
-    """Trains in place by trying, and gives every epoch after the first `after`; see `train_epochs`.
+) -> Iterator[Epoch]:
+    """Trains in place by trying, and gives every epoch after the first `after`; see `train_trees`.
 
     In an epoch the network jumps in some tasks, drawn at random, by its scores and a temperature; each trajectory is
     kept, and one that failed is kept in hindsight, too. Then it takes its steps towards -1 + discount * max Q of where
@@ -93,7 +94,7 @@ def train_jumps(
                     replay.add(again)
         return _learn(model.train(), optimizer, config, learning, replay.transitions, rng, device, number)
 
-    return train_epochs(model, config, epoch, validation, device, folder, training, after, {"replay": replay})
+    return train_trees(model, config, epoch, validation, device, folder, training, after, {"replay": replay})
 
 
 def targets(

@@ -10,15 +10,14 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
 from sgp.encoders.relations import RelationalStates
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
 from sgp.planning.clock import looking
-from sgp.training.checkpoint import Checkpoints, Moment, Parts
-from sgp.workers import one_thread
+from sgp.training.epochs import Epoch, train_epochs
 
 # Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
 # under 0.4 GB (30 layers of 32 take about 40 kB an argument for the gradient) and the parts stay in a core's cache.
@@ -51,19 +50,6 @@ class ValuedStates:
     values: NDArray[np.float32]
 
 
-@dataclass(frozen=True, eq=False)
-class Epoch:
-    """What a network was after an epoch, counted from 1: its weights on the CPU, and its mean absolute errors.
-
-    `train_loss` is the mean over the epoch's batches, each before its step.
-    """
-
-    number: int
-    train_loss: float
-    validation_loss: float
-    weights: Mapping[str, Tensor]
-
-
 def train_values(
     model: RelationalModel,
     config: RelationalTraining,
@@ -75,31 +61,26 @@ def train_values(
     training: str,
     after: int = 0,
 ) -> Iterator[Epoch]:
-    """Trains in place by the absolute error and gives every epoch after the first `after`.
+    """Trains in place by the absolute error, and gives every epoch after the first `after`; see `train_epochs`.
 
-    `folder` keeps the last two epochs with Adam's state, from which the same `training` (a name of data, configuration
-    and seed) goes on; the batches of an epoch depend on its number and `seed` alone. So an interrupted training gives
-    what an uninterrupted one gives. One thread computes, so that a seed gives the same weights whatever else runs (on
-    a GPU, sums are taken in any order, and the last bits differ). Raises ConfigurationError where the loss is no longer
-    finite, StoreError where the folder holds a damaged epoch or one of another training.
+    The batches of an epoch depend on its number and `seed` alone.
     """
-    model.to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    parts: Parts = {"model": model, "optimizer": optimizer}
-    checkpoints = Checkpoints(folder, training)
-    for number in range(checkpoints.resume(parts, after).number + 1, config.epochs + 1):
-        with one_thread():
-            train_loss = _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device)
-            validation_loss = mean_error(model, validation, device)
-        if not math.isfinite(train_loss + validation_loss):
-            raise ConfigurationError(
-                f"epoch {number} of the GNN has train loss {train_loss} and validation loss {validation_loss}; "
-                f"learning_rate {config.learning_rate} is too high"
-            )
-        checkpoints.save(Moment(number), parts)
-        if number > after:
-            weights = {name: value.cpu().clone() for name, value in model.state_dict().items()}
-            yield Epoch(number, train_loss, validation_loss, weights)
+    optimizer = torch.optim.Adam(model.to(device).parameters(), lr=config.learning_rate)
+
+    def epoch(number: int) -> float:
+        return _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device)
+
+    return train_epochs(
+        model,
+        optimizer,
+        config.epochs,
+        epoch,
+        lambda: mean_error(model, validation, device),
+        device,
+        folder,
+        training,
+        after,
+    )
 
 
 def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 
@@ -19,10 +20,10 @@ from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
 from sgp.planning.clock import looking
 from sgp.policies.tree_scores import PART
-from sgp.training.checkpoint import Checkpoints, Moment, Parts
+from sgp.training.checkpoint import Parts
 from sgp.training.depth_ranking import depth_ranking_loss
+from sgp.training.epochs import Epoch, train_epochs
 from sgp.training.labels import Labelled
-from sgp.workers import one_thread
 
 
 @dataclass(frozen=True)
@@ -88,19 +89,6 @@ def spread(decisions: Sequence[Labelled], most: int) -> list[Labelled]:
     return [decisions[place] for place in places]
 
 
-@dataclass(frozen=True, eq=False)
-class TreeEpoch:
-    """What a network was after an epoch, counted from 1: its weights on the CPU, and its mean contrastive losses.
-
-    `train_loss` is the mean over the epoch's batches, each before its step; without that of depths.
-    """
-
-    number: int
-    train_loss: float
-    validation_loss: float
-    weights: Mapping[str, Tensor]
-
-
 def train_ranking(
     model: CandidateNetwork,
     config: TreeTraining,
@@ -112,7 +100,7 @@ def train_ranking(
     training: str,
     after: int = 0,
     others: Parts = MappingProxyType({}),
-) -> Iterator[TreeEpoch]:
+) -> Iterator[Epoch]:
     """Trains in place by the contrastive loss, and gives every epoch after the first `after`; see `train_epochs`.
 
     Trees are drawn by their weights, those of an epoch by its number and `seed` alone.
@@ -121,10 +109,10 @@ def train_ranking(
     def epoch(optimizer: torch.optim.Optimizer, number: int) -> float:
         return _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device, number)
 
-    return train_epochs(model, config, epoch, validation, device, folder, training, after, others)
+    return train_trees(model, config, epoch, validation, device, folder, training, after, others)
 
 
-def train_epochs(
+def train_trees(
     model: CandidateNetwork,
     config: TreeTraining,
     epoch: Callable[[torch.optim.Optimizer, int], float],
@@ -134,31 +122,21 @@ def train_epochs(
     training: str,
     after: int = 0,
     others: Parts = MappingProxyType({}),
-) -> Iterator[TreeEpoch]:
-    """Calls `epoch` for each number from 1, which takes its steps and gives their mean loss; gives those after `after`.
-
-    `folder` keeps the last two epochs with the states of Adam and of `others`, from which the same `training` (a name
-    of data, configuration and seed) goes on. So an interrupted training gives what an uninterrupted one gives, if an
-    epoch depends on these and its number alone. One thread computes. Raises ConfigurationError where the loss is no
-    longer finite, StoreError where the folder holds a damaged epoch or one of another training.
-    """
-    model.to(device)
-    optimizer = torch.optim.Adam(model.parameters(), lr=config.learning_rate)
-    parts: Parts = {"model": model, "optimizer": optimizer, **others}
-    checkpoints = Checkpoints(folder, training)
-    for number in range(checkpoints.resume(parts, after).number + 1, config.epochs + 1):
-        with one_thread():
-            train_loss = epoch(optimizer, number)
-            validation_loss = mean_loss(model, validation, device)
-        if not math.isfinite(train_loss + validation_loss):
-            raise ConfigurationError(
-                f"epoch {number} of the tree network has train loss {train_loss} and validation loss "
-                f"{validation_loss}; learning_rate {config.learning_rate} is too high"
-            )
-        checkpoints.save(Moment(number), parts)
-        if number > after:
-            weights = {name: value.cpu().clone() for name, value in model.state_dict().items()}
-            yield TreeEpoch(number, train_loss, validation_loss, weights)
+) -> Iterator[Epoch]:
+    """Epochs with steps of Adam, which are compared by the mean contrastive loss; see `train_epochs`."""
+    optimizer = torch.optim.Adam(model.to(device).parameters(), lr=config.learning_rate)
+    return train_epochs(
+        model,
+        optimizer,
+        config.epochs,
+        partial(epoch, optimizer),
+        lambda: mean_loss(model, validation, device),
+        device,
+        folder,
+        training,
+        after,
+        others,
+    )
 
 
 def take_step(
