@@ -18,9 +18,9 @@ from tests.conftest import COURIER, COURIER_PROBLEM
 MOST_BYTES = 10_000_000  # of all shipped runs together
 
 
-def test_every_domain_with_bundled_training_problems_has_a_shipped_planner():
-    domains = {name for suite in ("state-centric", "scaling") for name in load_suite(suite).domains}
-    assert {folder.name for folder in shipped_folders()} == domains
+def test_every_domain_with_bundled_training_problems_but_sokoban_has_a_shipped_planner():
+    domains = {name for suite in ("state-centric", "scaling", "track") for name in load_suite(suite).domains}
+    assert domains - {folder.name for folder in shipped_folders()} == {"sokoban"}  # nothing solves its larger ones
     files = [file for folder in shipped_folders() for file in folder.iterdir()]
     assert sum(file.stat().st_size for file in files) < MOST_BYTES
 
