@@ -108,12 +108,17 @@ QUICK_ACTIONS = {
     **{"shape.layers": "2", "shape.hidden": "16", "shape.heads": "2", "labels.states": "60"},
     **{"labels.space": "3000", "training.epochs": "2", "training.steps": "3", "training.batch": "8"},
 }
+QUICK_VIEWS = {
+    **{"shape.layers": "2", "shape.hidden": "16", "shape.heads": "2", "training.epochs": "2", "training.steps": "2"},
+    **{"training.batch": "4", "training.compared": "4", "training.space": "3000"},
+}
 QUICK_OF = {
     "state-centric": QUICK,
     "contrastive-jumps": QUICK_LABELS,
     "gnn-value": QUICK_GNN,
     "aiw-ad": QUICK_TREES,
     "nameless": QUICK_ACTIONS,
+    "symt": QUICK_VIEWS,
 }
 
 

@@ -1,0 +1,201 @@
+"""States, goals and plans as tokens of named objects: what a transformer reads and writes.
+
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 4. Every atom is one token made of
+its predicate and the names of its objects; an atom of the goal has a predicate of its own; static atoms and types are
+told, too. A plan is a sequence of action schemas, each with the names of its objects behind it. Names come from a fixed
+vocabulary and are given to a problem's objects by an injection, a `Naming`: here objects are their places in the task.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.errors import ConfigurationError
+from sgp.planning.pddl import OBJECT, Action, Atom, DomainText
+from sgp.planning.task import State, Task
+
+Numbers = NDArray[np.int64]
+Naming = Numbers  # [objects]: the name of each object of a task, from 0
+PAD, BEGIN, END = 0, 1, 2  # the last two stand before the first action and behind the last one
+START, GOAL = 3, 4  # of one sequence of everything: what its state and its goal stand behind
+_SPECIAL = 5
+_SAID = {PAD: "nothing", BEGIN: "the begin", END: "the end", START: "a state", GOAL: "a goal"}
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """The tokens of a domain: those of its own, then names. Raises ConfigurationError for less than one name.
+
+    Constants keep tokens of their own, because all problems have them.
+    """
+
+    domain: DomainText
+    names: int = 128
+
+    def __post_init__(self) -> None:
+        if self.names < 1:
+            raise ConfigurationError(f"the vocabulary has {self.names} names; expected at least 1")
+
+    @property
+    def own(self) -> list[str]:
+        """What the tokens behind the special ones say, in their order."""
+        types = sorted(set().union(*map(self.domain.supertypes, self.domain.types)) - {OBJECT})
+        goals = [f"{name}:goal" for name in self.domain.predicates]  # in the order of the predicates
+        kinds = [f"{name}:type" for name in types]
+        constants = [f"{thing.name}:constant" for thing in self.domain.constants]
+        return [
+            *self.domain.predicates,
+            *goals,
+            *kinds,
+            *(f"{name}:schema" for name in self.domain.schemas),
+            *constants,
+        ]
+
+    def __len__(self) -> int:
+        """All tokens."""
+        return self.first_name + self.names
+
+    @property
+    def first_name(self) -> int:
+        """The token of name 0."""
+        return _SPECIAL + len(self.own)
+
+    @property
+    def arity(self) -> int:
+        """The most objects of an atom."""
+        return max([1, *self.domain.predicates.values()])
+
+    def numbers(self) -> dict[str, int]:
+        """The tokens of what `own` says."""
+        return {what: _SPECIAL + place for place, what in enumerate(self.own)}
+
+
+class Tokens:
+    """What one domain's states, goals and plans are in tokens, before objects are named.
+
+    An object of a task stands as `-1 - its place`, so that whatever is not negative is a token.
+    """
+
+    def __init__(self, vocabulary: Vocabulary):
+        self.vocabulary = vocabulary
+        self._numbers = vocabulary.numbers()
+        self.schemas = {self._numbers[f"{name}:schema"]: name for name in vocabulary.domain.schemas}
+        goals = [number for what, number in self._numbers.items() if what.endswith(":goal")]
+        self._goals = range(min(goals, default=0), max(goals, default=-1) + 1)
+        self._constants = {thing.name: self._numbers[f"{thing.name}:constant"] for thing in vocabulary.domain.constants}
+        self._places: weakref.WeakKeyDictionary[Task, dict[str, int]] = weakref.WeakKeyDictionary()
+        self._fixed: weakref.WeakKeyDictionary[Task, list[list[int]]] = weakref.WeakKeyDictionary()
+
+    def refuses(self, task: Task) -> str | None:
+        """Why the problem cannot be told in tokens, or None where it can.
+
+        Raises DomainMismatch for another domain's task.
+        """
+        task.require_domain(self.vocabulary.domain)
+        named = self._count(task)
+        if named > self.vocabulary.names:
+            return f"the problem has {named} objects to name, and the vocabulary {self.vocabulary.names} names"
+        negated = [str(literal.atom) for literal in task.goal if not literal.positive]
+        if negated:
+            return f"the goal wants {negated[0]} to be false, and tokens of a goal say positive atoms alone"
+        return None
+
+    def naming(self, task: Task, random: np.random.Generator) -> Naming:
+        """Random names for the objects of a task, which is not refused."""
+        return random.permutation(self.vocabulary.names)[: self._count(task)]
+
+    def drawn_naming(self, task: Task, seed: int = 0) -> Naming:
+        """Names that are drawn by a seed and the problem's text, so that they are always the same."""
+        return self.naming(task, np.random.default_rng((seed, int(task.problem.sha256[:15], 16))))
+
+    def fixed_naming(self, task: Task) -> Naming:
+        """The same names each time: those in the order of the objects."""
+        return np.arange(self._count(task))
+
+    def named(self, rows: Numbers, naming: Naming) -> Numbers:
+        """Tokens [...] with the names of objects in their places."""
+        if not len(naming):
+            return rows
+        return np.where(rows < 0, self.vocabulary.first_name + naming[np.maximum(-1 - rows, 0)], rows)
+
+    def state(self, task: Task, state: State) -> Numbers:
+        """One row [n, 1 + arity] for each atom of a state and of the goal: its predicate and objects, padded."""
+        fixed = self._fixed.get(task)
+        if fixed is None:
+            fixed = self._fixed[task] = self._told_once(task)
+        fluents = [self._atom(task, task.fluent(index)) for index in task.fluents(state)]
+        return np.array([*fluents, *fixed], np.int64).reshape(-1, 1 + self.vocabulary.arity)
+
+    def sequence(self, task: Task, state: State, naming: Naming) -> Numbers:
+        """State and goal as one row of tokens [t], under a naming, as PlanGPT reads it (symt, section 2).
+
+        The atoms stand in the order of their tokens, those of the goal with the predicates of states.
+        """
+        rows = self.named(self.state(task, state), naming)
+        shift = self._goals.start - _SPECIAL
+        wanted = (rows[:, 0] >= self._goals.start) & (rows[:, 0] < self._goals.stop)
+        parts = []
+        for mark, part in ((START, rows[~wanted]), (GOAL, rows[wanted] - [shift, *[0] * self.vocabulary.arity])):
+            ordered = part[np.lexsort(part.T[::-1])].ravel()
+            parts += [[mark], ordered[ordered != PAD]]
+        return np.concatenate([*parts, [BEGIN]])
+
+    def actions(self, task: Task, plan: Sequence[Action]) -> Numbers:
+        """The tokens [t] of actions, one after the other."""
+        return np.array([token for action in plan for token in self.action(task, action)], np.int64)
+
+    def action(self, task: Task, action: Action) -> list[int]:
+        """The tokens of an action: its schema, then its objects."""
+        return [self._numbers[f"{action.name}:schema"], *(self._object(task, name) for name in action.objects)]
+
+    def objects(self, task: Task, naming: Naming) -> dict[int, str]:
+        """The objects of a task by their tokens under a naming."""
+        names = {self.vocabulary.first_name + int(naming[place]): name for name, place in self._of(task).items()}
+        return {token: name for name, token in self._constants.items()} | names
+
+    def word(self, token: int, objects: Mapping[int, str]) -> str:
+        """What a token says, for people."""
+        if token in objects:
+            return objects[token]
+        if token >= self.vocabulary.first_name:
+            return f"name {token - self.vocabulary.first_name}"
+        return _SAID.get(token) or self.vocabulary.own[token - _SPECIAL].replace(":", " as ")
+
+    def _told_once(self, task: Task) -> list[list[int]]:
+        """The rows of what holds in every state: goal, static atoms, types."""
+        goals = [self._atom(task, atom, ":goal") for atom in dict.fromkeys(task.goal_atoms)]
+        static = [self._atom(task, atom) for atom in task.static_atoms]
+        kinds = [
+            self._row(self._numbers[f"{kind}:type"], [self._object(task, thing.name)])
+            for thing in task.objects
+            for kind in sorted(set().union(*map(self.vocabulary.domain.supertypes, thing.types)) - {OBJECT})
+        ]
+        return [*goals, *static, *kinds]
+
+    def _atom(self, task: Task, atom: Atom, suffix: str = "") -> list[int]:
+        return self._row(
+            self._numbers[f"{atom.predicate}{suffix}"], [self._object(task, name) for name in atom.objects]
+        )
+
+    def _row(self, predicate: int, objects: list[int]) -> list[int]:
+        return [predicate, *objects, *[PAD] * (self.vocabulary.arity - len(objects))]
+
+    def _object(self, task: Task, name: str) -> int:
+        constant = self._constants.get(name)
+        return -1 - self._of(task)[name] if constant is None else constant
+
+    def _count(self, task: Task) -> int:
+        return len(self._of(task))
+
+    def _of(self, task: Task) -> dict[str, int]:
+        """The places of a task's objects that are to be named."""
+        places = self._places.get(task)
+        if places is None:
+            names = [thing.name for thing in task.objects if thing.name not in self._constants]
+            places = self._places[task] = {name: place for place, name in enumerate(names)}
+        return places

@@ -1,0 +1,284 @@
+"""Symmetry-aware transformers: SymT-E, a heuristic, SymT-ED, which writes plans, and PlanGPT beside them.
+
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt). The text at hand ends at the references:
+layers, optimiser and vocabulary stand in an appendix that is missing, so that this is faithful to the main text and not
+a reproduction. What is ours is said at the fields.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sgp.datasets.runs import Run, RunDraft
+from sgp.datasets.training_data import Demonstrations
+from sgp.encoders.tokens import Tokens, Vocabulary
+from sgp.errors import ConfigurationError, expected_one_of
+from sgp.methods.configuration import from_record
+from sgp.methods.contract import Settings, Snapshot
+from sgp.models.device import Device, choose_device
+from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape
+from sgp.planning.pddl import DomainText
+from sgp.planning.planner import Planner
+from sgp.planning.policy import Rules, one_step
+from sgp.planning.task import State, Task
+from sgp.policies.decoding import DEFAULT
+from sgp.policies.lowest_value import LowestValue
+from sgp.policies.writing import How, PlanWriter, SequenceWriter, WrittenActions
+from sgp.progress import progress
+from sgp.training.checkpoint import identify
+from sgp.training.epochs import Epoch
+from sgp.training.plan_examples import sources
+from sgp.training.two_views import (
+    Loss,
+    TwoViews,
+    distance_loss,
+    padded,
+    plan_loss,
+    sequence_loss,
+    train_views,
+)
+
+Kind = Literal["plans", "heuristic", "sequence"]
+Model = PlanTransformer | HeuristicTransformer | SequenceTransformer
+
+_WEIGHTS = "model.safetensors"
+_AT_ONCE = 256  # states whose distance is computed together
+
+
+@dataclass(frozen=True)
+class SymTTraining:
+    """What is learned, by which network, from how many names. Raises ConfigurationError for values that cannot be."""
+
+    kind: Kind = "plans"
+    names: int = 128  # of the vocabulary; the paper chooses a large one and does not print it
+    positions: int = 2048  # of a sequence alone
+    shape: TransformerShape = field(default_factory=TransformerShape)
+    training: TwoViews = field(default_factory=TwoViews)
+    decoding: str = DEFAULT  # by which validation selects among the epochs
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ConfigurationError(f"kind is '{self.kind}'; {expected_one_of(get_args(Kind), self.kind)}")
+        for name in ("names", "positions"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 1")
+
+
+@dataclass(frozen=True)
+class SymTDecoding:
+    """How actions are taken from what was learned (symt, section 5). Raises ConfigurationError for what cannot be.
+
+    `how` is of models that write: see `WrittenActions`; a heuristic is followed to the successor of least value, for
+    which `lowest` stands. The faithful ones keep visited states and take no goal state that was not chosen.
+    """
+
+    how: How | Literal["best", "lowest"] = "best"  # ranked, or lowest of a heuristic
+    beam: int = 1  # of ranked actions
+    revisits: bool = False  # visited states stay candidates
+    seed: int = 0  # by which objects are named
+
+    def __post_init__(self) -> None:
+        known = (*get_args(How), "best", "lowest")
+        if self.how not in known:
+            raise ConfigurationError(f"how is '{self.how}'; {expected_one_of(known, self.how)}")
+        if self.beam < 1:
+            raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
+        if self.beam > 1 and self.how not in ("best", "ranked"):
+            raise ConfigurationError(f"beam {self.beam} conflicts with how {self.how}; expected how ranked beside it")
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedDistance:
+    """How far the goal is from states, by SymT-E."""
+
+    model: HeuristicTransformer
+    tokens: Tokens
+    device: Device
+    seed: int
+
+    def refuses(self, task: Task) -> str | None:
+        """What tokens say."""
+        return self.tokens.refuses(task)
+
+    @torch.inference_mode()
+    def __call__(self, states: Sequence[tuple[Task, Sequence[State]]]) -> NDArray[np.float64]:
+        """The values [n] of states of some tasks, one after the other, those of each task computed together."""
+        found = [np.empty(0)]
+        for task, some in states:
+            naming = self.tokens.drawn_naming(task, self.seed)
+            rows = [self.tokens.named(self.tokens.state(task, each), naming) for each in some]
+            for begin in range(0, len(rows), _AT_ONCE):
+                atoms, real = padded(rows[begin : begin + _AT_ONCE], self.device)
+                found.append(self.model(atoms, real)[0].double().cpu().numpy())
+        return np.concatenate(found)
+
+
+class SymT:
+    """The method of the paper; its planner by default is ours: it ranks actions, and visits no state twice."""
+
+    key = "symt"
+    title = "Symmetry-aware transformers"
+    paper = "symt"
+    libraries = ("torch",)
+    learns_from = Demonstrations
+    variants: Mapping[str, SymTTraining] = {
+        "ed": SymTTraining(),
+        "e": SymTTraining("heuristic", training=TwoViews(rename="one")),
+        "plangpt": SymTTraining("sequence", training=TwoViews(attention=0.0, hidden=0.0)),
+    }
+    decodings: Mapping[str, SymTDecoding] = {
+        DEFAULT: SymTDecoding(),
+        "greedy": SymTDecoding("greedy", revisits=True),
+        "applicable": SymTDecoding("applicable", revisits=True),
+        "regrounding": SymTDecoding("regrounding", revisits=True),
+        "ranked": SymTDecoding("ranked", revisits=True),
+        "lowest": SymTDecoding("lowest", revisits=True),
+    }
+    sweep: Sequence[Settings] = ()  # it passes through epochs
+
+    def deterministic(self, training: SymTTraining) -> bool:
+        """Training starts from random weights."""
+        return False
+
+    def invariant(self, training: SymTTraining) -> bool:
+        """That names say nothing is learned, and never wholly."""
+        return False
+
+    def snapshots(
+        self, training: SymTTraining, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
+    ) -> Iterator[Snapshot]:
+        """The planner after every epoch; `folder` keeps the last epochs, from which the training goes on.
+
+        Raises ConfigurationError for a problem that cannot be told in tokens or where the loss is no longer finite,
+        StoreError where the folder is damaged or of another training.
+        """
+        tokens = _tokens(training, data.train[0].task.domain_text)
+        for each in (*data.train, *data.validation):
+            refusal = tokens.refuses(each.task)
+            if refusal is not None:
+                raise ConfigurationError(f"{each.task.name} cannot be trained on: {refusal}; leave it out of the suite")
+        model = _network(training, tokens.vocabulary, seed)
+        goals = training.kind == "heuristic"
+        train, validation = (sources(part, training.training.space, goals) for part in (data.train, data.validation))
+        for part, of in ((train, "training"), (validation, "validation")):
+            if not part:
+                raise ConfigurationError(
+                    f"no {of} problem of {data.domain} has a plan with actions; expected one whose initial state is no "
+                    "goal state"
+                )
+        identity = identify((data.sha256, asdict(training), seed))
+        loss = _loss(model, tokens, device)
+        width = training.shape.width
+        for epoch in train_views(
+            model, loss, tokens, training.training, train, validation, width, seed, device, folder, identity, after
+        ):
+            save = partial(self._save, training, data, epoch)
+            yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
+
+    def train(self, training: SymTTraining, data: Demonstrations, draft: RunDraft) -> Planner:
+        """Trains all epochs and keeps the one of least validation loss; the paper's way is `--by coverage`."""
+        started = time.perf_counter()
+        title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
+        best: Snapshot | None = None
+        with tempfile.TemporaryDirectory() as folder, progress(title, training.training.epochs) as bar:
+            for snapshot in self.snapshots(training, data, Path(folder), draft.key.seed, draft.device):
+                if best is None or snapshot.loss < best.loss:
+                    best = snapshot
+                bar.advance()
+        assert best is not None, "a training has at least one epoch"
+        best.save(draft)
+        draft.facts.update(seconds=round(time.perf_counter() - started, 3))
+        domain = data.train[0].task.domain_text
+        return _planner(training, domain, draft.folder / _WEIGHTS, self.decodings[DEFAULT])
+
+    def load(self, run: Run, decoding: SymTDecoding) -> Planner:
+        """The planner of a run, verified to compute what it did when it was trained.
+
+        Raises ConfigurationError for a decoding of another kind of model.
+        """
+        training = from_record(SymTTraining, run.training)
+        run.verify(_sample(training, run.domain_text, run.folder / _WEIGHTS, Task(run.check_problem)))
+        return _planner(training, run.domain_text, run.folder / _WEIGHTS, decoding)
+
+    def _save(self, training: SymTTraining, data: Demonstrations, epoch: Epoch, draft: RunDraft) -> None:
+        task = data.train[0].task
+        model = _network(training, _tokens(training, task.domain_text).vocabulary, seed=0)
+        model.load_state_dict(epoch.weights)
+        model.save(draft.folder / _WEIGHTS)
+        draft.facts.update(
+            epoch=epoch.number,
+            train_loss=epoch.train_loss,
+            validation_loss=epoch.validation_loss,
+            parameters=model.count_parameters(),
+        )
+        draft.keep_check(task.problem, _sample(training, task.domain_text, draft.folder / _WEIGHTS, task))
+
+
+def _tokens(training: SymTTraining, domain: DomainText) -> Tokens:
+    return Tokens(Vocabulary(domain, training.names))
+
+
+def _network(training: SymTTraining, vocabulary: Vocabulary, seed: int) -> Model:
+    """The network with first weights from the seed; torch's global generator is left as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        if training.kind == "sequence":
+            return SequenceTransformer(len(vocabulary), training.positions, training.shape)
+        kind = PlanTransformer if training.kind == "plans" else HeuristicTransformer
+        return kind(len(vocabulary), vocabulary.arity, training.shape)
+
+
+def _loss(model: Model, tokens: Tokens, device: Device) -> Loss:
+    if isinstance(model, SequenceTransformer):
+        return sequence_loss(model, tokens, device)
+    if isinstance(model, PlanTransformer):
+        return plan_loss(model, tokens, device)
+    return distance_loss(model, tokens, device)
+
+
+def _read(training: SymTTraining, domain: DomainText, weights: Path) -> tuple[Model, Tokens, Device]:
+    tokens, device = _tokens(training, domain), choose_device("auto")
+    model = _network(training, tokens.vocabulary, seed=0)
+    model.read(weights)
+    return model.to(device).eval(), tokens, device
+
+
+def _planner(training: SymTTraining, domain: DomainText, weights: Path, decoding: SymTDecoding) -> Planner:
+    model, tokens, device = _read(training, domain, weights)
+    heuristic = isinstance(model, HeuristicTransformer)
+    if decoding.how != "best" and heuristic != (decoding.how == "lowest"):
+        what = "a heuristic" if heuristic else "a model that writes plans"
+        expected = "best or lowest" if heuristic else f"best, {', '.join(get_args(How))}"
+        raise ConfigurationError(f"decoding by {decoding.how} conflicts with {what}; expected how {expected}")
+    if isinstance(model, HeuristicTransformer):
+        rules = Rules(additive=False, only_chosen=decoding.how == "lowest")
+        value = LearnedDistance(model, tokens, device, decoding.seed)
+        return Planner(LowestValue(value, rules), one_step, revisits=decoding.revisits)
+    how: How = "ranked" if decoding.how == "best" or decoding.how == "lowest" else decoding.how
+    policy = WrittenActions(_writer(model, device), tokens, how, decoding.seed)
+    return Planner(policy, one_step, decoding.beam, revisits=decoding.revisits)
+
+
+def _writer(model: PlanTransformer | SequenceTransformer, device: Device) -> PlanWriter | SequenceWriter:
+    return PlanWriter(model, device) if isinstance(model, PlanTransformer) else SequenceWriter(model, device)
+
+
+def _sample(training: SymTTraining, domain: DomainText, weights: Path, task: Task) -> dict[str, NDArray[np.float64]]:
+    """What is computed first of a task's initial state, by which a run is verified."""
+    model, tokens, device = _read(training, domain, weights)
+    if isinstance(model, HeuristicTransformer):
+        return {"value": LearnedDistance(model, tokens, device, 0)([(task, [task.init])])}
+    return WrittenActions(_writer(model, device), tokens, "ranked").sample(task)
+
+
+METHOD = SymT()

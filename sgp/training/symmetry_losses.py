@@ -1,0 +1,52 @@
+"""What two namings of one problem shall have in common: what is attended to, and a part of what layers leave.
+
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 4. A batch has each example twice:
+the first half under one naming, the second under another.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from sgp.models.transformer import Attended, Left, Seen
+
+Reduction = Literal["mean", "sum"]
+
+
+def attention_loss(seen: Seen, reduction: Reduction) -> Tensor:
+    """L_att: squared differences of scores, over modules, layers, heads, rows and columns (symt, section 4).
+
+    With `sum` as printed, a sum over all of them, divided by the size of the batch; with `mean` the mean over rows,
+    which sum to one each, then over modules, layers and heads.
+    """
+    return torch.stack([_of_scores(each, reduction) for each in seen.attended]).sum() / _over(seen.attended, reduction)
+
+
+def hidden_loss(seen: Seen, width: int, reduction: Reduction) -> Tensor:
+    """L_hid: squared differences of the first `width` numbers (d_k) that layers leave for a token (symt, section 4).
+
+    With `sum` as printed; with `mean` the mean over tokens and numbers, then over layers.
+    """
+    return torch.stack([_of_hidden(each, width, reduction) for each in seen.left]).sum() / _over(seen.left, reduction)
+
+
+def _of_scores(attended: Attended, reduction: Reduction) -> Tensor:
+    one, two = attended.scores.chunk(2)
+    rows, columns = attended.rows.chunk(2)[0], attended.columns.chunk(2)[0]
+    among = rows[:, None, :, None] & columns[:, None, None]
+    squares = ((one - two) ** 2 * among).sum()
+    return squares / (len(one) if reduction == "sum" else int(rows.sum()) * one.shape[1])
+
+
+def _of_hidden(left: Left, width: int, reduction: Reduction) -> Tensor:
+    one, two = left.hidden[:, :, :width].chunk(2)
+    rows = left.rows.chunk(2)[0]
+    squares = ((one - two) ** 2 * rows[:, :, None]).sum()
+    return squares / (len(one) if reduction == "sum" else int(rows.sum()) * width)
+
+
+def _over(parts: list[Attended] | list[Left], reduction: Reduction) -> int:
+    return 1 if reduction == "sum" else len(parts)

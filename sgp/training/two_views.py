@@ -1,0 +1,236 @@
+"""Trains a transformer on examples under two namings each, by its own loss and by what both shall have in common.
+
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 4. With Rename-Both both namings
+are drawn, with Rename-One a problem's objects have the same names in one of them each time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+
+from sgp.encoders.tokens import BEGIN, END, PAD, Naming, Numbers, Tokens
+from sgp.errors import ConfigurationError
+from sgp.models.device import Device
+from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer
+from sgp.models.weights import Network
+from sgp.training.epochs import Epoch, train_epochs
+from sgp.training.plan_examples import Example, Source, draw
+from sgp.training.symmetry_losses import Reduction, attention_loss, hidden_loss
+
+Rename = Literal["both", "one"]
+MOST_TOKENS = 500  # of a plan (symt, section 5); longer ones are not learned from
+_TRIES = 100  # rounds of drawing a batch
+
+
+@dataclass(frozen=True)
+class TwoViews:
+    """How a transformer is trained. Where no source is named, the choice is ours, because the paper's appendix has it.
+
+    Raises ConfigurationError for values that cannot be.
+    """
+
+    epochs: int = 40
+    steps: int = 30  # an epoch
+    batch: int = 32  # examples a step, each under two namings
+    learning_rate: float = 3e-4  # of AdamW, after the warm-up; it falls to nothing along a cosine
+    warm_up: int = 200  # steps in which the rate grows evenly
+    clip: float = 1.0  # longest gradient
+    rename: Rename = "both"  # for plans; for heuristics one (symt, section 4)
+    attention: float = 1.0  # weight of L_att (symt, section 4)
+    hidden: float = 1.0  # weight of L_hid (symt, section 4)
+    reduction: Reduction = "mean"  # of both; printed are sums, beside which the loss of plans is nothing
+    space: int = 100_000  # most states of a state space that is expanded; larger problems have their experts' plans
+    compared: int = 64  # examples of problems for validation by which epochs are compared
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "steps", "batch", "space", "compared"):
+            if getattr(self, name) < 1:
+                raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected at least 1")
+        for name in ("learning_rate", "clip"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected above 0")
+        for name in ("attention", "hidden", "warm_up"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected a number from 0")
+        for name, kinds in (("rename", Rename), ("reduction", Reduction)):
+            if getattr(self, name) not in get_args(kinds):
+                raise ConfigurationError(
+                    f"views' {name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kinds))}"
+                )
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 0 over all epochs."""
+        if step < self.warm_up:
+            return self.learning_rate * (step + 1) / self.warm_up
+        share = (step - self.warm_up) / max(self.epochs * self.steps - self.warm_up, 1)
+        return self.learning_rate * (1 + math.cos(math.pi * share)) / 2
+
+
+class Losses(NamedTuple):
+    """The loss of what is predicted, by both views, and what the views differ in."""
+
+    predicted: Tensor
+    seen: Seen
+
+
+Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming]], Losses]
+
+
+def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
+    """The mean over tokens of -log of the probability of the next one, the end included (symt, section 4)."""
+
+    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming]) -> Losses:
+        atoms, real = _states(tokens, examples, ones, others, device)
+        plans, written = _plans(tokens, examples, ones, others, device)
+        logits, seen = model(atoms, real, plans[:, :-1], written[:, :-1])
+        return Losses(_next_token(logits, plans[:, 1:], written[:, 1:]), seen)
+
+    return loss
+
+
+def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) -> Loss:
+    """The same of a model that reads state and goal as a part of one sequence; those tokens are not predicted."""
+
+    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming]) -> Losses:
+        rows, plans = list[Numbers](), list[NDArray[np.bool_]]()
+        for namings in (ones, others):
+            for example, naming in zip(examples, namings, strict=True):
+                told = tokens.sequence(example.task, example.state, naming)
+                plan = tokens.named(tokens.actions(example.task, example.plan), naming)
+                rows.append(np.concatenate([told, plan, [END]]))
+                plans.append(np.arange(len(rows[-1])) >= len(told))
+        sequences, written = padded(rows, device)
+        predicted, _ = padded([each.astype(np.int64) for each in plans], device)
+        logits, seen = model(sequences[:, :-1], written[:, :-1])
+        return Losses(_next_token(logits, sequences[:, 1:], predicted[:, 1:].bool()), seen)
+
+    return loss
+
+
+def distance_loss(model: HeuristicTransformer, tokens: Tokens, device: Device) -> Loss:
+    """The mean squared error of distances to the goal (symt, section 4)."""
+
+    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming]) -> Losses:
+        atoms, real = _states(tokens, examples, ones, others, device)
+        values, seen = model(atoms, real)
+        wanted = torch.tensor([len(each.plan) for each in examples] * 2, dtype=values.dtype, device=device)
+        return Losses(functional.mse_loss(values, wanted), seen)
+
+    return loss
+
+
+def train_views(
+    model: Network,
+    loss: Loss,
+    tokens: Tokens,
+    config: TwoViews,
+    train: Sequence[Source],
+    validation: Sequence[Source],
+    width: int,
+    seed: int,
+    device: Device,
+    folder: Path,
+    training: str,
+    after: int = 0,
+) -> Iterator[Epoch]:
+    """Trains in place and gives every epoch after the first `after`, compared by the loss of what is predicted.
+
+    Examples and namings of an epoch depend on its number and `seed` alone; `width` is d_k. See `train_epochs`.
+    """
+    optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=config.learning_rate)
+    random = np.random.default_rng((seed, 0))
+    compared = [_batch(tokens, config, validation, config.compared, random)]
+
+    def epoch(number: int) -> float:
+        random, total = np.random.default_rng((seed, number)), 0.0
+        for step in range((number - 1) * config.steps, number * config.steps):
+            for group in optimizer.param_groups:
+                group["lr"] = config.rate(step)
+            found = loss(*_batch(tokens, config, train, config.batch, random))
+            whole = found.predicted
+            if config.attention:
+                whole = whole + config.attention * attention_loss(found.seen, config.reduction)
+            if config.hidden:
+                whole = whole + config.hidden * hidden_loss(found.seen, width, config.reduction)
+            optimizer.zero_grad()
+            whole.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(model.parameters(), config.clip)
+            optimizer.step()
+            total += float(found.predicted.detach())
+        return total / config.steps
+
+    @torch.inference_mode()
+    def validate() -> float:
+        return float(np.mean([float(loss(*batch).predicted) for batch in compared]))
+
+    return train_epochs(model, optimizer, config.epochs, epoch, validate, device, folder, training, after)
+
+
+def _batch(
+    tokens: Tokens, config: TwoViews, of: Sequence[Source], count: int, random: np.random.Generator
+) -> tuple[list[Example], list[Naming], list[Naming]]:
+    """Examples with two namings each; one whose plan has too many tokens is drawn again.
+
+    Raises ConfigurationError where hardly any has not.
+    """
+    examples = list[Example]()
+    for _ in range(_TRIES):
+        drawn = draw(of, count - len(examples), random)
+        examples += [each for each in drawn if len(tokens.actions(each.task, each.plan)) <= MOST_TOKENS]
+        if len(examples) == count:
+            break
+    else:
+        raise ConfigurationError(
+            f"hardly any plan has at most {MOST_TOKENS} tokens; expected training problems with shorter ones"
+        )
+    fixed = config.rename == "one"
+    ones = [tokens.drawn_naming(each.task) if fixed else tokens.naming(each.task, random) for each in examples]
+    return examples, ones, [tokens.naming(each.task, random) for each in examples]
+
+
+def _states(
+    tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
+) -> tuple[Tensor, Tensor]:
+    """The atoms [2 b, n, 1 + arity] of states under both namings, and which are some."""
+    told = [tokens.state(each.task, each.state) for each in examples]
+    rows = [
+        tokens.named(each, naming) for namings in (ones, others) for each, naming in zip(told, namings, strict=True)
+    ]
+    return padded(rows, device)
+
+
+def _plans(
+    tokens: Tokens, examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], device: Device
+) -> tuple[Tensor, Tensor]:
+    """The plans [2 b, t] under both namings, from the begin to the end, and which of it is written."""
+    told = [tokens.actions(each.task, each.plan) for each in examples]
+    rows = [
+        np.concatenate([[BEGIN], tokens.named(each, naming), [END]])
+        for namings in (ones, others)
+        for each, naming in zip(told, namings, strict=True)
+    ]
+    return padded(rows, device)
+
+
+def padded(rows: Sequence[Numbers], device: Device) -> tuple[Tensor, Tensor]:
+    """Rows of different lengths as one table, and what of it they are."""
+    longest = max(map(len, rows))
+    table = np.full((len(rows), longest, *rows[0].shape[1:]), PAD, np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    there = np.arange(longest)[None] < np.array([len(row) for row in rows])[:, None]
+    return torch.as_tensor(table, device=device), torch.as_tensor(there, device=device)
+
+
+def _next_token(logits: Tensor, following: Tensor, written: Tensor) -> Tensor:
+    return functional.cross_entropy(logits[written], following[written])

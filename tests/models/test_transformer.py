@@ -1,0 +1,180 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.nn import functional
+
+from sgp.errors import ConfigurationError
+from sgp.models.transformer import (
+    PAPER,
+    Attention,
+    HeuristicTransformer,
+    Layer,
+    PlanTransformer,
+    Seen,
+    SequenceTransformer,
+    TransformerShape,
+)
+from sgp.training.symmetry_losses import attention_loss, hidden_loss
+
+SMALL = TransformerShape(3, 24, 4)
+TOKENS, ARITY = 40, 2
+
+
+def count(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+def model(kind, *arguments, seed=1):
+    torch.manual_seed(seed)
+    return kind(TOKENS, *arguments, SMALL).double().eval()
+
+
+def atoms(count, rows=9, seed=2):
+    generator = torch.Generator().manual_seed(seed)
+    return torch.randint(5, TOKENS, (count, rows, 1 + ARITY), generator=generator)
+
+
+def test_layers_of_the_papers_size_have_its_parameters():
+    """7M and 16M are printed: without the embeddings, and each stack's layers sharing their weights."""
+    assert count(Layer(PAPER)) == 7_087_872
+    assert count(Layer(PAPER, crossing=True)) == 9_451_776
+    whole = PlanTransformer(200, 3, PAPER)
+    assert count(whole.encoder) + count(whole.decoder) == 16_539_648
+
+
+def test_attention_is_torchs():
+    """Against torch's own multi-head attention, with the same weights."""
+    torch.manual_seed(0)
+    own, theirs = Attention(SMALL), nn.MultiheadAttention(SMALL.hidden, SMALL.heads, batch_first=True)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([own.asks.weight, own.keys.weight, own.values.weight]))
+        theirs.in_proj_bias.copy_(torch.cat([own.asks.bias, own.keys.bias, own.values.bias]))
+        theirs.out_proj.weight.copy_(own.out.weight)
+        theirs.out_proj.bias.copy_(own.out.bias)
+    rows, others = torch.randn(2, 5, SMALL.hidden), torch.randn(2, 7, SMALL.hidden)
+    open_to = torch.rand(2, 1, 7) < 0.7
+    open_to[:, :, 0] = True
+    taken, scores = own(rows, own.kept(others), open_to)
+    expected, weights = theirs(rows, others, others, key_padding_mask=~open_to[:, 0], average_attn_weights=False)
+    assert torch.allclose(taken, expected, atol=1e-6)
+    assert torch.allclose(scores, weights, atol=1e-6)
+
+
+def test_permuting_atoms_permutes_the_encoders_tokens():
+    encoder = model(PlanTransformer, ARITY)
+    told, order = atoms(2), torch.randperm(9)
+    real = torch.ones(2, 9, dtype=torch.bool)
+    one = encoder.encode(told, real, Seen()).rows
+    two = encoder.encode(told[:, order], real, Seen()).rows
+    assert torch.allclose(one[:, order], two, atol=1e-9)
+    heuristic = model(HeuristicTransformer, ARITY)
+    assert torch.allclose(heuristic(told, real)[0], heuristic(told[:, order], real)[0], atol=1e-9)
+
+
+def test_padding_changes_nothing():
+    plans = torch.randint(5, TOKENS, (2, 6))
+    written = torch.ones(2, 6, dtype=torch.bool)
+    told, real = atoms(2), torch.ones(2, 9, dtype=torch.bool)
+    wide, wider = functional.pad(told, (0, 0, 0, 4)), functional.pad(real, (0, 4))
+    longer, more = functional.pad(plans, (0, 3)), functional.pad(written, (0, 3))
+    transformer = model(PlanTransformer, ARITY)
+    one, seen = transformer(told, real, plans, written)
+    two, padded = transformer(wide, wider, longer, more)
+    assert torch.allclose(one, two[:, :6], atol=1e-9)
+    heuristic = model(HeuristicTransformer, ARITY)
+    assert torch.allclose(heuristic(told, real)[0], heuristic(wide, wider)[0], atol=1e-9)
+    for reduction in ("mean", "sum"):
+        assert attention_loss(seen, reduction).item() == pytest.approx(attention_loss(padded, reduction).item())
+        assert hidden_loss(seen, 6, reduction).item() == pytest.approx(hidden_loss(padded, 6, reduction).item())
+
+
+@pytest.mark.parametrize("kind", ["plans", "sequence"])
+def test_what_is_kept_gives_what_reading_all_again_gives(kind):
+    sequences = torch.randint(5, TOKENS, (1, 60))
+    written = torch.ones(1, 60, dtype=torch.bool)
+    if kind == "plans":
+        transformer = model(PlanTransformer, ARITY)
+        told, real = atoms(1), torch.ones(1, 9, dtype=torch.bool)
+        context = (transformer.crossed(transformer.encode(told, real, Seen())),)
+        whole, _ = transformer(told, real, sequences, written)
+    else:
+        transformer = model(SequenceTransformer, 80)
+        context = ()
+        whole, _ = transformer(sequences, written)
+    kept, done = [], 0
+    for step in [1, 3, 2] * 10:
+        piece = sequences[:, done : done + step]
+        logits, more = transformer.decode(piece, torch.ones_like(piece, dtype=torch.bool), *context, before=kept)
+        assert torch.allclose(logits, whole[:, done : done + step], atol=1e-9)
+        kept = [new.behind(old) for new, old in zip(more, kept or [None] * len(more), strict=True)]
+        done += step
+    assert done == 60
+
+
+def test_no_token_of_a_plan_sees_a_later_one():
+    transformer = model(PlanTransformer, ARITY)
+    told, real = atoms(1), torch.ones(1, 9, dtype=torch.bool)
+    plans, written = torch.randint(5, TOKENS, (1, 8)), torch.ones(1, 8, dtype=torch.bool)
+    one, _ = transformer(told, real, plans, written)
+    plans[0, 5] = 5 + (plans[0, 5] + 1) % 30
+    two, _ = transformer(told, real, plans, written)
+    assert torch.allclose(one[:, :5], two[:, :5], atol=1e-12)
+    assert not torch.allclose(one[:, 5:], two[:, 5:], atol=1e-6)
+
+
+def by_loops(seen, width):
+    """L_att and L_hid as printed, element by element, without padding."""
+    attended = left = 0.0
+    for scores, _, _ in seen.attended:
+        half = len(scores) // 2
+        attended += sum(
+            (scores[b, h, i, j] - scores[half + b, h, i, j]).item() ** 2 / half
+            for b in range(half)
+            for h in range(scores.shape[1])
+            for i in range(scores.shape[2])
+            for j in range(scores.shape[3])
+        )
+    for hidden, _ in seen.left:
+        half = len(hidden) // 2
+        left += sum(
+            (hidden[b, i, d] - hidden[half + b, i, d]).item() ** 2 / half
+            for b in range(half)
+            for i in range(hidden.shape[1])
+            for d in range(width)
+        )
+    return attended, left
+
+
+def test_the_losses_are_those_printed_and_nothing_for_equal_names():
+    transformer = model(PlanTransformer, ARITY)
+    told, real = atoms(4, rows=5), torch.ones(4, 5, dtype=torch.bool)
+    plans, written = torch.randint(5, TOKENS, (4, 4)), torch.ones(4, 4, dtype=torch.bool)
+    with torch.no_grad():
+        _, seen = transformer(told, real, plans, written)
+    attended, left = by_loops(seen, SMALL.width)
+    assert attention_loss(seen, "sum").item() == pytest.approx(attended)
+    assert hidden_loss(seen, SMALL.width, "sum").item() == pytest.approx(left)
+    modules = 3 * SMALL.layers  # the encoder's, the decoder's two
+    assert len(seen.attended) == modules
+    rows = (5 + 4 + 4) * SMALL.layers  # of one example
+    assert 0 < attention_loss(seen, "mean").item() < attended / rows
+    twice = told.clone()
+    twice[2:], plans[2:] = twice[:2], plans[:2]
+    with torch.no_grad():
+        _, seen = transformer(twice, real, plans, written)
+    for reduction in ("mean", "sum"):
+        assert attention_loss(seen, reduction).item() == 0
+        assert hidden_loss(seen, SMALL.width, reduction).item() == 0
+
+
+def test_shapes_that_cannot_be_are_refused():
+    with pytest.raises(ConfigurationError, match="transformer heads is 0; expected at least 1"):
+        TransformerShape(heads=0)
+    with pytest.raises(ConfigurationError, match="transformer hidden is 100; expected a multiple of heads, which is 8"):
+        TransformerShape(hidden=100)
+    assert math.isclose(TransformerShape().width, np.sqrt(256))

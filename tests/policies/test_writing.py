@@ -1,0 +1,196 @@
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+import torch
+
+import sgp
+from sgp.encoders.tokens import BEGIN, END, Tokens, Vocabulary
+from sgp.models.transformer import PlanTransformer, SequenceTransformer, TransformerShape
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import Node, one_step
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+from sgp.policies.writing import PlanWriter, SequenceWriter, Tail, WrittenActions
+
+SUITE = sgp.load_suite("state-centric")
+TOKENS = Tokens(Vocabulary(SUITE.domain_text("gripper"), names=30))
+SHAPE = TransformerShape(2, 16, 2)
+
+
+@pytest.fixture(scope="module")
+def task():
+    return Task(SUITE.problems("gripper", "train")[1])
+
+
+@pytest.fixture(scope="module")
+def plan():
+    return sgp.load_training_data(SUITE, "gripper").train[1].actions
+
+
+@dataclass(frozen=True)
+class Script:
+    """Writes given tokens, each with a little less than certainty; from a state on it does not know which is next."""
+
+    row: tuple[int, ...]
+
+    def refuses(self, task, tokens):
+        return None
+
+    def begin(self, tokens, task, state, naming):
+        return Tail(None, [], None, self._next(0), 0)
+
+    def write(self, tail, row):
+        return Tail(None, [], tail, self._next(tail.length + len(row)), tail.length + len(row))
+
+    def weigh(self, tail, rows):
+        return np.stack(
+            [[self._next(tail.length + place + 1) for place in range(rows.shape[1])] for _ in range(len(rows))]
+        )
+
+    def _next(self, place):
+        logits = np.linspace(0, 1, len(TOKENS.vocabulary))
+        logits[self.row[place] if place < len(self.row) else END] = 9.0
+        return logits
+
+
+def script(task, plan, end=True):
+    naming = TOKENS.drawn_naming(task)
+    return (*TOKENS.named(TOKENS.actions(task, plan), naming).tolist(), *([END] if end else []))
+
+
+def solved(task, row, how):
+    policy = WrittenActions(Script(tuple(row)), TOKENS, how)
+    return Planner(policy, one_step, revisits=True).solve(task, Limit(actions=200))
+
+
+@pytest.mark.parametrize("how", ["greedy", "applicable"])
+def test_what_is_written_is_what_is_done(task, plan, how):
+    rollout = solved(task, script(task, plan), how)
+    assert rollout.solved
+    assert rollout.plan == plan
+    note = rollout.steps[0].note
+    assert note["written"] == [plan[0].name, *plan[0].objects]
+    assert all(0.9 < each < 1 for each in note["probabilities"])
+
+
+def test_failures_of_writing_are_told(task, plan):
+    row = script(task, plan)
+    first = next(place for place, each in enumerate(row[1:], start=1) if each in TOKENS.schemas)
+    unknown = next(
+        token
+        for token in range(TOKENS.vocabulary.first_name, len(TOKENS.vocabulary))
+        if token not in TOKENS.objects(task, TOKENS.drawn_naming(task))
+    )
+    for broken, words in (
+        ((*row[:first], END), "the plan ends before the goal holds"),
+        (row[:first] + row[:first], "inapplicable: ("),
+        ((*row[:first], BEGIN), "ill-formed: the begin stands where an action should"),
+        ((*row[: first - 1], row[0]), "stands where an object of ("),
+        ((*row[: first - 1], unknown), "ill-formed: name "),
+    ):
+        rollout = solved(task, broken, "greedy")
+        assert (rollout.outcome, len(rollout.steps)) == (Outcome.REFUSED, int(broken[:first] == row[:first]))
+        assert words in rollout.reason
+    back = script(task, (plan[0], replaced(task, plan[0])), end=False)
+    rollout = solved(task, back * 100, "applicable")
+    assert rollout.reason == "the plan has more than 500 tokens"
+    assert rollout.outcome is Outcome.REFUSED
+
+
+def replaced(task, pick):
+    """What undoes a pick: the drop in the same place."""
+    return next(
+        each.actions[0]
+        for each in task.successors(task.apply(task.init, pick))
+        if each.actions[0].name == "drop" and each.actions[0].objects == pick.objects
+    )
+
+
+def test_greedy_goes_on_behind_the_goal_and_is_judged_by_the_end(task, plan):
+    """Back and forth behind the goal harms nothing; taking the last ball up again does."""
+    last = task.init
+    for action in plan:
+        last = task.apply(last, action)
+    pick = next(each.actions[0] for each in task.successors(last) if each.actions[0].name == "pick")
+    drop = pick._replace(name="drop")
+    for more, words in (
+        ((pick, drop), ""),
+        ((pick,), "the goal held, and no longer does where the plan ends"),
+        ((drop,), "the goal held, then: inapplicable: (drop"),
+    ):
+        rollout = solved(task, script(task, (*plan, *more)), "greedy")
+        assert rollout.solved == (not words)
+        assert words in rollout.reason
+        assert solved(task, script(task, (*plan, *more)), "applicable").solved
+
+
+def test_a_goal_state_that_was_not_written_is_not_taken(task, plan):
+    """In the state before the last action the goal is one action away, and something else is written."""
+    other = script(task, (*plan[:-1], plan[-2]), end=False)
+    rollout = solved(task, other, "greedy")
+    assert not rollout.solved
+    assert len(rollout.steps) == len(plan) - 1
+
+
+def network(kind):
+    torch.manual_seed(4)
+    if kind == "sequence":
+        return SequenceWriter(SequenceTransformer(len(TOKENS.vocabulary), 1024, SHAPE).eval(), "cpu")
+    vocabulary = TOKENS.vocabulary
+    return PlanWriter(PlanTransformer(len(vocabulary), vocabulary.arity, SHAPE).eval(), "cpu")
+
+
+@pytest.mark.parametrize("kind", ["plans", "sequence"])
+def test_twenty_actions_are_written_as_if_all_was_read_again(kind, task):
+    """Of the keys and values that nodes keep against the whole sequence in one pass."""
+    writer, tails, row = network(kind), [], [BEGIN]
+
+    class Watched(WrittenActions):
+        def _write(self, tail, objects, allowed):
+            written = super()._write(tail, objects, allowed)
+            tails.append(written.tail)
+            row.extend(written.row)
+            return written
+
+    planner = Planner(Watched(writer, TOKENS, "applicable"), one_step, revisits=True)
+    rollout = planner.solve(task, Limit(actions=20))
+    assert len(rollout.steps) == 20
+    naming = TOKENS.drawn_naming(task)
+    if kind == "plans":
+        atoms = torch.as_tensor(TOKENS.named(TOKENS.state(task, task.init), naming))[None]
+        plans = torch.tensor([row])
+        whole, _ = writer.model(
+            atoms, torch.ones(atoms.shape[:2], dtype=torch.bool), plans, torch.ones_like(plans).bool()
+        )
+    else:
+        sequence = torch.tensor([[*TOKENS.sequence(task, task.init, naming).tolist(), *row[1:]]])
+        whole, _ = writer.model(sequence, torch.ones_like(sequence).bool())
+    assert np.abs(tails[-1].following - whole[0, -1].detach().numpy()).max() < 1e-4
+
+
+@pytest.mark.parametrize("kind", ["plans", "sequence"])
+def test_ranked_actions_cost_what_their_tokens_are_worth_one_by_one(kind, task):
+    writer = network(kind)
+    policy = WrittenActions(writer, TOKENS, "ranked")
+    choice = one_step(task, task.init)
+    (ranking,) = policy.rank([Node(task, task.init)], [choice])
+    naming = TOKENS.drawn_naming(task)
+    scores = []
+    for each in choice:
+        tail, score = writer.begin(TOKENS, task, task.init, naming), 0.0
+        for token in TOKENS.named(TOKENS.actions(task, each.actions), naming).tolist():
+            score += tail.following[token] - np.logaddexp.reduce(tail.following)
+            tail = writer.write(tail, [token])
+        scores.append(score)
+    expected = np.logaddexp.reduce(scores) - np.array(scores)
+    assert np.allclose(ranking.costs, expected, atol=1e-4)
+    assert np.exp(-ranking.costs).sum() == pytest.approx(1)
+
+
+def test_a_sequence_that_is_too_long_is_refused(task):
+    writer = replace(network("sequence"), model=SequenceTransformer(len(TOKENS.vocabulary), 510, SHAPE))
+    reason = WrittenActions(writer, TOKENS, "greedy").refuses(task)
+    assert reason.endswith("tokens and a plan up to 500, and the model 510 positions")

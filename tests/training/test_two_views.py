@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.errors import ConfigurationError
+from sgp.methods import get_method
+from sgp.methods.configuration import configure
+from sgp.planning.task import replay
+from sgp.training.plan_examples import ExpertsPlan, OptimalPlans, draw, sources
+from sgp.training.two_views import TwoViews
+from tests.conftest import QUICK_VIEWS
+
+SUITE = sgp.load_suite("state-centric")
+METHOD = get_method("symt")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return sgp.load_training_data(SUITE, "gripper")
+
+
+def test_examples_are_optimal_plans_from_anywhere_and_all_of_them(data):
+    (small,) = sources(data.train[:1], 100_000, goals=False)
+    assert isinstance(small, OptimalPlans)
+    random, seen = np.random.default_rng(1), {}
+    for example in draw([small], 400, random):
+        states = replay(example.task, example.plan) if example.state == example.task.init else None
+        assert len(example.plan) == small.space.distance([example.state])[0] > 0
+        if states is not None:
+            assert example.task.is_goal(states[-1])
+            seen.setdefault(example.plan, 0)
+    first = {plan[0] for plan in seen}
+    choice = small.space.task.successors(small.space.task.init)
+    best = small.space.distance([small.space.task.init])[0] - 1
+    right = {each.actions[0] for each in choice if small.space.distance([each.state])[0] == best}
+    assert first == right
+
+
+def test_problems_whose_space_is_too_large_give_their_experts_plan(data):
+    (large,) = sources(data.train[-1:], 10, goals=True)
+    assert isinstance(large, ExpertsPlan)
+    lengths = set()
+    for example in draw([large], 200, np.random.default_rng(1)):
+        assert example.plan == data.train[-1].actions[len(data.train[-1]) - len(example.plan) :]
+        lengths.add(len(example.plan))
+    assert lengths == set(range(len(data.train[-1]) + 1))
+
+
+def test_goal_states_are_examples_for_heuristics_alone(data):
+    for goals in (True, False):
+        found = draw(sources(data.train[:1], 100_000, goals), 300, np.random.default_rng(2))
+        assert any(not example.plan for example in found) == goals
+
+
+@pytest.mark.parametrize("variant", list(METHOD.variants))
+def test_an_interrupted_training_gives_what_an_uninterrupted_one_gives(variant, data, tmp_path):
+    training = configure(METHOD, variant, QUICK_VIEWS | {"training.epochs": "3"})[1]
+    whole = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "whole", 1, "cpu")]
+    first = METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu")
+    cut = [next(first).loss]
+    first.close()
+    cut += [each.loss for each in METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu", after=1)]
+    assert cut == whole
+
+
+def test_each_loss_changes_what_is_learned(data, tmp_path):
+    found = set()
+    for number, settings in enumerate(
+        ({}, {"training.attention": "0"}, {"training.hidden": "0"}, {"training.rename": "one"}, {"names": "64"})
+    ):
+        training = configure(METHOD, "ed", QUICK_VIEWS | settings)[1]
+        found.add([each.loss for each in METHOD.snapshots(training, data, tmp_path / str(number), 1, "cpu")][-1])
+    assert len(found) == 5
+
+
+def test_the_loss_falls_with_training(data, tmp_path):
+    """Hundreds of steps are few where names are drawn anew each time, yet it learns."""
+    quick = {"shape.layers": "2", "shape.hidden": "32", "shape.heads": "2", "names": "30", "training.batch": "16"}
+    steps = {
+        "training.epochs": "6",
+        "training.steps": "15",
+        "training.warm_up": "10",
+        "training.learning_rate": "0.003",
+    }
+    training = configure(METHOD, "ed", quick | steps | {"training.compared": "16", "training.space": "3000"})[1]
+    losses = [each.loss for each in METHOD.snapshots(training, data, tmp_path, 1, "cpu")]
+    assert losses[-1] < losses[0] - 0.2
+
+
+def test_the_rate_warms_up_and_falls():
+    views = TwoViews(epochs=10, steps=30, warm_up=100)
+    rates = [views.rate(step) for step in range(300)]
+    assert rates[0] == pytest.approx(3e-6)
+    assert max(rates) == rates[100] == rates[99] == pytest.approx(3e-4)
+    assert rates[100:] == sorted(rates[100:], reverse=True)
+    assert rates[-1] < 1e-6
+
+
+def test_settings_that_cannot_be_are_told():
+    for variant, settings, words in (
+        ("ed", {"training.rename": "none"}, "views' rename is 'none'; expected one of both, one"),
+        ("ed", {"training.reduction": "product"}, "views' reduction is 'product'; expected one of mean, sum"),
+        ("ed", {"training.batch": "0"}, "views' batch is 0; expected at least 1"),
+        ("ed", {"training.hidden": "inf"}, "views' hidden is inf; expected a number from 0"),
+        ("e", {"kind": "poem"}, "kind is 'poem'; expected one of plans, heuristic, sequence"),
+        ("e", {"names": "0"}, "names is 0; expected at least 1"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            configure(METHOD, variant, settings)
