@@ -12,7 +12,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from sgp.analysis import diagnostics, maps
+from sgp.analysis import diagnostics, maps, names
 from sgp.analysis.explanations import explain
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
@@ -302,26 +302,28 @@ def diagnose(
     splits: Sequence[str] = (),
     jobs: Jobs = 1,
     decodings: Sequence[str] = (DEFAULT,),
+    renamings: int = 0,
 ) -> list[Score]:
     """Why runs work or fail: how they see the expert's decisions on a suite's splits (metrics of `diagnostics`).
 
-    `jobs` and `decodings` as for `evaluate`. Raises SuiteError for an unknown suite or split, DomainMismatch where it
-    has no domain for a run, InputError for a run that does not plan, ConfigurationError for an unknown decoding,
-    StoreError for a damaged run, PlanError for an expert plan that cannot be used, and ToolError where one is missing
-    and Fast Downward fails.
+    With `renamings`, which share of the decisions changes where objects have other names, drawn so often, is measured,
+    too (`name_sensitivity`). `jobs` and `decodings` as for `evaluate`. Raises SuiteError for an unknown suite or split,
+    DomainMismatch where it has no domain for a run, InputError for a run that does not plan, ConfigurationError for an
+    unknown decoding, StoreError for a damaged run, PlanError for an expert plan that cannot be used, and ToolError
+    where one is missing and Fast Downward fails.
     """
     source = load_suite(suite)
     require_decodings(decodings)
-    works: list[tuple[Folder, Measurement, list[Demonstration]]] = []
+    works: list[tuple[Folder, Measurement, list[Demonstration], int]] = []
     for run in map(open_run, dict.fromkeys(map(Path, runs))):
         method, domain = planning_method(run.key.method), _domain_for(run, source)
-        names = [configure_decoding(method, each)[0] for each in decodings]
+        decoded = [configure_decoding(method, each)[0] for each in decodings]
         for split in source.chosen_splits(domain.name, splits):
             expert = demonstrations(source, domain.name, split, jobs=processes(jobs))
-            for name in dict.fromkeys(names):
+            for name in dict.fromkeys(decoded):
                 subject = subject_of(run, source.name, domain.name, split, name)
                 measurement = Measurement(**vars(subject), note=_note(run, source, jobs))
-                works.append((Folder(run.folder), measurement, expert))
+                works.append((Folder(run.folder), measurement, expert, renamings))
     scored: dict[int, list[Score]] = {}
     with progress(f"diagnose on {source.name}", len(works)) as bar:
         for place, found in workers(jobs).each(_diagnose, works):
@@ -330,9 +332,11 @@ def diagnose(
     return [score for place in sorted(scored) for score in scored[place]]
 
 
-def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]) -> list[Score]:
+def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration], renamings: int) -> list[Score]:
     planner = load_planner(folder, subject.decoding or DEFAULT)
-    return diagnostics.diagnose(planner, subject, [each.replayed() for each in expert])
+    trajectories = [each.replayed() for each in expert]
+    scores = diagnostics.diagnose(planner, subject, trajectories)
+    return scores + (names.by_name(planner, subject, trajectories, renamings) if renamings else [])
 
 
 def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> Recorded:

@@ -76,6 +76,9 @@ def diagnose(
     suite: Suite,
     splits: Splits = "",
     decodings: Decodings = "default",
+    renamings: Annotated[
+        int, typer.Option(min=0, help="Rename all objects so often, and tell which share of decisions changes.")
+    ] = 0,
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
@@ -85,7 +88,7 @@ def diagnose(
     from sgp import api
     from sgp.reports.diagnostics_table import diagnostics_sheet
 
-    scores = api.diagnose(runs, suite, words(splits), crew(jobs, cluster), words(decodings))
+    scores = api.diagnose(runs, suite, words(splits), crew(jobs, cluster), words(decodings), renamings)
     write_scores_to(scores, json, csv)
     console().print(diagnostics_sheet(scores).terminal())
 

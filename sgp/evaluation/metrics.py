@@ -150,6 +150,15 @@ _DIAGNOSTICS = (
         of_problems=True,
     ),
 )
+_OF_NAMES = (
+    Metric(
+        name="name_sensitivity",
+        title="decisions that other names change",
+        heading="by name",
+        unit="share",
+        better=Better.LOWER,
+    ),
+)
 _OF_MODELS = (
     Metric(name="dimension", title="dimension of the encoding", heading="dimension", form=",.0f"),
     Metric(name="parameters", title="parameters of the model", heading="parameters", form=",.0f", better=Better.LOWER),
@@ -164,7 +173,8 @@ _OF_MODELS = (
     ),
 )
 
-METRICS: Mapping[str, Metric] = {each.name: each for each in (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_MODELS)}
+_ALL = (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_NAMES, *_OF_MODELS)
+METRICS: Mapping[str, Metric] = {each.name: each for each in _ALL}
 DIAGNOSTICS = tuple(each.name for each in _DIAGNOSTICS)  # on expert states
 
 

@@ -23,7 +23,7 @@ from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.tokens import Tokens, Vocabulary
 from sgp.errors import ConfigurationError, expected_one_of
-from sgp.methods.configuration import from_record
+from sgp.methods.configuration import configure_decoding, from_record
 from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device, choose_device
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape
@@ -64,7 +64,8 @@ class SymTTraining:
     positions: int = 2048  # of a sequence alone
     shape: TransformerShape = field(default_factory=TransformerShape)
     training: TwoViews = field(default_factory=TwoViews)
-    decoding: str = DEFAULT  # by which validation selects among the epochs
+    # By which validation selects among the epochs, of which the paper says nothing, and the run plans by default.
+    decoding: str = DEFAULT
 
     def __post_init__(self) -> None:
         if self.kind not in get_args(Kind):
@@ -124,7 +125,7 @@ class LearnedDistance:
 
 
 class SymT:
-    """The method of the paper; its planner by default is ours: it ranks actions, and visits no state twice."""
+    """The method of the paper. Decoding `unvisited` is ours: it ranks what can be done, and visits no state twice."""
 
     key = "symt"
     title = "Symmetry-aware transformers"
@@ -132,17 +133,18 @@ class SymT:
     libraries = ("torch",)
     learns_from = Demonstrations
     variants: Mapping[str, SymTTraining] = {
-        "ed": SymTTraining(),
-        "e": SymTTraining("heuristic", training=TwoViews(rename="one")),
-        "plangpt": SymTTraining("sequence", training=TwoViews(attention=0.0, hidden=0.0)),
+        "ed": SymTTraining(decoding="regrounding"),
+        "e": SymTTraining("heuristic", training=TwoViews(rename="one"), decoding="lowest"),
+        "plangpt": SymTTraining("sequence", training=TwoViews(attention=0.0, hidden=0.0), decoding="applicable"),
     }
     decodings: Mapping[str, SymTDecoding] = {
-        DEFAULT: SymTDecoding(),
+        DEFAULT: SymTDecoding(),  # of a training that names none
         "greedy": SymTDecoding("greedy", revisits=True),
         "applicable": SymTDecoding("applicable", revisits=True),
         "regrounding": SymTDecoding("regrounding", revisits=True),
         "ranked": SymTDecoding("ranked", revisits=True),
         "lowest": SymTDecoding("lowest", revisits=True),
+        "unvisited": SymTDecoding(),
     }
     sweep: Sequence[Settings] = ()  # it passes through epochs
 
@@ -199,7 +201,7 @@ class SymT:
         best.save(draft)
         draft.facts.update(seconds=round(time.perf_counter() - started, 3))
         domain = data.train[0].task.domain_text
-        return _planner(training, domain, draft.folder / _WEIGHTS, self.decodings[DEFAULT])
+        return _planner(training, domain, draft.folder / _WEIGHTS, configure_decoding(self, training.decoding)[1])
 
     def load(self, run: Run, decoding: SymTDecoding) -> Planner:
         """The planner of a run, verified to compute what it did when it was trained.

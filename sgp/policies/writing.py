@@ -164,6 +164,13 @@ class SequenceWriter:
         return Tail(None, kept, before, logits[0, -1].double().cpu().numpy(), length)
 
 
+class _Behind(NamedTuple):
+    """What a candidate's node is to go on behind: tokens of its action, where these were not written, behind others."""
+
+    tail: Tail
+    row: Sequence[int] = ()
+
+
 class _Written(NamedTuple):
     """An action's tokens, the probability of each, what is behind them, and why there is no action."""
 
@@ -226,7 +233,8 @@ class WrittenActions:
         task, naming = node.task, self.tokens.drawn_naming(node.task, self.seed)
         objects = self.tokens.objects(task, naming)
         rows = [row.tolist() for row in self._rows(task, choice, naming)]
-        written = self._write(self._tail(node, naming), objects, None if self.how == "greedy" else rows)
+        tail = self._tail(node, naming)
+        written = self._write(tail, objects, None if self.how == "greedy" else rows)
         words = [self.tokens.schemas.get(token) or self.tokens.word(token, objects) for token in written.row]
         costs, reason = np.full(len(choice), np.inf), written.failure
         if not reason and written.row not in rows:
@@ -238,7 +246,10 @@ class WrittenActions:
             if not reason:
                 costs[place] = 0.0
         note = {"written": words, "probabilities": [round(each, 4) for each in written.probabilities]}
-        return Ranking(costs, memories=[written.tail] * len(choice), note=note, reason=reason)
+        memories = [_Behind(tail, row) for row in rows]
+        if not reason:
+            memories[place] = _Behind(written.tail)
+        return Ranking(costs, memories=memories, note=note, reason=reason)
 
     def _rows(self, task: Task, choice: Sequence[Successor], naming: Naming) -> list[NDArray[np.int64]]:
         """The tokens of the candidates' actions, which are one action away."""
@@ -250,11 +261,13 @@ class WrittenActions:
 
     def _tail(self, node: Node, naming: Naming) -> Tail:
         """What the next action is written behind."""
-        before: Tail | None = node.memory
-        if before is not None and self.how != "regrounding":
-            return before
-        begun = self.writer.begin(self.tokens, node.task, node.state, naming)
-        return begun if before is None else replace(begun, length=before.length)
+        behind: _Behind | None = node.memory
+        if behind is None:
+            return self.writer.begin(self.tokens, node.task, node.state, naming)
+        if self.how == "regrounding":
+            begun = self.writer.begin(self.tokens, node.task, node.state, naming)
+            return replace(begun, length=behind.tail.length + len(behind.row))
+        return self.writer.write(behind.tail, behind.row) if behind.row else behind.tail
 
     def _write(self, tail: Tail, objects: Mapping[int, str], allowed: list[list[int]] | None) -> _Written:
         """The next action: its tokens are the most probable ones, where rows are `allowed` of those of one of them."""

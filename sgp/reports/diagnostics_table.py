@@ -16,8 +16,10 @@ _SHOWN = (
     "indistinguishable",
     "unseen",
     "perfect_coverage",
+    "name_sensitivity",
     "coverage",
 )
+_ASKED_FOR = "name_sensitivity"  # shown where it was measured
 
 
 def diagnostics_sheet(scores: Iterable[Score], title: str = "Diagnostics on expert states") -> Sheet:
@@ -27,18 +29,24 @@ def diagnostics_sheet(scores: Iterable[Score], title: str = "Diagnostics on expe
         return score.model, score.domain, score.split
 
     whole = sorted((score for score in scores if score.size is None and score.metric in _SHOWN), key=place)
+    shown = [each for each in _SHOWN if each != _ASKED_FOR or any(score.metric == each for score in whole)]
     rows = []
     for line, group in groupby(whole, key=place):
         found = {score.metric: score for score in group}
         if "expert_rank" not in found:
             continue
-        words = [METRICS[metric].show(found[metric].value) if metric in found else "" for metric in _SHOWN]
+        words = [METRICS[metric].show(found[metric].value) if metric in found else "" for metric in shown]
         rows.append((*line, str(found["expert_rank"].count), *words))
-    headings = ("planner", "domain", "split", "decisions", *(METRICS[metric].heading for metric in _SHOWN))
+    headings = ("planner", "domain", "split", "decisions", *(METRICS[metric].heading for metric in shown))
     caption = (
         "On the states of expert plans. Ranks are among successors that the encoding can tell apart; indistinct is the "
         "share of successor states that are collapsed into another; unseen is the share of features outside the "
         "training vocabulary; perfect is the coverage of greedy decoding, without a beam, when every prediction is "
         "the expert's next embedding: what features and decoding alone lose."
     )
+    if _ASKED_FOR in shown:
+        caption += (
+            " By name is the share of decisions that change where objects have other names; the same decision leads to "
+            "states that differ in interchangeable objects alone."
+        )
     return Sheet.of(title, headings, rows, caption)

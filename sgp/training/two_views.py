@@ -162,6 +162,11 @@ def train_views(
                 whole = whole + config.attention * attention_loss(found.seen, config.reduction)
             if config.hidden:
                 whole = whole + config.hidden * hidden_loss(found.seen, width, config.reduction)
+            if not math.isfinite(float(whole.detach())):
+                raise ConfigurationError(
+                    f"step {step + 1}, in epoch {number}, has the loss {float(whole.detach())}; expected a number, as "
+                    f"a learning_rate below {config.learning_rate:g} may give; the epochs before are kept"
+                )
             optimizer.zero_grad()
             whole.backward()  # type: ignore[no-untyped-call]
             nn.utils.clip_grad_norm_(model.parameters(), config.clip)

@@ -89,6 +89,13 @@ def test_the_loss_falls_with_training(data, tmp_path):
     assert losses[-1] < losses[0] - 0.2
 
 
+def test_a_loss_that_is_no_number_tells_its_step(data, tmp_path):
+    wild = {"training.learning_rate": "1e30", "training.warm_up": "0", "training.epochs": "3"}
+    training = configure(METHOD, "e", QUICK_VIEWS | wild)[1]
+    with pytest.raises(ConfigurationError, match=r"step \d, in epoch [12], has the loss (nan|inf); expected a number"):
+        list(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
+
+
 def test_the_rate_warms_up_and_falls():
     views = TwoViews(epochs=10, steps=30, warm_up=100)
     rates = [views.rate(step) for step in range(300)]

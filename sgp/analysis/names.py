@@ -1,0 +1,73 @@
+"""Which decisions of a planner change where objects have other names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from sgp.analysis.diagnostics import Met, along_experts
+from sgp.datasets.renaming import form_of
+from sgp.evaluation.scores import Measurement, Score
+from sgp.planning.pddl import Action
+from sgp.planning.planner import Planner
+from sgp.planning.renaming import with_names
+from sgp.planning.rollout import tie_margin
+from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
+
+_SEED = 20261123
+
+
+def by_name(planner: Planner, subject: Measurement, trajectories: Sequence[Trajectory], renamings: int) -> list[Score]:
+    """The share of all decisions of all renamings that are not those under the problems' own names; none where none is.
+
+    `count` is of decisions, each with its renamings.
+    """
+    changed = name_sensitivity(planner, trajectories, renamings)
+    if not changed:
+        return []
+    value = float(np.mean(changed))
+    return [Score(**vars(subject), size=None, metric="name_sensitivity", value=value, count=len(changed))]
+
+
+def name_sensitivity(
+    planner: Planner, trajectories: Sequence[Trajectory], renamings: int = 10, seed: int = _SEED
+) -> list[float]:
+    """Of each decision on the experts' paths the share of renamings that change it.
+
+    A renaming gives all objects that are no constants new names, and another order. A decision is what the cheapest
+    candidates lead to, up to the names of objects: taking another one of two balls that are alike is no other decision,
+    another one of two that differ is. Of candidates that cost the same all are the decision, so that their order plays
+    no part; where a policy rejects all, none is.
+    """
+    random, found = np.random.default_rng(seed), list[float]()
+    for trajectory in trajectories:
+        own = [_decided(planner, met) for met in along_experts(planner, [trajectory])]
+        changed = np.zeros(len(own))
+        for _ in range(renamings if own else 0):
+            met = along_experts(planner, [_renamed(trajectory, random)])
+            changed += [decided != _decided(planner, each) for decided, each in zip(own, met, strict=True)]
+        found += (changed / max(renamings, 1)).tolist()
+    return found
+
+
+def _decided(planner: Planner, met: Met) -> frozenset[str]:
+    """The forms of the problems that the cheapest candidates leave to be solved."""
+    costs, task = met.ranking.costs, met.node.task
+    least = float(costs.min())
+    if not np.isfinite(least):
+        return frozenset()
+    cheapest = np.flatnonzero(costs <= least + tie_margin(least, planner.policy.rules.tie)).tolist()
+    left = (replace(task.text, init=task.atoms(met.choice[place].state)) for place in cheapest)
+    return frozenset(form_of(task.domain_text, text) for text in left)
+
+
+def _renamed(trajectory: Trajectory, random: np.random.Generator) -> Trajectory:
+    """The trajectory under new names, in another order."""
+    things = [thing.name for thing in trajectory.task.text.objects]
+    names = {name: f"thing-{number}" for name, number in zip(things, random.permutation(len(things)), strict=True)}
+    task = Task(with_names(trajectory.task, names, random.permutation(len(things)).tolist()))
+    plan = (Action(each.name, tuple(names.get(name, name) for name in each.objects)) for each in trajectory.actions)
+    return Trajectory.of(task, tuple(plan))
