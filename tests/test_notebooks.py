@@ -27,6 +27,7 @@ EXPECTED = [
     "08_scaling",
     "09_your_domain",
     "10_lookahead",
+    "11_symmetry",
 ]
 HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
 LEARNING = {"backward", "zero_grad", "partial_fit"}  # what a loop calls that trains
@@ -121,7 +122,7 @@ def test_the_notebook_and_its_script_agree_and_keep_the_rules(name):
     assert not [*faults(notebook)]
 
 
-def test_every_notebook_is_one_of_the_eleven_and_has_its_script():
+def test_every_notebook_is_one_of_the_twelve_and_has_its_script():
     assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == EXPECTED
     assert sorted(path.stem for path in FOLDER.glob("*.py")) == EXPECTED
 

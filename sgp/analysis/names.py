@@ -40,7 +40,8 @@ def name_sensitivity(
     A renaming gives all objects that are no constants new names, and another order. A decision is what the cheapest
     candidates lead to, up to the names of objects: taking another one of two balls that are alike is no other decision,
     another one of two that differ is. Of candidates that cost the same all are the decision, so that their order plays
-    no part; where a policy rejects all, none is.
+    no part; where a policy rejects all, none is. Raises PlanError for a trajectory that its problem does not allow, and
+    UnsupportedPddl for one whose domain cannot be written with other names.
     """
     random, found = np.random.default_rng(seed), list[float]()
     for trajectory in trajectories:

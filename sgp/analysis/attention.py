@@ -1,0 +1,71 @@
+"""What a transformer attends to in one state under two namings, and what its layers leave: the losses of symt, seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from sgp.encoders.tokens import PAD, Tokens
+from sgp.errors import InputError
+from sgp.models.transformer import AtomEncoder, Seen
+from sgp.planning.planner import Planner
+from sgp.planning.task import Task
+from sgp.training.symmetry_losses import attention_loss, hidden_loss
+
+
+@dataclass(frozen=True)
+class TwoNamings:
+    """A state's encoder under two namings.
+
+    `atoms` [n] says what each token is, `names` [2][n] which numbers stand for its objects under each naming;
+    `attended` [layers, 2, n, n] is the mean of the heads' scores. The losses are means, as training takes them.
+    """
+
+    atoms: Sequence[str]
+    names: tuple[Sequence[str], Sequence[str]]
+    attended: NDArray[np.float64]
+    attention_loss: float
+    hidden_loss: float
+
+
+@torch.inference_mode()
+def under_two_namings(planner: Planner, task: Task, seeds: tuple[int, int] = (0, 1)) -> TwoNamings:
+    """Looks at a task's initial state under the names that two seeds draw.
+
+    Raises InputError for a planner without a transformer of atoms.
+    """
+    model, tokens = _parts(planner)
+    device = next(model.parameters()).device
+    rows = tokens.state(task, task.init)
+    named = [tokens.named(rows, tokens.drawn_naming(task, seed)) for seed in seeds]
+    seen = Seen()
+    atoms = torch.as_tensor(np.stack(named), device=device)
+    model.encode(atoms, torch.ones(atoms.shape[:2], dtype=torch.bool, device=device), seen)
+    objects = tokens.objects(task, tokens.drawn_naming(task, seeds[0]))
+    first = tokens.vocabulary.first_name
+    told = [[tokens.word(token, objects) for token in row if token != PAD] for row in named[0].tolist()]
+    one, two = (
+        [", ".join(str(token - first) for token in row[1:] if token >= first) for row in each.tolist()]
+        for each in named
+    )
+    return TwoNamings(
+        [f"{predicate}({', '.join(rest)})" for predicate, *rest in told],
+        (one, two),
+        np.stack([each.scores.mean(dim=1).double().cpu().numpy() for each in seen.attended]),
+        float(attention_loss(seen, "mean")),
+        float(hidden_loss(seen, model.shape.width, "mean")),
+    )
+
+
+def _parts(planner: Planner) -> tuple[AtomEncoder, Tokens]:
+    """The network and the tokens of a planner's policy, whatever it does with them."""
+    policy = planner.policy
+    holder = getattr(policy, "value", None) or getattr(policy, "writer", None)
+    model, tokens = getattr(holder, "model", None), getattr(holder, "tokens", None) or getattr(policy, "tokens", None)
+    if not isinstance(model, AtomEncoder) or not isinstance(tokens, Tokens):
+        raise InputError("the planner has no transformer of atoms; expected one of method symt, variant ed or e")
+    return model, tokens
