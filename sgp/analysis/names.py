@@ -9,6 +9,7 @@ import numpy as np
 
 from sgp.analysis.diagnostics import Met, along_experts
 from sgp.datasets.renaming import form_of
+from sgp.errors import ConfigurationError
 from sgp.evaluation.scores import Measurement, Score
 from sgp.planning.pddl import Action
 from sgp.planning.planner import Planner
@@ -41,16 +42,20 @@ def name_sensitivity(
     candidates lead to, up to the names of objects: taking another one of two balls that are alike is no other decision,
     another one of two that differ is. Of candidates that cost the same all are the decision, so that their order plays
     no part; where a policy rejects all, none is. Raises PlanError for a trajectory that its problem does not allow, and
-    UnsupportedPddl for one whose domain cannot be written with other names.
+    UnsupportedPddl for one whose domain cannot be written with other names, ConfigurationError for no renaming.
     """
-    random, found = np.random.default_rng(seed), list[float]()
+    if renamings < 1:
+        raise ConfigurationError(f"renamings is {renamings}; expected at least 1")
+    found = list[float]()
     for trajectory in trajectories:
+        # Of its own, so that what is measured beside plays no part.
+        random = np.random.default_rng((seed, int(trajectory.task.problem.sha256[:15], 16)))
         own = [_decided(planner, met) for met in along_experts(planner, [trajectory])]
         changed = np.zeros(len(own))
-        for _ in range(renamings if own else 0):
+        for _ in range(renamings if own else 0):  # a problem that is refused has no decisions
             met = along_experts(planner, [_renamed(trajectory, random)])
             changed += [decided != _decided(planner, each) for decided, each in zip(own, met, strict=True)]
-        found += (changed / max(renamings, 1)).tolist()
+        found += (changed / renamings).tolist()
     return found
 
 
@@ -68,7 +73,10 @@ def _decided(planner: Planner, met: Met) -> frozenset[str]:
 def _renamed(trajectory: Trajectory, random: np.random.Generator) -> Trajectory:
     """The trajectory under new names, in another order."""
     things = [thing.name for thing in trajectory.task.text.objects]
-    names = {name: f"thing-{number}" for name, number in zip(things, random.permutation(len(things)), strict=True)}
+    prefix = "thing-"
+    while any(constant.name.startswith(prefix) for constant in trajectory.task.domain_text.constants):
+        prefix = f"no-{prefix}"
+    names = {name: f"{prefix}{number}" for name, number in zip(things, random.permutation(len(things)), strict=True)}
     task = Task(with_names(trajectory.task, names, random.permutation(len(things)).tolist()))
     plan = (Action(each.name, tuple(names.get(name, name) for name in each.objects)) for each in trajectory.actions)
     return Trajectory.of(task, tuple(plan))

@@ -146,7 +146,9 @@ class Numbering:
         self.predicates = {name: place for place, name in enumerate(text.predicates)}  # their places in the domain
         self._arities = list(text.predicates.values())
         self._numbers: dict[Atom, int] = {}
-        self._goal = np.array([self._number(atom) for atom in dict.fromkeys(task.goal_atoms)], np.int64)
+        # An equation between objects is no atom of a state: it holds always or never.
+        wanted = [atom for atom in dict.fromkeys(task.goal_atoms) if atom.predicate in text.predicates]
+        self._goal = np.array([self._number(atom) for atom in wanted], np.int64)
         self._static = np.array([self._number(atom) for atom in task.static_atoms], np.int64)
         self._kinds: dict[str, list[int]] = {}
         for place, thing in enumerate(task.objects):

@@ -97,6 +97,10 @@ class Tokens:
         Raises DomainMismatch for another domain's task.
         """
         task.require_domain(self.vocabulary.domain)
+        ours, theirs = (set(each.schemas) for each in (self.vocabulary.domain, task.domain_text))
+        if ours != theirs:
+            told = ", ".join(sorted(theirs ^ ours))
+            return f"actions {told} are cases of one with quantifiers, which other problems have otherwise"
         named = self._count(task)
         if named > self.vocabulary.names:
             return f"the problem has {named} objects to name, and the vocabulary {self.vocabulary.names} names"
@@ -168,12 +172,16 @@ class Tokens:
 
     def _told_once(self, task: Task) -> list[list[int]]:
         """The rows of what holds in every state: goal, static atoms, types."""
-        goals = [self._atom(task, atom, ":goal") for atom in dict.fromkeys(task.goal_atoms)]
+        wanted = [
+            atom for atom in dict.fromkeys(task.goal_atoms) if atom.predicate in self.vocabulary.domain.predicates
+        ]
+        goals = [self._atom(task, atom, ":goal") for atom in wanted]  # an equation between objects always holds
         static = [self._atom(task, atom) for atom in task.static_atoms]
         kinds = [
             self._row(self._numbers[f"{kind}:type"], [self._object(task, thing.name)])
             for thing in task.objects
-            for kind in sorted(set().union(*map(self.vocabulary.domain.supertypes, thing.types)) - {OBJECT})
+            for kind in sorted(set().union(*map(task.domain_text.supertypes, thing.types)) - {OBJECT})
+            if f"{kind}:type" in self._numbers  # the same domain may be written with other types
         ]
         return [*goals, *static, *kinds]
 

@@ -183,8 +183,14 @@ class TreeEncoder:
         self.relations = dict(sorted(found.items()))
 
     def refuses(self, task: Task) -> str | None:
-        """What the encoder of states says."""
-        return self._root.refuses(task)
+        """What the encoder of states says, and of trees told by actions whether the actions are those of training."""
+        refusal = self._root.refuses(task)
+        if refusal is None and self.config.told == "actions":
+            different = set(task.domain_text.schemas) ^ set(self.domain.schemas)
+            if different:
+                told = ", ".join(sorted(different))
+                return f"actions {told} are cases of one with quantifiers, which other problems have otherwise"
+        return refusal
 
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
         """The tree of one state of a task, which is not refused."""

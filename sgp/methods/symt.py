@@ -27,6 +27,7 @@ from sgp.methods.configuration import configure_decoding, from_record
 from sgp.methods.contract import Settings, Snapshot
 from sgp.models.device import Device, choose_device
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape
+from sgp.planning.clock import looking
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Rules, one_step
@@ -39,11 +40,15 @@ from sgp.training.checkpoint import identify
 from sgp.training.epochs import Epoch
 from sgp.training.plan_examples import sources
 from sgp.training.two_views import (
+    Fits,
     Loss,
     TwoViews,
+    any_fits,
     distance_loss,
     padded,
+    plan_fits,
     plan_loss,
+    sequence_fits,
     sequence_loss,
     train_views,
 )
@@ -52,7 +57,7 @@ Kind = Literal["plans", "heuristic", "sequence"]
 Model = PlanTransformer | HeuristicTransformer | SequenceTransformer
 
 _WEIGHTS = "model.safetensors"
-_AT_ONCE = 256  # states whose distance is computed together
+_AT_ONCE = 1 << 20  # scores of a head that are computed together: 8 MB of them
 
 
 @dataclass(frozen=True)
@@ -73,6 +78,11 @@ class SymTTraining:
         for name in ("names", "positions"):
             if getattr(self, name) < 1:
                 raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 1")
+        if self.kind == "sequence" and (self.training.attention or self.training.hidden):
+            raise ConfigurationError(
+                f"training.attention is {self.training.attention} and training.hidden {self.training.hidden} of a "
+                "sequence; expected 0, because its atoms stand in the order of their names, another one in each view"
+            )
 
 
 @dataclass(frozen=True)
@@ -94,8 +104,10 @@ class SymTDecoding:
             raise ConfigurationError(f"how is '{self.how}'; {expected_one_of(known, self.how)}")
         if self.beam < 1:
             raise ConfigurationError(f"beam is {self.beam}; expected at least 1")
-        if self.beam > 1 and self.how not in ("best", "ranked"):
-            raise ConfigurationError(f"beam {self.beam} conflicts with how {self.how}; expected how ranked beside it")
+        if self.beam > 1 and self.how not in ("best", "ranked", "lowest"):
+            raise ConfigurationError(
+                f"beam {self.beam} conflicts with how {self.how}; expected ranked or lowest beside it"
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,9 +130,11 @@ class LearnedDistance:
         for task, some in states:
             naming = self.tokens.drawn_naming(task, self.seed)
             rows = [self.tokens.named(self.tokens.state(task, each), naming) for each in some]
-            for begin in range(0, len(rows), _AT_ONCE):
-                atoms, real = padded(rows[begin : begin + _AT_ONCE], self.device)
-                found.append(self.model(atoms, real)[0].double().cpu().numpy())
+            longest = max(map(len, rows), default=1)
+            step = max(1, _AT_ONCE // longest**2)
+            for begin in looking(range(0, len(rows), step)):
+                atoms, real = padded(rows[begin : begin + step], self.device)
+                found.append(self.model.values(atoms, real).double().cpu().numpy())
         return np.concatenate(found)
 
 
@@ -164,6 +178,7 @@ class SymT:
         Raises ConfigurationError for a problem that cannot be told in tokens or where the loss is no longer finite,
         StoreError where the folder is damaged or of another training.
         """
+        _check(training.kind, configure_decoding(self, training.decoding)[1])
         tokens = _tokens(training, data.train[0].task.domain_text)
         for each in (*data.train, *data.validation):
             refusal = tokens.refuses(each.task)
@@ -180,9 +195,21 @@ class SymT:
                 )
         identity = identify((data.sha256, asdict(training), seed))
         loss = _loss(model, tokens, device)
-        width = training.shape.width
+        width, fits = training.shape.width, _fits(training, tokens)
         for epoch in train_views(
-            model, loss, tokens, training.training, train, validation, width, seed, device, folder, identity, after
+            model,
+            loss,
+            tokens,
+            training.training,
+            train,
+            validation,
+            width,
+            fits,
+            seed,
+            device,
+            folder,
+            identity,
+            after,
         ):
             save = partial(self._save, training, data, epoch)
             yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
@@ -248,6 +275,12 @@ def _loss(model: Model, tokens: Tokens, device: Device) -> Loss:
     return distance_loss(model, tokens, device)
 
 
+def _fits(training: SymTTraining, tokens: Tokens) -> Fits:
+    if training.kind == "heuristic":
+        return any_fits
+    return sequence_fits(tokens, training.positions) if training.kind == "sequence" else plan_fits(tokens)
+
+
 def _read(training: SymTTraining, domain: DomainText, weights: Path) -> tuple[Model, Tokens, Device]:
     tokens, device = _tokens(training, domain), choose_device("auto")
     model = _network(training, tokens.vocabulary, seed=0)
@@ -255,17 +288,22 @@ def _read(training: SymTTraining, domain: DomainText, weights: Path) -> tuple[Mo
     return model.to(device).eval(), tokens, device
 
 
+def _check(kind: Kind, decoding: SymTDecoding) -> None:
+    """Raises ConfigurationError for a decoding of another kind of model."""
+    if decoding.how == "best" or (kind == "heuristic") == (decoding.how == "lowest"):
+        return
+    what = "a heuristic" if kind == "heuristic" else "a model that writes plans"
+    expected = "best or lowest" if kind == "heuristic" else f"best, {', '.join(get_args(How))}"
+    raise ConfigurationError(f"decoding by {decoding.how} conflicts with {what}; expected how {expected}")
+
+
 def _planner(training: SymTTraining, domain: DomainText, weights: Path, decoding: SymTDecoding) -> Planner:
+    _check(training.kind, decoding)
     model, tokens, device = _read(training, domain, weights)
-    heuristic = isinstance(model, HeuristicTransformer)
-    if decoding.how != "best" and heuristic != (decoding.how == "lowest"):
-        what = "a heuristic" if heuristic else "a model that writes plans"
-        expected = "best or lowest" if heuristic else f"best, {', '.join(get_args(How))}"
-        raise ConfigurationError(f"decoding by {decoding.how} conflicts with {what}; expected how {expected}")
     if isinstance(model, HeuristicTransformer):
         rules = Rules(additive=False, only_chosen=decoding.how == "lowest")
         value = LearnedDistance(model, tokens, device, decoding.seed)
-        return Planner(LowestValue(value, rules), one_step, revisits=decoding.revisits)
+        return Planner(LowestValue(value, rules), one_step, decoding.beam, revisits=decoding.revisits)
     how: How = "ranked" if decoding.how == "best" or decoding.how == "lowest" else decoding.how
     policy = WrittenActions(_writer(model, device), tokens, how, decoding.seed)
     return Planner(policy, one_step, decoding.beam, revisits=decoding.revisits)

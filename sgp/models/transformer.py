@@ -130,7 +130,7 @@ class Layer(nn.Module):
         rows: Tensor,
         real: Tensor,
         open_to: Tensor,
-        seen: Seen,
+        seen: Seen | None = None,
         before: Kept | None = None,
         encoded: tuple[Kept, Tensor] | None = None,
     ) -> tuple[Tensor, Kept]:
@@ -142,15 +142,17 @@ class Layer(nn.Module):
         own = self.among.kept(normed)
         taken, scores = self.among(normed, own.behind(before), open_to)
         rows = rows + taken
-        if before is None:
+        if seen is not None and before is None:
             seen.attended.append(Attended(scores, real, real))
         if self.cross is not None and self.before_cross is not None and encoded is not None:
             kept, atoms = encoded
             taken, scores = self.cross(self.before_cross(rows), kept, atoms[:, None])
             rows = rows + taken
-            seen.attended.append(Attended(scores, real, atoms))
+            if seen is not None:
+                seen.attended.append(Attended(scores, real, atoms))
         rows = rows + self.alone(rows)
-        seen.left.append(Left(rows, real))
+        if seen is not None:
+            seen.left.append(Left(rows, real))
         return rows, own
 
 
@@ -170,29 +172,36 @@ class AtomEncoder(Network):
         self.embedding = nn.Embedding(tokens, shape.hidden)
         self.atom = nn.Linear((1 + arity) * shape.hidden, shape.hidden)
         self.encoder = Layer(shape)
-        self.encoded = nn.LayerNorm(shape.hidden)
 
-    def encode(self, atoms: Tensor, real: Tensor, seen: Seen) -> Encoded:
+    def encode(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Encoded:
         """Atoms [b, n, 1 + arity] in tokens, of which `real` [b, n] are some."""
         rows = self.atom(self.embedding(atoms).flatten(2))
         for _ in range(self.shape.layers):
             rows, _ = self.encoder(rows, real, real[:, None], seen)
-        return Encoded(self.encoded(rows), real)
+        return Encoded(rows, real)
 
 
 class HeuristicTransformer(AtomEncoder):
-    """SymT-E: a state and its goal to how far the goal is, read from d_k numbers of each atom, summed."""
+    """SymT-E: a state and its goal to how far the goal is, read from d_k numbers of each atom, summed.
+
+    They are those that two namings are to share, normalised among themselves, so that nothing else is read.
+    """
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
         super().__init__(tokens, arity, shape)
+        self.shared = nn.LayerNorm(shape.width)
         self.readout = nn.Sequential(nn.Linear(shape.width, shape.hidden), nn.GELU(), nn.Linear(shape.hidden, 1))
 
     def forward(self, atoms: Tensor, real: Tensor) -> tuple[Tensor, Seen]:
         """Distances [b] of states in tokens; see `encode`."""
         seen = Seen()
-        rows = self.encode(atoms, real, seen).rows[:, :, : self.shape.width]
+        return self.values(atoms, real, seen), seen
+
+    def values(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Tensor:
+        """The same without what was seen, unless there is where to keep it."""
+        rows = self.shared(self.encode(atoms, real, seen).rows[:, :, : self.shape.width])
         values: Tensor = self.readout((rows * real[:, :, None]).sum(dim=1))[:, 0]
-        return values, seen
+        return values
 
 
 class PlanTransformer(AtomEncoder):
@@ -200,7 +209,7 @@ class PlanTransformer(AtomEncoder):
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
         super().__init__(tokens, arity, shape)
-        self.decoder = Layer(shape, crossing=True)
+        self.encoded, self.decoder = nn.LayerNorm(shape.hidden), Layer(shape, crossing=True)
         self.decoded = nn.LayerNorm(shape.hidden)
         self.head = nn.Sequential(nn.Linear(shape.hidden, shape.hidden), nn.GELU(), nn.Linear(shape.hidden, tokens))
 
@@ -214,7 +223,7 @@ class PlanTransformer(AtomEncoder):
     def crossed(self, encoded: Encoded) -> tuple[Kept, Tensor]:
         """Keys and values of the encoder's tokens, the same for all layers, and which they are."""
         assert self.decoder.cross is not None
-        return self.decoder.cross.kept(encoded.rows), encoded.real
+        return self.decoder.cross.kept(self.encoded(encoded.rows)), encoded.real
 
     def decode(
         self,
@@ -232,7 +241,7 @@ class PlanTransformer(AtomEncoder):
         open_to = _causal(plans.shape[1], before[0].keys.shape[2] if before else 0, plans.device)
         for place in range(self.shape.layers):
             earlier = before[place] if before else None
-            rows, kept = self.decoder(rows, written, open_to, seen or Seen(), earlier, encoded)
+            rows, kept = self.decoder(rows, written, open_to, seen, earlier, encoded)
             own.append(kept)
         logits: Tensor = self.head(self.decoded(rows))
         return logits, own
@@ -267,7 +276,7 @@ class SequenceTransformer(Network):
         rows = self.embedding(sequences) + self.place(places)
         open_to = _causal(sequences.shape[1], start, sequences.device)
         for number, layer in enumerate(self.layers):
-            rows, kept = layer(rows, written, open_to, seen or Seen(), before[number] if before else None)
+            rows, kept = layer(rows, written, open_to, seen, before[number] if before else None)
             own.append(kept)
         logits: Tensor = self.head(self.decoded(rows))
         return logits, own

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.trees import LookaheadEncoder, concatenate_trees
+from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.models.device import Device
 from sgp.models.nameless import NamelessModel
 from sgp.planning.clock import looking
@@ -42,28 +42,37 @@ class ActionProbabilities:
             self.encoder.encode(node.task, node.state, choice)
             for node, choice in zip(looking(nodes), choices, strict=True)
         ]
-        if not self.model.shape.drawn:
-            return list(
-                map(_ranking, range(len(nodes)), tree_scores(self.model, concatenate_trees(trees), self.device))
-            )
-        found = []
-        for place, (node, tree) in enumerate(zip(nodes, trees, strict=True)):
-            self.model.drawing.manual_seed(int(node.task.problem.sha256[:15], 16))
-            found.append(_ranking(place, tree_scores(self.model, tree, self.device)[0]))
-        return found
+        return [_ranking(place, each) for place, each in enumerate(self._scores(nodes, trees))]
 
     def sample(self, task: Task, successors: Successors) -> dict[str, NDArray[np.float64]]:
         """The costs [n] of the initial state's candidates, by which a run is verified."""
-        (ranking,) = self.rank([Node(task, task.init)], [successors(task, task.init)])
-        return {"costs": ranking.costs}
+        nodes, choice = [Node(task, task.init)], successors(task, task.init)
+        (scores,) = self._scores(nodes, [self.encoder.encode(task, task.init, choice)])
+        return {"costs": _costs(scores)}
+
+    def _scores(self, nodes: Sequence[Node], trees: Sequence[Trees]) -> list[NDArray[np.float32]]:
+        """The scores of the candidates of each node; where something is drawn for objects, one node at a time."""
+        if not self.model.shape.drawn:
+            return tree_scores(self.model, concatenate_trees(trees), self.device)
+        found = []
+        for node, tree in zip(nodes, trees, strict=True):
+            self.model.drawing.manual_seed(int(node.task.problem.sha256[:15], 16))
+            found += tree_scores(self.model, tree, self.device)
+        return found
+
+
+def _costs(scores: NDArray[np.float32]) -> NDArray[np.float64]:
+    """-log of the probability of each candidate [n]."""
+    exact = scores.astype(np.float64)
+    return np.asarray(np.logaddexp.reduce(exact) - exact)
 
 
 def _ranking(node: int, scores: NDArray[np.float32]) -> Ranking:
-    """The ranking of the candidates of one node by their scores [n]."""
-    exact = scores.astype(np.float64)
-    costs = np.logaddexp.reduce(exact) - exact
-    order = np.argsort(costs, kind="stable")
-    begins = np.diff(costs[order], prepend=-np.inf) > ALIKE
-    alike = np.empty(len(costs), np.int64)
-    alike[order] = np.cumsum(begins) - 1
-    return Ranking(costs[order][begins][alike], keys=[(node, each) for each in alike.tolist()])
+    """The ranking of the candidates of one node by their scores [n]; alike are those as cheap as a group's cheapest."""
+    costs = _costs(scores)
+    alike, cheapest = np.empty(len(costs), np.int64), list[float]()
+    for place in np.argsort(costs, kind="stable").tolist():
+        if not cheapest or costs[place] > cheapest[-1] + ALIKE:
+            cheapest.append(float(costs[place]))
+        alike[place] = len(cheapest) - 1
+    return Ranking(np.array(cheapest)[alike], keys=[(node, each) for each in alike.tolist()])

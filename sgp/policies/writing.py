@@ -7,7 +7,7 @@ tells each token with its probability, and its reason how writing failed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, Protocol
 
@@ -19,14 +19,15 @@ from torch import Tensor
 from sgp.encoders.tokens import BEGIN, END, Naming, Tokens
 from sgp.errors import PlanError
 from sgp.models.device import Device
-from sgp.models.transformer import Kept, PlanTransformer, Seen, SequenceTransformer
-from sgp.planning.clock import look
+from sgp.models.transformer import Kept, PlanTransformer, SequenceTransformer
+from sgp.planning.clock import look, looking
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
 
 How = Literal["greedy", "applicable", "regrounding", "ranked"]
 MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
+_AT_ONCE = 1 << 16  # tokens behind which actions are weighed together
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,8 +62,8 @@ class Tail:
 class Writer(Protocol):
     """A model that reads a state and writes tokens behind it."""
 
-    def refuses(self, task: Task, tokens: Tokens) -> str | None:
-        """Why it cannot read a task's states, or None where it can."""
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
+        """Why it cannot read a state and write behind it, or None where it can."""
 
     def begin(self, tokens: Tokens, task: Task, state: State, naming: Naming) -> Tail:
         """Reads a state; nothing is written."""
@@ -84,7 +85,7 @@ class PlanWriter:
     model: PlanTransformer
     device: Device
 
-    def refuses(self, task: Task, tokens: Tokens) -> str | None:
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
         """No state has too many atoms."""
         return None
 
@@ -93,7 +94,7 @@ class PlanWriter:
         """Encodes the state's atoms."""
         atoms = torch.as_tensor(tokens.named(tokens.state(task, state), naming), device=self.device)[None]
         real = torch.ones(atoms.shape[:2], dtype=torch.bool, device=self.device)
-        context = self.model.crossed(self.model.encode(atoms, real, Seen()))
+        context = self.model.crossed(self.model.encode(atoms, real))
         return self._written(context, None, [BEGIN], 0)
 
     @torch.inference_mode()
@@ -105,12 +106,14 @@ class PlanWriter:
     def weigh(self, tail: Tail, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """All rows at once."""
         assert tail.context is not None
-        told, atoms = tail.context
-        context = (_repeated(told, len(rows)), atoms.expand(len(rows), -1))
-        before = [_repeated(each, len(rows)) for each in tail.all_kept()]
-        plans = torch.as_tensor(rows, device=self.device)
-        logits, _ = self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), context, before)
-        return logits.double().cpu().numpy()
+        (told, atoms), kept = tail.context, tail.all_kept()
+
+        def logits(part: Tensor) -> Tensor:
+            context = (_repeated(told, len(part)), atoms.expand(len(part), -1))
+            before = [_repeated(each, len(part)) for each in kept]
+            return self.model.decode(part, torch.ones_like(part, dtype=torch.bool), context, before)[0]
+
+        return _weighed(logits, rows, kept, self.device)
 
     def _written(
         self, context: tuple[Kept, Tensor] | None, before: Tail | None, row: Sequence[int], length: int
@@ -129,9 +132,9 @@ class SequenceWriter:
     model: SequenceTransformer
     device: Device
 
-    def refuses(self, task: Task, tokens: Tokens) -> str | None:
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
         """Its positions are so many."""
-        length = len(tokens.sequence(task, task.init, tokens.fixed_naming(task)))
+        length = len(tokens.sequence(task, state, tokens.fixed_naming(task)))
         if length + MOST_TOKENS <= self.model.positions:
             return None
         return (
@@ -152,10 +155,13 @@ class SequenceWriter:
     @torch.inference_mode()
     def weigh(self, tail: Tail, rows: NDArray[np.int64]) -> NDArray[np.float64]:
         """All rows at once."""
-        before = [_repeated(each, len(rows)) for each in tail.all_kept()]
-        plans = torch.as_tensor(rows, device=self.device)
-        logits, _ = self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), before)
-        return logits.double().cpu().numpy()
+        kept = tail.all_kept()
+
+        def logits(part: Tensor) -> Tensor:
+            before = [_repeated(each, len(part)) for each in kept]
+            return self.model.decode(part, torch.ones_like(part, dtype=torch.bool), before)[0]
+
+        return _weighed(logits, rows, kept, self.device)
 
     def _written(self, before: Tail | None, row: Sequence[int], length: int) -> Tail:
         sequences = torch.tensor([list(row)], device=self.device)
@@ -202,7 +208,7 @@ class WrittenActions:
 
     def refuses(self, task: Task) -> str | None:
         """What tokens and writer say."""
-        return self.tokens.refuses(task) or self.writer.refuses(task, self.tokens)
+        return self.tokens.refuses(task) or self.writer.refuses(self.tokens, task, task.init)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
         """One ranking per node, one after the other: what is computed beside would change last bits."""
@@ -216,6 +222,9 @@ class WrittenActions:
 
     def _ranked(self, node: Node, choice: Sequence[Successor]) -> Ranking:
         look()
+        refusal = self.writer.refuses(self.tokens, node.task, node.state)
+        if refusal is not None:
+            return Ranking(np.full(len(choice), np.inf), reason=refusal)
         naming = self.tokens.drawn_naming(node.task, self.seed)
         rows = [row.tolist() for row in self._rows(node.task, choice, naming)]
         tail = self.writer.begin(self.tokens, node.task, node.state, naming)
@@ -231,6 +240,9 @@ class WrittenActions:
 
     def _chosen(self, node: Node, choice: Sequence[Successor]) -> Ranking:
         task, naming = node.task, self.tokens.drawn_naming(node.task, self.seed)
+        refusal = self.writer.refuses(self.tokens, task, node.state) if self.how == "regrounding" else None
+        if refusal is not None:
+            return Ranking(np.full(len(choice), np.inf), reason=refusal)
         objects = self.tokens.objects(task, naming)
         rows = [row.tolist() for row in self._rows(task, choice, naming)]
         tail = self._tail(node, naming)
@@ -238,7 +250,8 @@ class WrittenActions:
         words = [self.tokens.schemas.get(token) or self.tokens.word(token, objects) for token in written.row]
         costs, reason = np.full(len(choice), np.inf), written.failure
         if not reason and written.row not in rows:
-            reason = f"inapplicable: ({' '.join(words)})"
+            action = Action(words[0], tuple(words[1:]))
+            reason = f"{'inapplicable' if self._is_inapplicable(node, action) else 'no candidate'}: {action}"
         if not reason:
             place = rows.index(written.row)
             if self.how == "greedy" and task.is_goal(choice[place].state):
@@ -250,6 +263,14 @@ class WrittenActions:
         if not reason:
             memories[place] = _Behind(written.tail)
         return Ranking(costs, memories=memories, note=note, reason=reason)
+
+    def _is_inapplicable(self, node: Node, action: Action) -> bool:
+        """Whether it is, or too many actions are applicable, so that another one stands for it."""
+        try:
+            node.task.apply(node.state, action)
+        except PlanError:
+            return True
+        return False
 
     def _rows(self, task: Task, choice: Sequence[Successor], naming: Naming) -> list[NDArray[np.int64]]:
         """The tokens of the candidates' actions, which are one action away."""
@@ -320,6 +341,15 @@ class WrittenActions:
                 return f"the goal held, then: inapplicable: {action}"
             tail = written.tail
         return "" if task.is_goal(state) else "the goal held, and no longer does where the plan ends"
+
+
+def _weighed(
+    logits: Callable[[Tensor], Tensor], rows: NDArray[np.int64], kept: Sequence[Kept], device: Device
+) -> NDArray[np.float64]:
+    """The logits of rows behind kept tokens, so many at a time that memory stays bounded."""
+    step = max(1, _AT_ONCE // (kept[0].keys.shape[2] + rows.shape[1]))
+    parts = (torch.as_tensor(rows[begin : begin + step], device=device) for begin in range(0, len(rows), step))
+    return np.concatenate([logits(part).double().cpu().numpy() for part in looking(parts)])
 
 
 def _repeated(kept: Kept, count: int) -> Kept:

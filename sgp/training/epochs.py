@@ -60,7 +60,7 @@ def train_epochs(
         if not math.isfinite(train_loss + validation_loss):
             raise ConfigurationError(
                 f"epoch {number} has train loss {train_loss} and validation loss {validation_loss}; expected numbers, "
-                f"so that learning_rate, at last {optimizer.param_groups[0]['lr']:g}, is too high"
+                f"as a lower learning_rate may give (it was {optimizer.param_groups[0]['lr']:g} by then)"
             )
         checkpoints.save(Moment(number), parts)
         if number > after:

@@ -84,6 +84,28 @@ class Losses(NamedTuple):
 
 
 Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming]], Losses]
+Fits = Callable[[Example], bool]
+
+
+def any_fits(example: Example) -> bool:
+    """Of a model that writes no plans."""
+    return True
+
+
+def plan_fits(tokens: Tokens) -> Fits:
+    """Whether a plan has at most `MOST_TOKENS` tokens."""
+    return lambda each: len(tokens.actions(each.task, each.plan)) <= MOST_TOKENS
+
+
+def sequence_fits(tokens: Tokens, positions: int) -> Fits:
+    """Whether, too, state, goal and plan have positions."""
+
+    def fits(example: Example) -> bool:
+        told = len(tokens.sequence(example.task, example.state, tokens.fixed_naming(example.task)))
+        plan = len(tokens.actions(example.task, example.plan))
+        return plan <= MOST_TOKENS and told + plan + 1 <= positions
+
+    return fits
 
 
 def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
@@ -92,7 +114,7 @@ def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
     def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming]) -> Losses:
         atoms, real = _states(tokens, examples, ones, others, device)
         plans, written = _plans(tokens, examples, ones, others, device)
-        logits, seen = model(atoms, real, plans[:, :-1], written[:, :-1])
+        logits, seen = model(atoms, real, plans[:, :-1], written[:, 1:])  # the end is never read
         return Losses(_next_token(logits, plans[:, 1:], written[:, 1:]), seen)
 
     return loss
@@ -111,7 +133,7 @@ def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) ->
                 plans.append(np.arange(len(rows[-1])) >= len(told))
         sequences, written = padded(rows, device)
         predicted, _ = padded([each.astype(np.int64) for each in plans], device)
-        logits, seen = model(sequences[:, :-1], written[:, :-1])
+        logits, seen = model(sequences[:, :-1], written[:, 1:])
         return Losses(_next_token(logits, sequences[:, 1:], predicted[:, 1:].bool()), seen)
 
     return loss
@@ -137,6 +159,7 @@ def train_views(
     train: Sequence[Source],
     validation: Sequence[Source],
     width: int,
+    fits: Fits,
     seed: int,
     device: Device,
     folder: Path,
@@ -145,18 +168,19 @@ def train_views(
 ) -> Iterator[Epoch]:
     """Trains in place and gives every epoch after the first `after`, compared by the loss of what is predicted.
 
-    Examples and namings of an epoch depend on its number and `seed` alone; `width` is d_k. See `train_epochs`.
+    Examples, of those that the model `fits`, and namings of an epoch depend on its number and `seed` alone; `width` is
+    d_k. See `train_epochs`.
     """
     optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=config.learning_rate)
     random = np.random.default_rng((seed, 0))
-    compared = [_batch(tokens, config, validation, config.compared, random)]
+    compared = [_batch(tokens, config, validation, config.compared, fits, random)]
 
     def epoch(number: int) -> float:
         random, total = np.random.default_rng((seed, number)), 0.0
         for step in range((number - 1) * config.steps, number * config.steps):
             for group in optimizer.param_groups:
                 group["lr"] = config.rate(step)
-            found = loss(*_batch(tokens, config, train, config.batch, random))
+            found = loss(*_batch(tokens, config, train, config.batch, fits, random))
             whole = found.predicted
             if config.attention:
                 whole = whole + config.attention * attention_loss(found.seen, config.reduction)
@@ -182,21 +206,22 @@ def train_views(
 
 
 def _batch(
-    tokens: Tokens, config: TwoViews, of: Sequence[Source], count: int, random: np.random.Generator
+    tokens: Tokens, config: TwoViews, of: Sequence[Source], count: int, fits: Fits, random: np.random.Generator
 ) -> tuple[list[Example], list[Naming], list[Naming]]:
-    """Examples with two namings each; one whose plan has too many tokens is drawn again.
+    """Examples with two namings each; one that does not fit is drawn again.
 
-    Raises ConfigurationError where hardly any has not.
+    Raises ConfigurationError where hardly any does.
     """
     examples = list[Example]()
     for _ in range(_TRIES):
         drawn = draw(of, count - len(examples), random)
-        examples += [each for each in drawn if len(tokens.actions(each.task, each.plan)) <= MOST_TOKENS]
+        examples += filter(fits, drawn)
         if len(examples) == count:
             break
     else:
         raise ConfigurationError(
-            f"hardly any plan has at most {MOST_TOKENS} tokens; expected training problems with shorter ones"
+            f"hardly any training example has a plan of at most {MOST_TOKENS} tokens that the model has positions for; "
+            "expected smaller problems, or more positions"
         )
     fixed = config.rename == "one"
     ones = [tokens.drawn_naming(each.task) if fixed else tokens.naming(each.task, random) for each in examples]

@@ -82,6 +82,23 @@ def test_a_sequence_has_the_same_atoms_in_the_order_of_their_tokens(task, tokens
         assert {each for each in said if not each[0].endswith(":type")} == wanted
 
 
+def test_other_types_and_equations_are_passed_over(tokens, task):
+    """The same domain may be written with types; an equation in a goal is no atom of a state."""
+    typed = task.problem.domain_pddl.replace("(:predicates", "(:types thing) (:predicates", 1)
+    problem = task.problem.problem_pddl
+    things = [thing.name for thing in task.objects]
+    start = problem.index("(:objects")
+    end = problem.index(")", start)
+    told = problem[:start] + f"(:objects {' '.join(things)} - thing" + problem[end:]
+    told = told.replace("(:goal (and", f"(:goal (and (= {things[0]} {things[0]})", 1)
+    assert told.count("(= ") == 1
+    other = Task(Problem("typed", typed, told))
+    assert tokens.refuses(other) is None
+    naming = tokens.fixed_naming(task)
+    one, two = (read(tokens, tokens.state(each, each.init), each, naming) for each in (task, other))
+    assert one == two
+
+
 def test_what_cannot_be_told_is_refused(task):
     few = Tokens(Vocabulary(SUITE.domain_text("gripper"), names=3))
     assert few.refuses(task) == f"the problem has {len(task.objects)} objects to name, and the vocabulary 3 names"

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import sgp
@@ -13,6 +14,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
+from sgp.policies.action_probabilities import _ranking
 from tests.conftest import COURIER, COURIER_PROBLEM
 
 SUITE = sgp.load_suite("state-centric")
@@ -54,6 +56,12 @@ def test_negative_goals_are_refused(tmp_path):
     wrong = replace(data, train=(Trajectory(task, (), (task.init,)),))
     with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to"):
         next(METHOD.snapshots(METHOD.variants["pointer"], wrong, tmp_path, 1, "cpu"))
+
+
+def test_few_scores_that_are_near_each_other_are_one_and_many_are_not():
+    costs = _ranking(0, (-np.arange(200) * 0.9e-4).astype(np.float32))
+    assert len(set(costs.keys)) == 100
+    assert costs.costs.max() - costs.costs.min() == pytest.approx(0.9e-4 * 198, rel=0.01)
 
 
 def test_settings_that_cannot_be_are_told():

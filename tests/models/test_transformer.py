@@ -12,6 +12,7 @@ from sgp.errors import ConfigurationError
 from sgp.models.transformer import (
     PAPER,
     Attention,
+    Encoded,
     HeuristicTransformer,
     Layer,
     PlanTransformer,
@@ -170,6 +171,22 @@ def test_the_losses_are_those_printed_and_nothing_for_equal_names():
     for reduction in ("mean", "sum"):
         assert attention_loss(seen, reduction).item() == 0
         assert hidden_loss(seen, SMALL.width, reduction).item() == 0
+
+
+def test_a_heuristic_reads_nothing_but_what_two_namings_share():
+    """Whatever the other numbers of the last layer are."""
+    heuristic, told, real = model(HeuristicTransformer, ARITY), atoms(2), torch.ones(2, 9, dtype=torch.bool)
+    one = heuristic.values(told, real)
+    encode = heuristic.encode
+
+    def disturbed(*arguments):
+        rows, there = encode(*arguments)
+        rows = rows.clone()
+        rows[:, :, SMALL.width :] = torch.randn_like(rows[:, :, SMALL.width :])
+        return Encoded(rows, there)
+
+    heuristic.encode = disturbed
+    assert torch.equal(one, heuristic.values(told, real))
 
 
 def test_shapes_that_cannot_be_are_refused():

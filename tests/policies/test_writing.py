@@ -36,7 +36,7 @@ class Script:
 
     row: tuple[int, ...]
 
-    def refuses(self, task, tokens):
+    def refuses(self, tokens, task, state):
         return None
 
     def begin(self, tokens, task, state, naming):

@@ -70,7 +70,7 @@ def test_each_loss_changes_what_is_learned(data, tmp_path):
     for number, settings in enumerate(
         ({}, {"training.attention": "0"}, {"training.hidden": "0"}, {"training.rename": "one"}, {"names": "64"})
     ):
-        training = configure(METHOD, "ed", QUICK_VIEWS | settings)[1]
+        training = configure(METHOD, "ed", QUICK_VIEWS | {"training.warm_up": "0"} | settings)[1]
         found.add([each.loss for each in METHOD.snapshots(training, data, tmp_path / str(number), 1, "cpu")][-1])
     assert len(found) == 5
 
@@ -96,6 +96,21 @@ def test_a_loss_that_is_no_number_tells_its_step(data, tmp_path):
         list(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
 
 
+def test_what_is_trained_is_checked_before_it_is(data, tmp_path):
+    for variant, settings, words in (
+        (
+            "ed",
+            {"kind": "heuristic"},
+            "decoding by regrounding conflicts with a heuristic; expected how best or lowest",
+        ),
+        ("plangpt", {"positions": "60"}, "hardly any training example has a plan of at most 500 tokens that the model"),
+        ("ed", {"names": "5"}, "objects to name, and the vocabulary 5 names; leave it out of the suite"),
+    ):
+        training = configure(METHOD, variant, QUICK_VIEWS | settings)[1]
+        with pytest.raises(ConfigurationError, match=words):
+            next(METHOD.snapshots(training, data, tmp_path / variant, 1, "cpu"))
+
+
 def test_the_rate_warms_up_and_falls():
     views = TwoViews(epochs=10, steps=30, warm_up=100)
     rates = [views.rate(step) for step in range(300)]
@@ -111,6 +126,7 @@ def test_settings_that_cannot_be_are_told():
         ("ed", {"training.reduction": "product"}, "views' reduction is 'product'; expected one of mean, sum"),
         ("ed", {"training.batch": "0"}, "views' batch is 0; expected at least 1"),
         ("ed", {"training.hidden": "inf"}, "views' hidden is inf; expected a number from 0"),
+        ("ed", {"kind": "sequence"}, "training.attention is 1.0 and training.hidden 1.0 of a sequence; expected 0"),
         ("e", {"kind": "poem"}, "kind is 'poem'; expected one of plans, heuristic, sequence"),
         ("e", {"names": "0"}, "names is 0; expected at least 1"),
     ):
