@@ -23,7 +23,7 @@
 
 # %% tags=["parameters"]
 FAST = True  # networks that are trained for some seconds and solve little; False: for a quarter of an hour each
-DOMAIN = "gripper"
+DOMAIN = "blocksworld"
 SEED = 13
 
 # %%
@@ -81,7 +81,7 @@ BRIEF = {
         "training.learning_rate": "0.003",
         "training.warm_up": "10",
     },
-    "nameless": {"shape.layers": "4", "shape.hidden": "32", "training.epochs": "4", "training.learning_rate": "0.003"},
+    "nameless": {"shape.layers": "4", "shape.hidden": "32", "training.epochs": "10", "training.learning_rate": "0.003"},
 }
 runs = {
     method: sgp.train(method, DOMAIN, suite.name, seed=SEED, overrides=BRIEF[method] if FAST else {})

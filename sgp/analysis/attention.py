@@ -21,12 +21,11 @@ from sgp.training.symmetry_losses import attention_loss, hidden_loss
 class TwoNamings:
     """A state's encoder under two namings.
 
-    `atoms` [n] says what each token is, `names` [2][n] which numbers stand for its objects under each naming;
-    `attended` [layers, 2, n, n] is the mean of the heads' scores. The losses are means, as training takes them.
+    `atoms` [n] says what each token is, `attended` [layers, 2, n, n] is the mean of the heads' scores. The losses are
+    means, as training takes them.
     """
 
     atoms: Sequence[str]
-    names: tuple[Sequence[str], Sequence[str]]
     attended: NDArray[np.float64]
     attention_loss: float
     hidden_loss: float
@@ -46,15 +45,9 @@ def under_two_namings(planner: Planner, task: Task, seeds: tuple[int, int] = (0,
     atoms = torch.as_tensor(np.stack(named), device=device)
     model.encode(atoms, torch.ones(atoms.shape[:2], dtype=torch.bool, device=device), seen)
     objects = tokens.objects(task, tokens.drawn_naming(task, seeds[0]))
-    first = tokens.vocabulary.first_name
     told = [[tokens.word(token, objects) for token in row if token != PAD] for row in named[0].tolist()]
-    one, two = (
-        [", ".join(str(token - first) for token in row[1:] if token >= first) for row in each.tolist()]
-        for each in named
-    )
     return TwoNamings(
         [f"{predicate}({', '.join(rest)})" for predicate, *rest in told],
-        (one, two),
         np.stack([each.scores.mean(dim=1).double().cpu().numpy() for each in seen.attended]),
         float(attention_loss(seen, "mean")),
         float(hidden_loss(seen, model.shape.width, "mean")),

@@ -117,10 +117,6 @@ class Tokens:
         """Names that are drawn by a seed and the problem's text, so that they are always the same."""
         return self.naming(task, np.random.default_rng((seed, int(task.problem.sha256[:15], 16))))
 
-    def fixed_naming(self, task: Task) -> Naming:
-        """The same names each time: those in the order of the objects."""
-        return np.arange(self._count(task))
-
     def named(self, rows: Numbers, naming: Naming) -> Numbers:
         """Tokens [...] with the names of objects in their places."""
         if not len(naming):
@@ -148,6 +144,10 @@ class Tokens:
             ordered = part[np.lexsort(part.T[::-1])].ravel()
             parts += [[mark], ordered[ordered != PAD]]
         return np.concatenate([*parts, [BEGIN]])
+
+    def sequence_length(self, task: Task, state: State) -> int:
+        """The tokens of `sequence`, whatever the names."""
+        return int((self.state(task, state) != PAD).sum()) + 3  # its marks
 
     def actions(self, task: Task, plan: Sequence[Action]) -> Numbers:
         """The tokens [t] of actions, one after the other."""

@@ -22,7 +22,7 @@ from sgp.plugins import Plugin, plugins
 
 logger = logging.getLogger(__name__)
 
-_SHARED = frozenset({"configuration", "contract", "fitting", "loading"})  # what the methods have in common
+_SHARED = frozenset({"configuration", "contract", "fitting", "loading", "passing"})  # what the methods have in common
 
 
 @cache

@@ -8,8 +8,6 @@ number of actions left; the planner goes to the successor of lowest value and vi
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -27,6 +25,7 @@ from sgp.encoders.relations import RelationalEncoder, concatenate
 from sgp.errors import ConfigurationError
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.passing import keep_one
 from sgp.models.device import Device, choose_device
 from sgp.models.relational import RelationalModel, RelationalShape
 from sgp.planning.pddl import DomainText
@@ -36,7 +35,6 @@ from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.lowest_value import LowestValue
-from sgp.progress import progress
 from sgp.training.epochs import Epoch
 from sgp.training.relational import RelationalTraining, ValuedStates, predict, train_values
 
@@ -129,17 +127,7 @@ class ValueGNN:
 
     def train(self, training: ValueGNNTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Trains all epochs and keeps the one of least validation loss, the first among equals (column "Loss")."""
-        started = time.perf_counter()
-        title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
-        best: Snapshot | None = None
-        with tempfile.TemporaryDirectory() as folder, progress(title, training.training.epochs) as bar:
-            for snapshot in self.snapshots(training, data, Path(folder), draft.key.seed, draft.device):
-                if best is None or snapshot.loss < best.loss:
-                    best = snapshot
-                bar.advance()
-        assert best is not None, "a training has at least one epoch"
-        best.save(draft)
-        draft.facts.update(seconds=round(time.perf_counter() - started, 3))
+        keep_one(self, training, training.training.epochs, data, draft, "least loss")
         policy = _policy(training, data.train[0].task.domain_text, draft.folder / _WEIGHTS)
         return self.decodings[DEFAULT].planner(policy, one_step)
 
@@ -156,9 +144,7 @@ class ValueGNN:
         model.load_state_dict(epoch.weights)
         model.save(draft.folder / _WEIGHTS)
         draft.facts.update(
-            epoch=epoch.number,
-            train_loss=epoch.train_loss,
-            validation_loss=epoch.validation_loss,
+            **epoch.facts,
             parameters=model.count_parameters(),
             largest=data.largest,
         )

@@ -7,8 +7,6 @@ scores the applicable actions of a state, and learns from whole state spaces tha
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -23,6 +21,7 @@ from sgp.encoders.trees import TreeConfig, TreeEncoder, applied
 from sgp.errors import ConfigurationError
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.passing import keep_one, require_readable
 from sgp.models.device import Device, choose_device
 from sgp.models.nameless import NamelessModel, NamelessShape
 from sgp.planning.pddl import DomainText
@@ -31,7 +30,6 @@ from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.action_probabilities import ActionProbabilities
 from sgp.policies.decoding import DEFAULT, BeamDecoding
-from sgp.progress import progress
 from sgp.training.checkpoint import identify
 from sgp.training.epochs import Epoch
 from sgp.training.labels import LabelConfig, followed, label, no_fit
@@ -96,26 +94,14 @@ class Nameless:
         longer finite, StoreError where the folder is damaged or of another training.
         """
         encoder = TreeEncoder(data.train[0].task.domain_text, _ACTIONS)
-        for each in (*data.train, *data.validation):
-            refusal = encoder.refuses(each.task)
-            if refusal is not None:
-                raise ConfigurationError(f"{each.task.name} cannot be trained on: {refusal}; leave it out of the suite")
+        require_readable(data, encoder.refuses)
         for epoch in _epochs(training, encoder, data, seed, device, folder, after):
             save = partial(self._save, training, data, epoch)
             yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
 
     def train(self, training: NamelessTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Trains all epochs and keeps the last one, whose steps were the smallest."""
-        started = time.perf_counter()
-        title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
-        last: Snapshot | None = None
-        with tempfile.TemporaryDirectory() as folder, progress(title, training.training.epochs) as bar:
-            for snapshot in self.snapshots(training, data, Path(folder), draft.key.seed, draft.device):
-                last = snapshot
-                bar.advance()
-        assert last is not None, "a training has at least one epoch"
-        last.save(draft)
-        draft.facts.update(seconds=round(time.perf_counter() - started, 3))
+        keep_one(self, training, training.training.epochs, data, draft, "last")
         policy = _policy(training, data.train[0].task.domain_text, draft.folder / _WEIGHTS)
         return self.decodings[DEFAULT].planner(policy, one_step)
 
@@ -132,9 +118,7 @@ class Nameless:
         model.load_state_dict(epoch.weights)
         model.save(draft.folder / _WEIGHTS)
         draft.facts.update(
-            epoch=epoch.number,
-            train_loss=epoch.train_loss,
-            validation_loss=epoch.validation_loss,
+            **epoch.facts,
             parameters=model.count_parameters(),
         )
         policy = _policy(training, task.domain_text, draft.folder / _WEIGHTS)

@@ -7,8 +7,6 @@ a reproduction. What is ours is said at the fields.
 
 from __future__ import annotations
 
-import tempfile
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -25,6 +23,7 @@ from sgp.encoders.tokens import Tokens, Vocabulary
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.methods.configuration import configure_decoding, from_record
 from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.passing import keep_one, require_readable
 from sgp.models.device import Device, choose_device
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape
 from sgp.planning.clock import looking
@@ -35,7 +34,6 @@ from sgp.planning.task import State, Task
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.lowest_value import LowestValue
 from sgp.policies.writing import How, PlanWriter, SequenceWriter, WrittenActions
-from sgp.progress import progress
 from sgp.training.checkpoint import identify
 from sgp.training.epochs import Epoch
 from sgp.training.plan_examples import sources
@@ -180,10 +178,7 @@ class SymT:
         """
         _check(training.kind, configure_decoding(self, training.decoding)[1])
         tokens = _tokens(training, data.train[0].task.domain_text)
-        for each in (*data.train, *data.validation):
-            refusal = tokens.refuses(each.task)
-            if refusal is not None:
-                raise ConfigurationError(f"{each.task.name} cannot be trained on: {refusal}; leave it out of the suite")
+        require_readable(data, tokens.refuses)
         model = _network(training, tokens.vocabulary, seed)
         goals = training.kind == "heuristic"
         train, validation = (sources(part, training.training.space, goals) for part in (data.train, data.validation))
@@ -216,17 +211,7 @@ class SymT:
 
     def train(self, training: SymTTraining, data: Demonstrations, draft: RunDraft) -> Planner:
         """Trains all epochs and keeps the one of least validation loss; the paper's way is `--by coverage`."""
-        started = time.perf_counter()
-        title = f"train {data.domain} {draft.key.variant} seed {draft.key.seed}"
-        best: Snapshot | None = None
-        with tempfile.TemporaryDirectory() as folder, progress(title, training.training.epochs) as bar:
-            for snapshot in self.snapshots(training, data, Path(folder), draft.key.seed, draft.device):
-                if best is None or snapshot.loss < best.loss:
-                    best = snapshot
-                bar.advance()
-        assert best is not None, "a training has at least one epoch"
-        best.save(draft)
-        draft.facts.update(seconds=round(time.perf_counter() - started, 3))
+        keep_one(self, training, training.training.epochs, data, draft, "least loss")
         domain = data.train[0].task.domain_text
         return _planner(training, domain, draft.folder / _WEIGHTS, configure_decoding(self, training.decoding)[1])
 
@@ -245,9 +230,7 @@ class SymT:
         model.load_state_dict(epoch.weights)
         model.save(draft.folder / _WEIGHTS)
         draft.facts.update(
-            epoch=epoch.number,
-            train_loss=epoch.train_loss,
-            validation_loss=epoch.validation_loss,
+            **epoch.facts,
             parameters=model.count_parameters(),
         )
         draft.keep_check(task.problem, _sample(training, task.domain_text, draft.folder / _WEIGHTS, task))

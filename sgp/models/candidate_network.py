@@ -36,11 +36,10 @@ class Marked(NamedTuple):
 
 
 class CandidateNetwork(Network):
-    """A network that scores all candidates of a state in one pass."""
+    """A network that scores all candidates of a state in one pass.
 
-    def forward(self, graphs: Marked) -> tuple[Tensor, Tensor]:
-        """The scores [c] of candidates and of depths [d]."""
-        raise NotImplementedError
+    It is called on what `marked` makes, and gives the scores [c] of candidates and those [d] of depths.
+    """
 
     def marked(
         self,

@@ -134,7 +134,7 @@ class SequenceWriter:
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
         """Its positions are so many."""
-        length = len(tokens.sequence(task, state, tokens.fixed_naming(task)))
+        length = tokens.sequence_length(task, state)
         if length + MOST_TOKENS <= self.model.positions:
             return None
         return (
@@ -226,7 +226,7 @@ class WrittenActions:
         if refusal is not None:
             return Ranking(np.full(len(choice), np.inf), reason=refusal)
         naming = self.tokens.drawn_naming(node.task, self.seed)
-        rows = [row.tolist() for row in self._rows(node.task, choice, naming)]
+        rows = self._rows(node.task, choice, naming)
         tail = self.writer.begin(self.tokens, node.task, node.state, naming)
         longest = max(map(len, rows))
         padded = np.array([row + [END] * (longest - len(row)) for row in rows], np.int64)
@@ -244,7 +244,7 @@ class WrittenActions:
         if refusal is not None:
             return Ranking(np.full(len(choice), np.inf), reason=refusal)
         objects = self.tokens.objects(task, naming)
-        rows = [row.tolist() for row in self._rows(task, choice, naming)]
+        rows = self._rows(task, choice, naming)
         tail = self._tail(node, naming)
         written = self._write(tail, objects, None if self.how == "greedy" else rows)
         words = [self.tokens.schemas.get(token) or self.tokens.word(token, objects) for token in written.row]
@@ -272,13 +272,9 @@ class WrittenActions:
             return True
         return False
 
-    def _rows(self, task: Task, choice: Sequence[Successor], naming: Naming) -> list[NDArray[np.int64]]:
+    def _rows(self, task: Task, choice: Sequence[Successor], naming: Naming) -> list[list[int]]:
         """The tokens of the candidates' actions, which are one action away."""
-        found = []
-        for each in choice:
-            (action,) = each.actions
-            found.append(self.tokens.named(np.array(self.tokens.action(task, action), np.int64), naming))
-        return found
+        return [self.tokens.named(self.tokens.actions(task, each.actions), naming).tolist() for each in choice]
 
     def _tail(self, node: Node, naming: Naming) -> Tail:
         """What the next action is written behind."""

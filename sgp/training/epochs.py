@@ -29,6 +29,11 @@ class Epoch:
     validation_loss: float
     weights: Mapping[str, Tensor]
 
+    @property
+    def facts(self) -> dict[str, float]:
+        """What a run tells of it."""
+        return {"epoch": self.number, "train_loss": self.train_loss, "validation_loss": self.validation_loss}
+
 
 def train_epochs(
     model: nn.Module,

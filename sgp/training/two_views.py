@@ -101,7 +101,7 @@ def sequence_fits(tokens: Tokens, positions: int) -> Fits:
     """Whether, too, state, goal and plan have positions."""
 
     def fits(example: Example) -> bool:
-        told = len(tokens.sequence(example.task, example.state, tokens.fixed_naming(example.task)))
+        told = tokens.sequence_length(example.task, example.state)
         plan = len(tokens.actions(example.task, example.plan))
         return plan <= MOST_TOKENS and told + plan + 1 <= positions
 

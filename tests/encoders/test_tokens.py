@@ -54,7 +54,7 @@ def test_names_are_an_injection_and_nothing_else_changes(task, tokens):
 
 
 def test_actions_are_schemas_with_objects_behind(task, tokens):
-    naming = tokens.fixed_naming(task)
+    naming = tokens.drawn_naming(task)
     objects = tokens.objects(task, naming)
     for candidate in task.successors(task.init):
         schema, *arguments = tokens.named(tokens.actions(task, candidate.actions), naming).tolist()
@@ -66,6 +66,7 @@ def test_a_sequence_has_the_same_atoms_in_the_order_of_their_tokens(task, tokens
     naming = tokens.naming(task, np.random.default_rng(5))
     row = tokens.sequence(task, task.init, naming).tolist()
     assert (row[0], row[-1], row.count(GOAL)) == (START, BEGIN, 1)
+    assert len(row) == tokens.sequence_length(task, task.init)
     assert PAD not in row
     own = dict(enumerate(tokens.vocabulary.own, 5))
     objects = tokens.objects(task, naming)
@@ -94,7 +95,7 @@ def test_other_types_and_equations_are_passed_over(tokens, task):
     assert told.count("(= ") == 1
     other = Task(Problem("typed", typed, told))
     assert tokens.refuses(other) is None
-    naming = tokens.fixed_naming(task)
+    naming = tokens.drawn_naming(task)
     one, two = (read(tokens, tokens.state(each, each.init), each, naming) for each in (task, other))
     assert one == two
 
