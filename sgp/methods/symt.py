@@ -25,7 +25,7 @@ from sgp.methods.configuration import configure_decoding, from_record
 from sgp.methods.contract import Settings, Snapshot
 from sgp.methods.passing import keep_one, require_readable
 from sgp.models.device import Device, choose_device
-from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape
+from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape, padded
 from sgp.planning.clock import looking
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
@@ -33,7 +33,8 @@ from sgp.planning.policy import Rules, one_step
 from sgp.planning.task import State, Task
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.lowest_value import LowestValue
-from sgp.policies.writing import How, PlanWriter, SequenceWriter, WrittenActions
+from sgp.policies.writers import PlanWriter, SequenceWriter
+from sgp.policies.writing import How, WrittenActions
 from sgp.training.checkpoint import identify
 from sgp.training.epochs import Epoch
 from sgp.training.plan_examples import sources
@@ -43,7 +44,6 @@ from sgp.training.two_views import (
     TwoViews,
     any_fits,
     distance_loss,
-    padded,
     plan_fits,
     plan_loss,
     sequence_fits,

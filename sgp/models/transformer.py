@@ -12,10 +12,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
+from sgp.models.device import Device
 from sgp.models.weights import Network
 
 
@@ -56,6 +59,13 @@ class Kept(NamedTuple):
         if before is None:
             return self
         return Kept(torch.cat([before.keys, self.keys], dim=2), torch.cat([before.values, self.values], dim=2))
+
+
+class Before(NamedTuple):
+    """What is kept by each layer of tokens that were read before others, and which of it [b, m] are tokens."""
+
+    layers: Sequence[Kept]
+    there: Tensor
 
 
 class Attended(NamedTuple):
@@ -230,17 +240,17 @@ class PlanTransformer(AtomEncoder):
         plans: Tensor,
         written: Tensor,
         encoded: tuple[Kept, Tensor],
-        before: Sequence[Kept] = (),
+        before: Before | None = None,
         seen: Seen | None = None,
     ) -> tuple[Tensor, list[Kept]]:
         """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer.
 
-        `before` has those of the tokens that stand before them, by layer.
+        What stands `before` them is attended to as well.
         """
         rows, own = self.embedding(plans), list[Kept]()
-        open_to = _causal(plans.shape[1], before[0].keys.shape[2] if before else 0, plans.device)
+        open_to = _causal(plans.shape[1], before, plans.device)
         for place in range(self.shape.layers):
-            earlier = before[place] if before else None
+            earlier = before.layers[place] if before else None
             rows, kept = self.decoder(rows, written, open_to, seen, earlier, encoded)
             own.append(kept)
         logits: Tensor = self.head(self.decoded(rows))
@@ -268,21 +278,37 @@ class SequenceTransformer(Network):
         return logits, seen
 
     def decode(
-        self, sequences: Tensor, written: Tensor, before: Sequence[Kept] = (), seen: Seen | None = None
+        self, sequences: Tensor, written: Tensor, before: Before | None = None, seen: Seen | None = None
     ) -> tuple[Tensor, list[Kept]]:
         """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer; see `before` above."""
-        start, own = before[0].keys.shape[2] if before else 0, list[Kept]()
-        places = torch.arange(start, start + sequences.shape[1], device=sequences.device)
-        rows = self.embedding(sequences) + self.place(places)
-        open_to = _causal(sequences.shape[1], start, sequences.device)
+        places = torch.arange(sequences.shape[1], device=sequences.device)[None]
+        if before:
+            places = places + before.there.sum(dim=1, keepdim=True)
+        # Behind the last token there may be padding, which nothing looks at.
+        rows, own = self.embedding(sequences) + self.place(places.clamp(max=self.positions - 1)), list[Kept]()
+        open_to = _causal(sequences.shape[1], before, sequences.device)
         for number, layer in enumerate(self.layers):
-            rows, kept = layer(rows, written, open_to, seen, before[number] if before else None)
+            rows, kept = layer(rows, written, open_to, seen, before.layers[number] if before else None)
             own.append(kept)
         logits: Tensor = self.head(self.decoded(rows))
         return logits, own
 
 
-def _causal(count: int, before: int, device: torch.device) -> Tensor:
-    """What each of so many tokens may attend to [1, count, before + count]: those before it, and itself."""
-    places = torch.arange(before + count, device=device)
-    return (places[None] <= places[before:, None])[None]
+def _causal(count: int, before: Before | None, device: torch.device) -> Tensor:
+    """What each of so many tokens may attend to [1 or b, count, m + count]: those before it, and itself."""
+    places = torch.arange(count, device=device)
+    among = (places[None] <= places[:, None])[None]
+    if before is None:
+        return among
+    earlier = before.there[:, None].expand(-1, count, -1)
+    return torch.cat([earlier, among.expand(len(earlier), -1, -1)], dim=2)
+
+
+def padded(rows: Sequence[NDArray[np.int64]], device: Device) -> tuple[Tensor, Tensor]:
+    """Rows of tokens [n, ...], of different lengths, as one table [b, longest, ...], and which of it are some."""
+    longest = max(map(len, rows))
+    table = np.zeros((len(rows), longest, *rows[0].shape[1:]), np.int64)
+    for place, row in enumerate(rows):
+        table[place, : len(row)] = row
+    there = np.arange(longest)[None] < np.array([len(row) for row in rows])[:, None]
+    return torch.as_tensor(table, device=device), torch.as_tensor(there, device=device)

@@ -1,173 +1,28 @@
 """Policies that take the action which a transformer writes, token by token.
 
 Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. What was written so far is the
-chain of nodes; each keeps the keys and values of its own tokens, so that nothing is computed twice. A ranking's note
-tells each token with its probability, and its reason how writing failed.
+chain of nodes. A ranking's note tells each token with its probability, and its reason how writing failed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import Tensor
 
-from sgp.encoders.tokens import BEGIN, END, Naming, Tokens
+from sgp.encoders.tokens import END, Tokens
 from sgp.errors import PlanError
-from sgp.models.device import Device
-from sgp.models.transformer import Kept, PlanTransformer, SequenceTransformer
-from sgp.planning.clock import look, looking
+from sgp.planning.clock import look
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
+from sgp.policies.writers import MOST_TOKENS, Tail, Told, Writer
 
 How = Literal["greedy", "applicable", "regrounding", "ranked"]
-MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
-_AT_ONCE = 1 << 16  # tokens behind which actions are weighed together
-
-
-@dataclass(frozen=True, eq=False)
-class Tail:
-    """What is written up to some token: keys and values of the tokens since `before`, by layer, and what comes next.
-
-    `context` is the model's own: what it knows of the state. `following` [tokens] has the logits of the next token,
-    `length` tokens were written since the begin.
-    """
-
-    context: tuple[Kept, Tensor] | None
-    kept: Sequence[Kept]
-    before: Tail | None
-    following: NDArray[np.float64]
-    length: int
-
-    def all_kept(self) -> list[Kept]:
-        """Keys and values of all tokens from the first, by layer."""
-        parts, tail = list[Sequence[Kept]](), self
-        while True:
-            parts.append(tail.kept)
-            if tail.before is None:
-                break
-            tail = tail.before
-        joined = [list(reversed(layer)) for layer in zip(*parts, strict=True)]
-        return [
-            Kept(torch.cat([each.keys for each in layer], dim=2), torch.cat([each.values for each in layer], dim=2))
-            for layer in joined
-        ]
-
-
-class Writer(Protocol):
-    """A model that reads a state and writes tokens behind it."""
-
-    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Why it cannot read a state and write behind it, or None where it can."""
-
-    def begin(self, tokens: Tokens, task: Task, state: State, naming: Naming) -> Tail:
-        """Reads a state; nothing is written."""
-        ...
-
-    def write(self, tail: Tail, row: Sequence[int]) -> Tail:
-        """Writes tokens (at least one) behind others."""
-        ...
-
-    def weigh(self, tail: Tail, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """The logits [n, t, tokens] behind each token of rows [n, t], each of them written behind the same others."""
-        ...
-
-
-@dataclass(frozen=True, eq=False)
-class PlanWriter:
-    """SymT-ED as a writer."""
-
-    model: PlanTransformer
-    device: Device
-
-    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """No state has too many atoms."""
-        return None
-
-    @torch.inference_mode()
-    def begin(self, tokens: Tokens, task: Task, state: State, naming: Naming) -> Tail:
-        """Encodes the state's atoms."""
-        atoms = torch.as_tensor(tokens.named(tokens.state(task, state), naming), device=self.device)[None]
-        real = torch.ones(atoms.shape[:2], dtype=torch.bool, device=self.device)
-        context = self.model.crossed(self.model.encode(atoms, real))
-        return self._written(context, None, [BEGIN], 0)
-
-    @torch.inference_mode()
-    def write(self, tail: Tail, row: Sequence[int]) -> Tail:
-        """Decodes tokens behind those before."""
-        return self._written(tail.context, tail, row, tail.length + len(row))
-
-    @torch.inference_mode()
-    def weigh(self, tail: Tail, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """All rows at once."""
-        assert tail.context is not None
-        (told, atoms), kept = tail.context, tail.all_kept()
-
-        def logits(part: Tensor) -> Tensor:
-            context = (_repeated(told, len(part)), atoms.expand(len(part), -1))
-            before = [_repeated(each, len(part)) for each in kept]
-            return self.model.decode(part, torch.ones_like(part, dtype=torch.bool), context, before)[0]
-
-        return _weighed(logits, rows, kept, self.device)
-
-    def _written(
-        self, context: tuple[Kept, Tensor] | None, before: Tail | None, row: Sequence[int], length: int
-    ) -> Tail:
-        assert context is not None
-        plans = torch.tensor([list(row)], device=self.device)
-        earlier = before.all_kept() if before else []
-        logits, kept = self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), context, earlier)
-        return Tail(context, kept, before, logits[0, -1].double().cpu().numpy(), length)
-
-
-@dataclass(frozen=True, eq=False)
-class SequenceWriter:
-    """PlanGPT as a writer."""
-
-    model: SequenceTransformer
-    device: Device
-
-    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Its positions are so many."""
-        length = tokens.sequence_length(task, state)
-        if length + MOST_TOKENS <= self.model.positions:
-            return None
-        return (
-            f"state and goal have {length} tokens and a plan up to {MOST_TOKENS}, and the model "
-            f"{self.model.positions} positions"
-        )
-
-    @torch.inference_mode()
-    def begin(self, tokens: Tokens, task: Task, state: State, naming: Naming) -> Tail:
-        """Reads state and goal."""
-        return self._written(None, tokens.sequence(task, state, naming).tolist(), 0)
-
-    @torch.inference_mode()
-    def write(self, tail: Tail, row: Sequence[int]) -> Tail:
-        """Goes on with the sequence."""
-        return self._written(tail, row, tail.length + len(row))
-
-    @torch.inference_mode()
-    def weigh(self, tail: Tail, rows: NDArray[np.int64]) -> NDArray[np.float64]:
-        """All rows at once."""
-        kept = tail.all_kept()
-
-        def logits(part: Tensor) -> Tensor:
-            before = [_repeated(each, len(part)) for each in kept]
-            return self.model.decode(part, torch.ones_like(part, dtype=torch.bool), before)[0]
-
-        return _weighed(logits, rows, kept, self.device)
-
-    def _written(self, before: Tail | None, row: Sequence[int], length: int) -> Tail:
-        sequences = torch.tensor([list(row)], device=self.device)
-        earlier = before.all_kept() if before else []
-        logits, kept = self.model.decode(sequences, torch.ones_like(sequences, dtype=torch.bool), earlier)
-        return Tail(None, kept, before, logits[0, -1].double().cpu().numpy(), length)
+TIE = 1e-4  # logits that differ by so much are alike: last bits depend on what is computed beside
 
 
 class _Behind(NamedTuple):
@@ -177,13 +32,19 @@ class _Behind(NamedTuple):
     row: Sequence[int] = ()
 
 
-class _Written(NamedTuple):
-    """An action's tokens, the probability of each, what is behind them, and why there is no action."""
+@dataclass(eq=False)
+class _Pen:
+    """An action that is written: its tokens and what is behind them, how probable each was, and why it is none.
 
-    row: list[int]
-    probabilities: list[float]
+    Where rows are `allowed`, it becomes one of them.
+    """
+
     tail: Tail
-    failure: str
+    objects: Mapping[int, str]
+    allowed: Sequence[list[int]] | None = None
+    row: list[int] = field(default_factory=list)
+    probabilities: list[float] = field(default_factory=list)
+    failure: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,57 +72,71 @@ class WrittenActions:
         return self.tokens.refuses(task) or self.writer.refuses(self.tokens, task, task.init)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node, one after the other: what is computed beside would change last bits."""
-        each = self._ranked if self.how == "ranked" else self._chosen
-        return [each(node, choice) for node, choice in zip(nodes, choices, strict=True)]
+        """One ranking per node; they are written token by token beside each other."""
+        refusals = [self._refuses(node) for node in nodes]
+        ranked = self._ranked if self.how == "ranked" else self._chosen
+        pairs = zip(nodes, choices, refusals, strict=True)
+        found = iter(ranked([(node, choice) for node, choice, refusal in pairs if refusal is None]))
+        return [
+            next(found) if refusal is None else Ranking(np.full(len(choice), np.inf), reason=refusal)
+            for choice, refusal in zip(choices, refusals, strict=True)
+        ]
 
     def sample(self, task: Task) -> dict[str, NDArray[np.float64]]:
         """The logits [tokens] of the first token of a plan, by which a run is verified."""
-        naming = self.tokens.drawn_naming(task, self.seed)
-        return {"logits": self.writer.begin(self.tokens, task, task.init, naming).following}
+        (begun,) = self.writer.begin(self.tokens, [self._told(task, task.init)])
+        return {"logits": begun.following}
 
-    def _ranked(self, node: Node, choice: Sequence[Successor]) -> Ranking:
-        look()
-        refusal = self.writer.refuses(self.tokens, node.task, node.state)
-        if refusal is not None:
-            return Ranking(np.full(len(choice), np.inf), reason=refusal)
-        naming = self.tokens.drawn_naming(node.task, self.seed)
-        rows = self._rows(node.task, choice, naming)
-        tail = self.writer.begin(self.tokens, node.task, node.state, naming)
-        longest = max(map(len, rows))
-        padded = np.array([row + [END] * (longest - len(row)) for row in rows], np.int64)
-        first = np.broadcast_to(tail.following, (len(rows), 1, len(tail.following)))
-        following = np.concatenate([first, self.writer.weigh(tail, padded)], axis=1)
-        logs = following - np.logaddexp.reduce(following, axis=2)[:, :, None]
-        there = np.arange(longest)[None] < np.array([len(row) for row in rows])[:, None]
-        each = np.take_along_axis(logs[:, :longest], padded[:, :, None], axis=2)[:, :, 0]
-        scores = (each * there).sum(axis=1)
-        return Ranking(np.asarray(np.logaddexp.reduce(scores) - scores))
+    def _refuses(self, node: Node) -> str | None:
+        """Why a state cannot be read that is read anew."""
+        if self.how in ("greedy", "applicable"):
+            return None
+        return self.writer.refuses(self.tokens, node.task, node.state)
 
-    def _chosen(self, node: Node, choice: Sequence[Successor]) -> Ranking:
-        task, naming = node.task, self.tokens.drawn_naming(node.task, self.seed)
-        refusal = self.writer.refuses(self.tokens, task, node.state) if self.how == "regrounding" else None
-        if refusal is not None:
-            return Ranking(np.full(len(choice), np.inf), reason=refusal)
-        objects = self.tokens.objects(task, naming)
-        rows = self._rows(task, choice, naming)
-        tail = self._tail(node, naming)
-        written = self._write(tail, objects, None if self.how == "greedy" else rows)
-        words = [self.tokens.schemas.get(token) or self.tokens.word(token, objects) for token in written.row]
-        costs, reason = np.full(len(choice), np.inf), written.failure
-        if not reason and written.row not in rows:
+    def _told(self, task: Task, state: State) -> Told:
+        return Told(task, state, self.tokens.drawn_naming(task, self.seed))
+
+    def _ranked(self, asked: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
+        told = [self._told(node.task, node.state) for node, _ in asked]
+        begun = self.writer.begin(self.tokens, told)
+        rows = [self._rows(one, choice) for one, (_, choice) in zip(told, asked, strict=True)]
+        behind = [tail for tail, each in zip(begun, rows, strict=True) for _ in each]
+        logits = iter(self.writer.weigh(behind, [row for each in rows for row in each]))
+        found = list[Ranking]()
+        for tail, each in zip(begun, rows, strict=True):
+            scores = np.array([_score(np.vstack([tail.following, next(logits)[:-1]]), row) for row in each])
+            found.append(Ranking(np.asarray(np.logaddexp.reduce(scores) - scores)))
+        return found
+
+    def _chosen(self, asked: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
+        told = [self._told(node.task, node.state) for node, _ in asked]
+        rows = [self._rows(one, choice) for one, (_, choice) in zip(told, asked, strict=True)]
+        tails = self._tails([node for node, _ in asked], told)
+        pens = [
+            _Pen(tail, self.tokens.objects(one.task, one.naming), None if self.how == "greedy" else each)
+            for tail, one, each in zip(tails, told, rows, strict=True)
+        ]
+        self._write(pens)
+        pairs = zip(asked, pens, tails, rows, strict=True)
+        return [self._ranking(node, choice, pen, tail, each) for (node, choice), pen, tail, each in pairs]
+
+    def _ranking(
+        self, node: Node, choice: Sequence[Successor], pen: _Pen, tail: Tail, rows: Sequence[list[int]]
+    ) -> Ranking:
+        """What is written against the candidates: `tail` is what it stands behind."""
+        words = [self.tokens.schemas.get(token) or self.tokens.word(token, pen.objects) for token in pen.row]
+        costs, reason = np.full(len(choice), np.inf), pen.failure
+        memories = [_Behind(tail, row) for row in rows]
+        if not reason and pen.row not in rows:
             action = Action(words[0], tuple(words[1:]))
             reason = f"{'inapplicable' if self._is_inapplicable(node, action) else 'no candidate'}: {action}"
         if not reason:
-            place = rows.index(written.row)
-            if self.how == "greedy" and task.is_goal(choice[place].state):
-                reason = self._end(task, choice[place].state, written.tail, objects)
+            place = rows.index(pen.row)
+            if self.how == "greedy" and node.task.is_goal(choice[place].state):
+                reason = self._end(node.task, choice[place].state, pen)
             if not reason:
-                costs[place] = 0.0
-        note = {"written": words, "probabilities": [round(each, 4) for each in written.probabilities]}
-        memories = [_Behind(tail, row) for row in rows]
-        if not reason:
-            memories[place] = _Behind(written.tail)
+                costs[place], memories[place] = 0.0, _Behind(pen.tail)
+        note = {"written": words, "probabilities": [round(each, 4) for each in pen.probabilities]}
         return Ranking(costs, memories=memories, note=note, reason=reason)
 
     def _is_inapplicable(self, node: Node, action: Action) -> bool:
@@ -272,41 +147,63 @@ class WrittenActions:
             return True
         return False
 
-    def _rows(self, task: Task, choice: Sequence[Successor], naming: Naming) -> list[list[int]]:
+    def _rows(self, told: Told, choice: Sequence[Successor]) -> list[list[int]]:
         """The tokens of the candidates' actions, which are one action away."""
-        return [self.tokens.named(self.tokens.actions(task, each.actions), naming).tolist() for each in choice]
+        return [
+            self.tokens.named(self.tokens.actions(told.task, each.actions), told.naming).tolist() for each in choice
+        ]
 
-    def _tail(self, node: Node, naming: Naming) -> Tail:
-        """What the next action is written behind."""
-        behind: _Behind | None = node.memory
-        if behind is None:
-            return self.writer.begin(self.tokens, node.task, node.state, naming)
-        if self.how == "regrounding":
-            begun = self.writer.begin(self.tokens, node.task, node.state, naming)
-            return replace(begun, length=behind.tail.length + len(behind.row))
-        return self.writer.write(behind.tail, behind.row) if behind.row else behind.tail
-
-    def _write(self, tail: Tail, objects: Mapping[int, str], allowed: list[list[int]] | None) -> _Written:
-        """The next action: its tokens are the most probable ones, where rows are `allowed` of those of one of them."""
-        row, probabilities = list[int](), list[float]()
-        while True:
-            look()
-            if tail.length >= MOST_TOKENS:
-                return _Written(row, probabilities, tail, f"the plan has more than {MOST_TOKENS} tokens")
-            logits = tail.following
-            if allowed is not None:
-                following = sorted({each[len(row)] for each in allowed if each[: len(row)] == row})
-                token = following[int(logits[following].argmax())]
+    def _tails(self, nodes: Sequence[Node], told: Sequence[Told]) -> list[Tail]:
+        """What the next actions are written behind."""
+        again = [node.memory is None or self.how == "regrounding" for node in nodes]
+        begun = iter(self.writer.begin(self.tokens, [one for one, anew in zip(told, again, strict=True) if anew]))
+        forced = [node.memory for node, anew in zip(nodes, again, strict=True) if not anew and node.memory.row]
+        went = iter(self.writer.write([each.tail for each in forced], [each.row for each in forced]))
+        tails = list[Tail]()
+        for node, anew in zip(nodes, again, strict=True):
+            behind: _Behind | None = node.memory
+            if behind is None:
+                tails.append(next(begun))
+            elif anew:
+                tails.append(replace(next(begun), length=behind.tail.length + len(behind.row)))
             else:
-                token = int(logits.argmax())
-            probabilities.append(float(np.exp(logits[token] - np.logaddexp.reduce(logits))))
-            failure = self._misplaced(row, token, objects)
-            row.append(token)
-            if failure:
-                return _Written(row, probabilities, tail, failure)
-            tail = self.writer.write(tail, [token])
-            if len(row) == 1 + len(self.tokens.vocabulary.domain.schemas[self.tokens.schemas[row[0]]].parameters):
-                return _Written(row, probabilities, tail, "")
+                tails.append(next(went) if behind.row else behind.tail)
+        return tails
+
+    def _write(self, pens: Sequence[_Pen]) -> None:
+        """Writes an action with every pen, a token of each at a time."""
+        writing = list(pens)
+        while writing:
+            look()
+            for pen in writing:
+                self._choose(pen)
+            writing = [pen for pen in writing if not pen.failure]
+            tails = self.writer.write([pen.tail for pen in writing], [pen.row[-1:] for pen in writing])
+            for pen, tail in zip(writing, tails, strict=True):
+                pen.tail = tail
+            writing = [pen for pen in writing if len(pen.row) < self._length(pen.row[0])]
+
+    def _choose(self, pen: _Pen) -> None:
+        """The most probable token, of those that may follow; of those alike the first in the order of the PDDL."""
+        if pen.tail.length >= MOST_TOKENS:
+            pen.failure = f"the plan has more than {MOST_TOKENS} tokens"
+            return
+        logits, count = pen.tail.following, len(pen.row)
+        if pen.allowed is None:
+            likely = np.flatnonzero(logits >= logits.max() - TIE).tolist()
+            order = [*self.tokens.schemas, *pen.objects] if len(likely) > 1 else likely
+            token = next((each for each in order if each in likely), likely[0])
+        else:
+            following = list(dict.fromkeys(each[count] for each in pen.allowed if each[:count] == pen.row))
+            most = logits[following].max()
+            token = next(each for each in following if logits[each] >= most - TIE)
+        pen.probabilities.append(float(np.exp(logits[token] - np.logaddexp.reduce(logits))))
+        pen.failure = self._misplaced(pen.row, token, pen.objects)
+        pen.row.append(token)
+
+    def _length(self, schema: int) -> int:
+        """The tokens of an action."""
+        return 1 + len(self.tokens.vocabulary.domain.schemas[self.tokens.schemas[schema]].parameters)
 
     def _misplaced(self, row: Sequence[int], token: int, objects: Mapping[int, str]) -> str:
         """Why a token cannot stand behind an action's first ones; nothing where it can."""
@@ -320,33 +217,28 @@ class WrittenActions:
         begun = " ".join([self.tokens.schemas[row[0]], *(objects[each] for each in row[1:])])
         return f"ill-formed: {word} stands where an object of ({begun} ...) should"
 
-    def _end(self, task: Task, state: State, tail: Tail, objects: Mapping[int, str]) -> str:
+    def _end(self, task: Task, state: State, pen: _Pen) -> str:
         """Why a plan that has reached the goal is none once it ends; nothing where it is one.
 
         Greedy writing goes on to the end, and all that it writes counts.
         """
+        tail = pen.tail
         while int(tail.following.argmax()) != END:
-            written = self._write(tail, objects, None)
-            if written.failure:
-                return f"the goal held, then: {written.failure}"
-            schema, *arguments = written.row
-            action = Action(self.tokens.schemas[schema], tuple(objects[each] for each in arguments))
+            further = _Pen(tail, pen.objects)
+            self._write([further])
+            if further.failure:
+                return f"the goal held, then: {further.failure}"
+            schema, *arguments = further.row
+            action = Action(self.tokens.schemas[schema], tuple(pen.objects[each] for each in arguments))
             try:
                 state = task.apply(state, action)
             except PlanError:
                 return f"the goal held, then: inapplicable: {action}"
-            tail = written.tail
+            tail = further.tail
         return "" if task.is_goal(state) else "the goal held, and no longer does where the plan ends"
 
 
-def _weighed(
-    logits: Callable[[Tensor], Tensor], rows: NDArray[np.int64], kept: Sequence[Kept], device: Device
-) -> NDArray[np.float64]:
-    """The logits of rows behind kept tokens, so many at a time that memory stays bounded."""
-    step = max(1, _AT_ONCE // (kept[0].keys.shape[2] + rows.shape[1]))
-    parts = (torch.as_tensor(rows[begin : begin + step], device=device) for begin in range(0, len(rows), step))
-    return np.concatenate([logits(part).double().cpu().numpy() for part in looking(parts)])
-
-
-def _repeated(kept: Kept, count: int) -> Kept:
-    return Kept(kept.keys.expand(count, -1, -1, -1), kept.values.expand(count, -1, -1, -1))
+def _score(logits: NDArray[np.float64], row: Sequence[int]) -> float:
+    """The logarithm of the probability of a row, each token by the logits [t, tokens] before it."""
+    logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
+    return float(logs[np.arange(len(row)), row].sum())

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from sgp.encoders.tokens import BEGIN, END, PAD, Naming, Numbers, Tokens
+from sgp.encoders.tokens import BEGIN, END, Naming, Numbers, Tokens
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
-from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer
+from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer, padded
 from sgp.models.weights import Network
 from sgp.training.epochs import Epoch, train_epochs
 from sgp.training.plan_examples import Example, Source, draw
@@ -250,16 +250,6 @@ def _plans(
         for each, naming in zip(told, namings, strict=True)
     ]
     return padded(rows, device)
-
-
-def padded(rows: Sequence[Numbers], device: Device) -> tuple[Tensor, Tensor]:
-    """Rows of different lengths as one table, and what of it they are."""
-    longest = max(map(len, rows))
-    table = np.full((len(rows), longest, *rows[0].shape[1:]), PAD, np.int64)
-    for place, row in enumerate(rows):
-        table[place, : len(row)] = row
-    there = np.arange(longest)[None] < np.array([len(row) for row in rows])[:, None]
-    return torch.as_tensor(table, device=device), torch.as_tensor(there, device=device)
 
 
 def _next_token(logits: Tensor, following: Tensor, written: Tensor) -> Tensor:

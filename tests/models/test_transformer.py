@@ -12,6 +12,7 @@ from sgp.errors import ConfigurationError
 from sgp.models.transformer import (
     PAPER,
     Attention,
+    Before,
     Encoded,
     HeuristicTransformer,
     Layer,
@@ -107,13 +108,14 @@ def test_what_is_kept_gives_what_reading_all_again_gives(kind):
         transformer = model(SequenceTransformer, 80)
         context = ()
         whole, _ = transformer(sequences, written)
-    kept, done = [], 0
+    before, done = None, 0
     for step in [1, 3, 2] * 10:
         piece = sequences[:, done : done + step]
-        logits, more = transformer.decode(piece, torch.ones_like(piece, dtype=torch.bool), *context, before=kept)
+        logits, more = transformer.decode(piece, torch.ones_like(piece, dtype=torch.bool), *context, before=before)
         assert torch.allclose(logits, whole[:, done : done + step], atol=1e-9)
-        kept = [new.behind(old) for new, old in zip(more, kept or [None] * len(more), strict=True)]
+        kept = [new.behind(old) for new, old in zip(more, before.layers if before else [None] * len(more), strict=True)]
         done += step
+        before = Before(kept, torch.ones(1, done, dtype=torch.bool))
     assert done == 60
 
 

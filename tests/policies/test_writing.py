@@ -13,7 +13,8 @@ from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Node, one_step
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
-from sgp.policies.writing import PlanWriter, SequenceWriter, Tail, WrittenActions
+from sgp.policies.writers import PlanWriter, SequenceWriter, Tail, Told
+from sgp.policies.writing import WrittenActions
 
 SUITE = sgp.load_suite("state-centric")
 TOKENS = Tokens(Vocabulary(SUITE.domain_text("gripper"), names=30))
@@ -39,16 +40,12 @@ class Script:
     def refuses(self, tokens, task, state):
         return None
 
-    def begin(self, tokens, task, state, naming):
-        return Tail(None, [], None, self._next(0), 0)
+    def begin(self, tokens, told):
+        return [Tail(self._next(0), 0) for _ in told]
 
-    def write(self, tail, row):
-        return Tail(None, [], tail, self._next(tail.length + len(row)), tail.length + len(row))
-
-    def weigh(self, tail, rows):
-        return np.stack(
-            [[self._next(tail.length + place + 1) for place in range(rows.shape[1])] for _ in range(len(rows))]
-        )
+    def write(self, tails, rows):
+        lengths = [tail.length + len(row) for tail, row in zip(tails, rows, strict=True)]
+        return [Tail(self._next(length), length) for length in lengths]
 
     def _next(self, place):
         logits = np.linspace(0, 1, len(TOKENS.vocabulary))
@@ -149,11 +146,10 @@ def test_twenty_actions_are_written_as_if_all_was_read_again(kind, task):
     writer, tails, row = network(kind), [], [BEGIN]
 
     class Watched(WrittenActions):
-        def _write(self, tail, objects, allowed):
-            written = super()._write(tail, objects, allowed)
-            tails.append(written.tail)
-            row.extend(written.row)
-            return written
+        def _write(self, pens):
+            super()._write(pens)
+            tails.extend(pen.tail for pen in pens)
+            row.extend(token for pen in pens for token in pen.row)
 
     planner = Planner(Watched(writer, TOKENS, "applicable"), one_step, revisits=True)
     rollout = planner.solve(task, Limit(actions=20))
@@ -180,10 +176,10 @@ def test_ranked_actions_cost_what_their_tokens_are_worth_one_by_one(kind, task):
     naming = TOKENS.drawn_naming(task)
     scores = []
     for each in choice:
-        tail, score = writer.begin(TOKENS, task, task.init, naming), 0.0
+        (tail,), score = writer.begin(TOKENS, [Told(task, task.init, naming)]), 0.0
         for token in TOKENS.named(TOKENS.actions(task, each.actions), naming).tolist():
             score += tail.following[token] - np.logaddexp.reduce(tail.following)
-            tail = writer.write(tail, [token])
+            (tail,) = writer.write([tail], [[token]])
         scores.append(score)
     expected = np.logaddexp.reduce(scores) - np.array(scores)
     assert np.allclose(ranking.costs, expected, atol=1e-4)
@@ -194,3 +190,36 @@ def test_a_sequence_that_is_too_long_is_refused(task):
     writer = replace(network("sequence"), model=SequenceTransformer(len(TOKENS.vocabulary), 510, SHAPE))
     reason = WrittenActions(writer, TOKENS, "greedy").refuses(task)
     assert reason.endswith("tokens and a plan up to 500, and the model 510 positions")
+
+
+@pytest.mark.parametrize("kind", ["plans", "sequence"])
+@pytest.mark.parametrize("how", ["greedy", "applicable", "regrounding", "ranked"])
+def test_problems_that_are_solved_together_are_solved_as_alone(kind, how):
+    """They have different numbers of atoms, and end at different times."""
+    tasks = [Task(problem) for problem in SUITE.problems("gripper", "train")[:6]]
+    writer = network(kind)
+    planner = Planner(WrittenActions(writer, TOKENS, how), one_step, revisits=True)
+    together = planner.solve_many(tasks, Limit(actions=12))
+    for task, rollout in zip(tasks, together, strict=True):
+        alone = planner.solve(task, Limit(actions=12))
+        assert (alone.plan, alone.outcome, alone.reason) == (rollout.plan, rollout.outcome, rollout.reason)
+        for one, other in zip(alone.steps, rollout.steps, strict=True):
+            assert np.allclose(one.costs, other.costs, rtol=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["plans", "sequence"])
+def test_what_is_written_behind_the_same_tokens_is_kept_apart(kind, task):
+    """Two ways on from one tail, and one of them again, against each of them alone."""
+    writer = network(kind)
+    told = Told(task, task.init, TOKENS.drawn_naming(task))
+    token = min(TOKENS.schemas)
+    (begun,) = writer.begin(TOKENS, [told])
+    first, second = writer.write([begun, begun], [[token, 20], [token + 1, 21, 22]])
+    (third,) = writer.write([first], [[23]])
+    (fourth,) = writer.write([first], [[24]])
+    for tail, row in ((third, [token, 20, 23]), (fourth, [token, 20, 24]), (second, [token + 1, 21, 22])):
+        (fresh,) = writer.begin(TOKENS, [told])
+        (again,) = writer.write([fresh], [row])
+        assert np.allclose(tail.following, again.following, atol=1e-5)
+        (onward,), (same,) = (writer.write([each], [[25]]) for each in (tail, again))
+        assert np.allclose(onward.following, same.following, atol=1e-5)

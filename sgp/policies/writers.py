@@ -1,0 +1,245 @@
+"""Models as writers: they read states and write tokens behind them, many at once, and nothing is computed twice.
+
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. What is computed beside a row
+changes its last bits alone.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from sgp.encoders.tokens import BEGIN, Naming, Tokens
+from sgp.models.device import Device
+from sgp.models.transformer import Before, Kept, PlanTransformer, SequenceTransformer, padded
+from sgp.planning.clock import look
+from sgp.planning.task import State, Task
+
+MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
+_BYTES = 1 << 28  # of keys and values that are looked at together
+_SCORES = 1 << 20  # of a head, computed together: 8 MB of them
+
+
+class Told(NamedTuple):
+    """What a writer reads: a state of a task whose objects have names."""
+
+    task: Task
+    state: State
+    naming: Naming
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """What is written up to some token: the logits [tokens] of the next one, and how many stand behind the begin.
+
+    `memory` is the writer's own.
+    """
+
+    following: NDArray[np.float64]
+    length: int
+    memory: Any = None
+
+
+class Writer(Protocol):
+    """A model that reads states and writes tokens behind them."""
+
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
+        """Why it cannot read a state and write behind it, or None where it can."""
+
+    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
+        """Reads states; nothing is written."""
+        ...
+
+    def write(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[Tail]:
+        """Writes tokens, at least one, behind others."""
+        ...
+
+    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """The logits [t, tokens] behind each token of rows that would be written behind others."""
+        ...
+
+
+class _Book:
+    """Keys and values [layers, 2, heads, capacity, d_k] of tokens, written one behind the other."""
+
+    def __init__(self, pages: Tensor, used: int):
+        self.pages, self.used = pages, used
+
+
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """The first tokens of a book, and what is known of the state [2, heads, atoms, d_k] where that is apart."""
+
+    atoms: Tensor
+    book: _Book
+    length: int
+
+    @property
+    def pages(self) -> Tensor:
+        return self.book.pages[:, :, :, : self.length]
+
+    def followed_by(self, own: Tensor) -> _Read:
+        """With further tokens: in the same book, unless others stand there already or it is full."""
+        length, book = self.length + own.shape[3], self.book
+        if book.used != self.length or book.pages.shape[3] < length:
+            book = _Book(own.new_empty((*own.shape[:3], 2 * length, own.shape[4])), self.length)
+            book.pages[:, :, :, : self.length] = self.pages
+        book.pages[:, :, :, self.length : length] = own
+        book.used = length
+        return _Read(self.atoms, book, length)
+
+
+class _NetworkWriter:
+    """What writers have in common: the network reads many rows at once, each behind what was written before it."""
+
+    model: PlanTransformer | SequenceTransformer
+    device: Device
+
+    def write(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[Tail]:
+        """All rows at once."""
+        return self._written([each.memory for each in tails], rows, [each.length for each in tails])
+
+    @torch.inference_mode()
+    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+        """All rows at once."""
+        found = {place: logits for place, logits, _ in self._passed([each.memory for each in tails], rows)}
+        return [found[place] for place in range(len(rows))]
+
+    @torch.inference_mode()
+    def _written(
+        self, before: Sequence[_Read], rows: Sequence[Sequence[int]], lengths: Sequence[int], told: bool = False
+    ) -> list[Tail]:
+        """What stands behind rows; those that are `told` are no part of a plan."""
+        tails = dict[int, Tail]()
+        for place, logits, own in self._passed(before, rows):
+            length = lengths[place] + (0 if told else len(rows[place]))
+            tails[place] = Tail(logits[-1], length, before[place].followed_by(own))
+        return [tails[place] for place in range(len(rows))]
+
+    def _passed(
+        self, before: Sequence[_Read], rows: Sequence[Sequence[int]]
+    ) -> Iterator[tuple[int, NDArray[np.float64], Tensor]]:
+        """The place of each row, the logits behind each of its tokens, and their own keys and values."""
+        a_token = 8 * self.model.shape.layers * self.model.shape.hidden
+        sizes = [each.atoms.shape[2] + each.length + len(row) for each, row in zip(before, rows, strict=True)]
+        for places in _together(sizes, _BYTES // a_token):
+            some = [rows[place] for place in places]
+            plans = torch.zeros((len(some), max(map(len, some))), dtype=torch.long, device=self.device)
+            for number, row in enumerate(some):
+                plans[number, : len(row)] = torch.tensor(row)
+            atoms, real = _stacked([before[place].atoms for place in places])
+            pages, there = _stacked([before[place].pages for place in places])
+            earlier = Before([Kept(*layer) for layer in pages], there) if there.shape[1] else None
+            logits, kept = self._decoded(plans, (Kept(*atoms), real), earlier)
+            own = torch.stack([torch.stack(list(each)) for each in kept])
+            for number, (place, row) in enumerate(zip(places, some, strict=True)):
+                found = logits[number, : len(row)].double().cpu().numpy()
+                yield place, found, own[:, :, number, :, : len(row)]
+
+    @abstractmethod
+    def _decoded(
+        self, plans: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+    ) -> tuple[Tensor, Sequence[Kept]]:
+        """The logits behind tokens [b, t], and their keys and values by layer."""
+
+    def _unwritten(self, atoms: Tensor) -> _Read:
+        """A book without tokens."""
+        shape = self.model.shape
+        return _Read(atoms, _Book(atoms.new_empty((shape.layers, 2, shape.heads, 0, shape.width)), 0), 0)
+
+
+@dataclass(frozen=True, eq=False)
+class PlanWriter(_NetworkWriter):
+    """SymT-ED as a writer."""
+
+    model: PlanTransformer
+    device: Device
+
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
+        """No state has too many atoms."""
+        return None
+
+    @torch.inference_mode()
+    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
+        """Encodes the atoms of states."""
+        rows = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in told]
+        read = dict[int, _Read]()
+        for places in _together([len(row) ** 2 for row in rows], _SCORES):
+            atoms, real = padded([rows[place] for place in places], self.device)
+            kept, _ = self.model.crossed(self.model.encode(atoms, real))
+            both = torch.stack(list(kept))
+            for number, place in enumerate(places):
+                read[place] = self._unwritten(both[:, number, :, : len(rows[place])].clone())
+        return self._written([read[place] for place in range(len(rows))], [[BEGIN]] * len(rows), [0] * len(rows), True)
+
+    def _decoded(
+        self, plans: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+    ) -> tuple[Tensor, Sequence[Kept]]:
+        return self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), atoms, before)
+
+
+@dataclass(frozen=True, eq=False)
+class SequenceWriter(_NetworkWriter):
+    """PlanGPT as a writer."""
+
+    model: SequenceTransformer
+    device: Device
+
+    def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
+        """Its positions are so many."""
+        length = tokens.sequence_length(task, state)
+        if length + MOST_TOKENS <= self.model.positions:
+            return None
+        return (
+            f"state and goal have {length} tokens and a plan up to {MOST_TOKENS}, and the model "
+            f"{self.model.positions} positions"
+        )
+
+    @torch.inference_mode()
+    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
+        """Reads states and goals."""
+        rows = [tokens.sequence(each.task, each.state, each.naming).tolist() for each in told]
+        shape = self.model.shape
+        none = torch.empty((2, shape.heads, 0, shape.width), device=self.device)
+        return self._written([self._unwritten(none) for _ in rows], rows, [0] * len(rows), True)
+
+    def _decoded(
+        self, plans: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+    ) -> tuple[Tensor, Sequence[Kept]]:
+        return self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), before)
+
+
+def _together(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Places of rows that are computed together, the small ones first.
+
+    Those of one time have at most `most` together, each counted as the largest, or are one. Looks at the limits in
+    between.
+    """
+    places = list[int]()
+    for place in sorted(range(len(sizes)), key=sizes.__getitem__):
+        if places and (len(places) + 1) * sizes[place] > most:
+            look()
+            yield places
+            places = []
+        places.append(place)
+    look()
+    if places:
+        yield places
+
+
+def _stacked(parts: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
+    """Parts [..., heads, n, d_k] as one [..., b, heads, n, d_k], padded, and which of it [b, n] they are."""
+    longest = max(each.shape[-2] for each in parts)
+    *first, heads, _, width = parts[0].shape
+    table = parts[0].new_zeros((*first, len(parts), heads, longest, width))
+    for number, each in enumerate(parts):
+        table[..., number, :, : each.shape[-2], :] = each
+    lengths = torch.tensor([each.shape[-2] for each in parts], device=table.device)
+    return table, torch.arange(longest, device=table.device)[None] < lengths[:, None]
