@@ -103,7 +103,10 @@ class Tokens:
             return f"actions {told} are cases of one with quantifiers, which other problems have otherwise"
         named = self._count(task)
         if named > self.vocabulary.names:
-            return f"the problem has {named} objects to name, and the vocabulary {self.vocabulary.names} names"
+            return (
+                f"the problem has {named} objects to name, and the vocabulary {self.vocabulary.names} names; train "
+                f"with names={named} or more"
+            )
         negated = [str(literal.atom) for literal in task.goal if not literal.positive]
         if negated:
             return f"the goal wants {negated[0]} to be false, and tokens of a goal say positive atoms alone"

@@ -164,6 +164,13 @@ _OF_MODELS = (
     Metric(name="parameters", title="parameters of the model", heading="parameters", form=",.0f", better=Better.LOWER),
     Metric(name="nodes", title="nodes of the model's trees", heading="nodes", form=",.0f", better=Better.LOWER),
     Metric(
+        name="copied",
+        title="share of names in validation plans that are predicted",
+        heading="copied",
+        unit="share",
+        better=Better.HIGHER,
+    ),
+    Metric(
         name="training_seconds",
         title="seconds of training",
         heading="training",

@@ -31,7 +31,13 @@ from sgp.reports.tables import measured
 from sgp.workers import Jobs, Workers, processes, workers
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
-FACTS = {"dimension": "dimension", "parameters": "parameters", "nodes": "nodes", "training_seconds": "seconds"}
+FACTS = {  # of runs, by the names of metrics
+    "dimension": "dimension",
+    "parameters": "parameters",
+    "nodes": "nodes",
+    "training_seconds": "seconds",
+    "copied": "copied",
+}
 Tried = Mapping[tuple[str, str], Sequence[Attempt]]  # by decoding and split
 DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "contrastive-delta", "zero-change", "random-successor")
 

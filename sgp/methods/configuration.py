@@ -15,7 +15,7 @@ from sgp.methods.contract import Method, PlanningMethod, Settings
 from sgp.policies.decoding import DEFAULT
 
 _DECODING = "decoding."
-_VALUE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_VALUE = re.compile(r"-?[A-Za-z0-9][A-Za-z0-9._-]*")
 Config = TypeVar("Config")
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 
@@ -21,18 +21,21 @@ from sgp.workers import one_thread
 class Epoch:
     """What a network was after an epoch, counted from 1: its weights on the CPU, and its mean losses.
 
-    `train_loss` is the mean over what the epoch looked at, each before its step.
+    `train_loss` is the mean over what the epoch looked at, each before its step; `compared` is what else was measured
+    in the problems for validation.
     """
 
     number: int
     train_loss: float
     validation_loss: float
     weights: Mapping[str, Tensor]
+    compared: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def facts(self) -> dict[str, float]:
         """What a run tells of it."""
-        return {"epoch": self.number, "train_loss": self.train_loss, "validation_loss": self.validation_loss}
+        losses = {"train_loss": self.train_loss, "validation_loss": self.validation_loss}
+        return {"epoch": self.number, **losses, **self.compared}
 
 
 def train_epochs(

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -40,14 +40,16 @@ class TwoViews:
     """
 
     epochs: int = 40
-    steps: int = 30  # an epoch
-    batch: int = 32  # examples a step, each under two namings
-    learning_rate: float = 3e-4  # of AdamW, after the warm-up; it falls to nothing along a cosine
-    warm_up: int = 200  # steps in which the rate grows evenly
+    steps: int = 100  # an epoch
+    batch: int = 8  # examples a step, each under two namings: many small steps learn more in a time than few large ones
+    learning_rate: float = 1e-3  # of AdamW, after the warm-up; it falls to nothing along a cosine
+    warm_up: int = 100  # steps in which the rate grows evenly
     clip: float = 1.0  # longest gradient
     rename: Rename = "both"  # for plans; for heuristics one (symt, section 4)
     attention: float = 1.0  # weight of L_att (symt, section 4)
     hidden: float = 1.0  # weight of L_hid (symt, section 4)
+    alone: int = 1000  # steps in which what is predicted counts alone; see `share`
+    ramp: int = 1000  # steps in which both weights then grow evenly to theirs
     reduction: Reduction = "mean"  # of both; printed are sums, beside which the loss of plans is nothing
     space: int = 100_000  # most states of a state space that is expanded; larger problems have their experts' plans
     compared: int = 64  # examples of problems for validation by which epochs are compared
@@ -59,7 +61,7 @@ class TwoViews:
         for name in ("learning_rate", "clip"):
             if not 0 < getattr(self, name) < math.inf:
                 raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected above 0")
-        for name in ("attention", "hidden", "warm_up"):
+        for name in ("attention", "hidden", "warm_up", "alone", "ramp"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected a number from 0")
         for name, kinds in (("rename", Rename), ("reduction", Reduction)):
@@ -67,6 +69,14 @@ class TwoViews:
                 raise ConfigurationError(
                     f"views' {name} is '{getattr(self, name)}'; expected one of {', '.join(get_args(kinds))}"
                 )
+
+    def share(self, step: int) -> float:
+        """The part of the losses' weights that counts in a step, counted from 0 over all epochs.
+
+        Where all counts from the first step, a network drowns names in what all tokens share, which is the short way to
+        equal hidden states, before it has learned to copy them.
+        """
+        return min(max(step + 1 - self.alone, 0) / max(self.ramp, 1), 1.0)
 
     def rate(self, step: int) -> float:
         """The learning rate of a step, counted from 0 over all epochs."""
@@ -77,10 +87,15 @@ class TwoViews:
 
 
 class Losses(NamedTuple):
-    """The loss of what is predicted, by both views, and what the views differ in."""
+    """The loss of what is predicted, by both views, and what the views differ in.
+
+    `copied` is the share of a plan's names for which the most probable token is the right one: below 1 where several
+    plans are optimal, and next to nothing where it is not learned that names are to be copied.
+    """
 
     predicted: Tensor
     seen: Seen
+    copied: Tensor | None = None
 
 
 Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming]], Losses]
@@ -115,7 +130,7 @@ def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
         atoms, real = _states(tokens, examples, ones, others, device)
         plans, written = _plans(tokens, examples, ones, others, device)
         logits, seen = model(atoms, real, plans[:, :-1], written[:, 1:])  # the end is never read
-        return Losses(_next_token(logits, plans[:, 1:], written[:, 1:]), seen)
+        return _of_tokens(logits[written[:, 1:]], plans[:, 1:][written[:, 1:]], tokens, seen)
 
     return loss
 
@@ -134,7 +149,8 @@ def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) ->
         sequences, written = padded(rows, device)
         predicted, _ = padded([each.astype(np.int64) for each in plans], device)
         logits, seen = model(sequences[:, :-1], written[:, 1:])
-        return Losses(_next_token(logits, sequences[:, 1:], predicted[:, 1:].bool()), seen)
+        asked = predicted[:, 1:].bool()
+        return _of_tokens(logits[asked], sequences[:, 1:][asked], tokens, seen)
 
     return loss
 
@@ -173,19 +189,20 @@ def train_views(
     """
     optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=config.learning_rate)
     random = np.random.default_rng((seed, 0))
-    compared = [_batch(tokens, config, validation, config.compared, fits, random)]
+    compared = _views(tokens, config, _drawn(validation, config.compared, fits, random), random)
 
     def epoch(number: int) -> float:
         random, total = np.random.default_rng((seed, number)), 0.0
-        for step in range((number - 1) * config.steps, number * config.steps):
+        drawn = _drawn(train, config.steps * config.batch, fits, random)
+        for step, some in enumerate(_alike(drawn, config.batch, random), start=(number - 1) * config.steps):
             for group in optimizer.param_groups:
                 group["lr"] = config.rate(step)
-            found = loss(*_batch(tokens, config, train, config.batch, fits, random))
-            whole = found.predicted
-            if config.attention:
-                whole = whole + config.attention * attention_loss(found.seen, config.reduction)
-            if config.hidden:
-                whole = whole + config.hidden * hidden_loss(found.seen, width, config.reduction)
+            found = loss(*_views(tokens, config, some, random))
+            whole, share = found.predicted, config.share(step)
+            if config.attention and share:
+                whole = whole + share * config.attention * attention_loss(found.seen, config.reduction)
+            if config.hidden and share:
+                whole = whole + share * config.hidden * hidden_loss(found.seen, width, config.reduction)
             if not math.isfinite(float(whole.detach())):
                 raise ConfigurationError(
                     f"step {step + 1}, in epoch {number}, has the loss {float(whole.detach())}; expected a number, as "
@@ -198,31 +215,43 @@ def train_views(
             total += float(found.predicted.detach())
         return total / config.steps
 
+    told = dict[str, float]()
+
     @torch.inference_mode()
     def validate() -> float:
-        return float(np.mean([float(loss(*batch).predicted) for batch in compared]))
+        found = loss(*compared)
+        if found.copied is not None:
+            told["copied"] = round(float(found.copied), 4)
+        return float(found.predicted)
 
-    return train_epochs(model, optimizer, config.epochs, epoch, validate, device, folder, training, after)
+    for each in train_epochs(model, optimizer, config.epochs, epoch, validate, device, folder, training, after):
+        yield replace(each, compared=dict(told))
 
 
-def _batch(
-    tokens: Tokens, config: TwoViews, of: Sequence[Source], count: int, fits: Fits, random: np.random.Generator
-) -> tuple[list[Example], list[Naming], list[Naming]]:
-    """Examples with two namings each; one that does not fit is drawn again.
-
-    Raises ConfigurationError where hardly any does.
-    """
+def _drawn(of: Sequence[Source], count: int, fits: Fits, random: np.random.Generator) -> list[Example]:
+    """Examples, of which one that does not fit is drawn again. Raises ConfigurationError where hardly any does."""
     examples = list[Example]()
     for _ in range(_TRIES):
-        drawn = draw(of, count - len(examples), random)
-        examples += filter(fits, drawn)
+        examples += filter(fits, draw(of, count - len(examples), random))
         if len(examples) == count:
-            break
-    else:
-        raise ConfigurationError(
-            f"hardly any training example has a plan of at most {MOST_TOKENS} tokens that the model has positions for; "
-            "expected smaller problems, or more positions"
-        )
+            return examples
+    raise ConfigurationError(
+        f"hardly any training example has a plan of at most {MOST_TOKENS} tokens that the model has positions for; "
+        "expected smaller problems, or more positions"
+    )
+
+
+def _alike(examples: Sequence[Example], size: int, random: np.random.Generator) -> list[list[Example]]:
+    """Batches of plans about as long as each other, in any order: little is padded."""
+    ordered = sorted(examples, key=lambda each: len(each.plan))
+    batches = [ordered[begin : begin + size] for begin in range(0, len(ordered), size)]
+    return [batches[place] for place in random.permutation(len(batches))]
+
+
+def _views(
+    tokens: Tokens, config: TwoViews, examples: Sequence[Example], random: np.random.Generator
+) -> tuple[Sequence[Example], list[Naming], list[Naming]]:
+    """Examples with two namings each."""
     fixed = config.rename == "one"
     ones = [tokens.drawn_naming(each.task) if fixed else tokens.naming(each.task, random) for each in examples]
     return examples, ones, [tokens.naming(each.task, random) for each in examples]
@@ -252,5 +281,7 @@ def _plans(
     return padded(rows, device)
 
 
-def _next_token(logits: Tensor, following: Tensor, written: Tensor) -> Tensor:
-    return functional.cross_entropy(logits[written], following[written])
+def _of_tokens(logits: Tensor, following: Tensor, tokens: Tokens, seen: Seen) -> Losses:
+    """The losses of tokens [n] by their logits [n, tokens]."""
+    right, names = logits.argmax(dim=1) == following, following >= tokens.vocabulary.first_name
+    return Losses(functional.cross_entropy(logits, following), seen, (right & names).sum() / names.sum().clamp(min=1))

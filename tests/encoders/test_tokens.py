@@ -102,7 +102,10 @@ def test_other_types_and_equations_are_passed_over(tokens, task):
 
 def test_what_cannot_be_told_is_refused(task):
     few = Tokens(Vocabulary(SUITE.domain_text("gripper"), names=3))
-    assert few.refuses(task) == f"the problem has {len(task.objects)} objects to name, and the vocabulary 3 names"
+    count = len(task.objects)
+    assert few.refuses(task) == (
+        f"the problem has {count} objects to name, and the vocabulary 3 names; train with names={count} or more"
+    )
     courier = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
     assert "wants (in q1 v1) to be false" in Tokens(Vocabulary(courier.domain_text)).refuses(courier)
     with pytest.raises(DomainMismatch):

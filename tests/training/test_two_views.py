@@ -1,15 +1,21 @@
 from __future__ import annotations
 
+from itertools import pairwise
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import sgp
+from sgp.encoders.tokens import Tokens, Vocabulary
 from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
+from sgp.models.transformer import PlanTransformer, TransformerShape
 from sgp.planning.task import replay
+from sgp.policies.writers import PlanWriter, Told
 from sgp.training.plan_examples import ExpertsPlan, OptimalPlans, draw, sources
-from sgp.training.two_views import TwoViews
+from sgp.training.two_views import TwoViews, _alike, plan_loss
 from tests.conftest import QUICK_VIEWS
 
 SUITE = sgp.load_suite("state-centric")
@@ -70,7 +76,11 @@ def test_each_loss_changes_what_is_learned(data, tmp_path):
     for number, settings in enumerate(
         ({}, {"training.attention": "0"}, {"training.hidden": "0"}, {"training.rename": "one"}, {"names": "64"})
     ):
-        training = configure(METHOD, "ed", QUICK_VIEWS | {"training.warm_up": "0"} | settings)[1]
+        training = configure(
+            METHOD,
+            "ed",
+            QUICK_VIEWS | {"training.warm_up": "0", "training.alone": "0", "training.ramp": "0"} | settings,
+        )[1]
         found.add([each.loss for each in METHOD.snapshots(training, data, tmp_path / str(number), 1, "cpu")][-1])
     assert len(found) == 5
 
@@ -104,15 +114,54 @@ def test_what_is_trained_is_checked_before_it_is(data, tmp_path):
             "decoding by regrounding conflicts with a heuristic; expected how best or lowest",
         ),
         ("plangpt", {"positions": "60"}, "hardly any training example has a plan of at most 500 tokens that the model"),
-        ("ed", {"names": "5"}, "objects to name, and the vocabulary 5 names; leave it out of the suite"),
+        ("ed", {"names": "5"}, "objects to name, and the vocabulary 5 names; train with names="),
     ):
         training = configure(METHOD, variant, QUICK_VIEWS | settings)[1]
         with pytest.raises(ConfigurationError, match=words):
             next(METHOD.snapshots(training, data, tmp_path / variant, 1, "cpu"))
 
 
+def test_the_losses_count_when_copying_was_learned():
+    views = TwoViews(alone=10, ramp=20)
+    shares = [views.share(step) for step in range(40)]
+    assert shares[:9] == [0.0] * 9
+    assert np.allclose(shares[9:30], np.arange(21) / 20)
+    assert set(shares[29:]) == {1.0}
+    assert TwoViews(alone=0, ramp=0).share(0) == 1.0
+
+
+def test_what_is_copied_is_told(data, tmp_path):
+    """The share of right names, against counting them one by one."""
+    training = configure(METHOD, "ed", QUICK_VIEWS)[1]
+    for snapshot in METHOD.snapshots(training, data, tmp_path, 1, "cpu"):
+        draft = SimpleNamespace(folder=tmp_path, facts={}, keep_check=lambda *given: None)
+        snapshot.save(draft)
+        assert 0 <= draft.facts["copied"] < 0.5
+    tokens = Tokens(Vocabulary(data.train[0].task.domain_text, 30))
+    example = sources(data.train[:1], 3000, goals=False)[0].draw(np.random.default_rng(1))
+    naming = tokens.drawn_naming(example.task)
+    model = PlanTransformer(len(tokens.vocabulary), tokens.vocabulary.arity, TransformerShape(2, 16, 2)).eval()
+    found = plan_loss(model, tokens, "cpu")([example], [naming], [naming])
+    (begun,), right = PlanWriter(model, "cpu").begin(tokens, [Told(example.task, example.state, naming)]), []
+    row = tokens.named(tokens.actions(example.task, example.plan), naming).tolist()
+    for token in row:
+        right += [begun.following.argmax() == token] if token >= tokens.vocabulary.first_name else []
+        (begun,) = PlanWriter(model, "cpu").write([begun], [[token]])
+    assert float(found.copied) == pytest.approx(np.mean(right))
+
+
+def test_batches_have_plans_of_like_lengths_and_leave_none_out(data):
+    drawn = draw(sources(data.train, 3000, goals=False), 50, np.random.default_rng(1))
+    batches = _alike(drawn, 8, np.random.default_rng(2))
+    assert sorted(map(len, batches)) == [2, *[8] * 6]
+    assert sorted(id(each) for batch in batches for each in batch) == sorted(map(id, drawn))
+    spans = sorted((min(len(each.plan) for each in batch), max(len(each.plan) for each in batch)) for batch in batches)
+    assert all(one[1] <= two[0] for one, two in pairwise(spans))
+    assert [len(batch[0].plan) for batch in batches] != sorted(len(batch[0].plan) for batch in batches)
+
+
 def test_the_rate_warms_up_and_falls():
-    views = TwoViews(epochs=10, steps=30, warm_up=100)
+    views = TwoViews(epochs=10, steps=30, warm_up=100, learning_rate=3e-4)
     rates = [views.rate(step) for step in range(300)]
     assert rates[0] == pytest.approx(3e-6)
     assert max(rates) == rates[100] == rates[99] == pytest.approx(3e-4)

@@ -1,0 +1,145 @@
+"""What symt refuses, where it enters, in one sentence each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+
+import sgp
+from sgp.errors import ConfigurationError, StoreError
+from sgp.methods import get_method
+from sgp.methods.configuration import configure
+from sgp.methods.symt import _network, _planner, _tokens
+from sgp.planning.pddl import Problem
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+from sgp.planning.trajectory import Trajectory
+from sgp.training.two_views import TwoViews
+from tests.conftest import COURIER, COURIER_PROBLEM, QUICK_VIEWS
+
+SUITE = sgp.load_suite("state-centric")
+METHOD = get_method("symt")
+
+
+@pytest.fixture(scope="module")
+def data():
+    return sgp.load_training_data(SUITE, "gripper")
+
+
+@pytest.fixture(scope="module")
+def run(quick_run):
+    return quick_run("symt", "gripper")
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"shape.heads": "3"}, "hidden is 128; expected a multiple of heads, which is 3"),
+        ({"training.attention": "-1"}, "views' attention is -1.0; expected a number from 0"),
+        ({"training.hidden": "-0.5"}, "views' hidden is -0.5; expected a number from 0"),
+        ({"training.alone": "-1"}, "views' alone is -1; expected a number from 0"),
+        ({"names": "0"}, "names is 0; expected at least 1"),
+    ],
+)
+def test_settings_that_cannot_be_are_told(settings, words):
+    with pytest.raises(ConfigurationError, match=words):
+        configure(METHOD, "ed", settings)
+
+
+def test_a_vocabulary_under_the_largest_training_problem_tells_both_numbers(data, tmp_path):
+    largest = max(len(each.task.objects) for each in data.train)
+    training = configure(METHOD, "ed", QUICK_VIEWS | {"names": "8"})[1]
+    with pytest.raises(ConfigurationError, match=r"has (9|1\d) objects to name, and the vocabulary 8 names; "):
+        next(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
+    assert largest > 8
+
+
+def test_more_objects_than_names_end_a_rollout_with_both_numbers(run):
+    task = max(map(Task, SUITE.problems("gripper", "extrapolation")), key=lambda each: len(each.objects))
+    few = sgp.train("symt", "gripper", "state-centric", device="cpu", overrides=QUICK_VIEWS | {"names": "20"})
+    rollout = sgp.load_planner(few.folder).solve(task)
+    assert rollout.outcome is Outcome.REFUSED
+    assert rollout.reason == (
+        f"the problem has {len(task.objects)} objects to name, and the vocabulary 20 names; train with "
+        f"names={len(task.objects)} or more"
+    )
+    assert sgp.load_planner(run.folder).policy.refuses(task) is None
+
+
+def test_negative_goals_are_refused(data, tmp_path):
+    task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
+    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),))
+    with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to"):
+        next(METHOD.snapshots(METHOD.variants["ed"], wrong, tmp_path, 1, "cpu"))
+
+
+LONE = """(define (domain lone) (:predicates (done) (used ?x))
+  (:action take :parameters (?x) :precondition () :effect (done)))"""
+
+
+def test_an_action_over_an_object_that_occurs_in_no_atom_is_written(tmp_path):
+    """Its name stands in no token of the state, so that nothing tells which it is; it is an action as others are."""
+    task = Task(Problem("p", LONE, "(define (problem p) (:domain lone) (:objects a b) (:init) (:goal (done)))"))
+    torch.manual_seed(1)
+    training = METHOD.variants["ed"]
+    for how in ("greedy", "applicable", "regrounding", "ranked"):
+        planner = untrained(training, task, tmp_path, how)
+        rollout = planner.solve(task)
+        if how == "greedy":
+            assert rollout.solved or "ill-formed" in rollout.reason or "the plan ends" in rollout.reason
+        else:
+            assert rollout.solved
+            assert len(rollout.plan) == 1
+
+
+def untrained(training, task, folder, how):
+    path = folder / "model.safetensors"
+    _network(training, _tokens(training, task.domain_text).vocabulary, 1).save(path)
+    return _planner(training, task.domain_text, path, METHOD.decodings[how])
+
+
+def test_the_last_good_state_is_kept_where_the_loss_is_no_number(data, tmp_path, monkeypatch):
+    """After the first epoch the steps are far too large; with others the training goes on behind it."""
+    training = configure(METHOD, "ed", QUICK_VIEWS | {"training.epochs": "3"})[1]
+    whole = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "whole", 1, "cpu")]
+    epochs = METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu")
+    first = next(epochs).loss
+    with monkeypatch.context() as patch:
+        patch.setattr(TwoViews, "rate", lambda self, step: 1e30)
+        with pytest.raises(ConfigurationError, match=r"step 4, in epoch 2, has the loss (nan|inf); .* before are kept"):
+            next(epochs)
+    rest = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu", after=1)]
+    assert [first, *rest] == whole
+
+
+def test_a_run_of_another_token_table_is_refused(run, tmp_path):
+    """Its weights have another number of tokens than its own settings say."""
+    other = sgp.train("symt", "gripper", "state-centric", device="cpu", overrides=QUICK_VIEWS | {"names": "64"})
+    copied = tmp_path / run.folder.name
+    copied.mkdir()
+    for path in run.folder.iterdir():
+        if path.is_file():
+            (copied / path.name).write_bytes(path.read_bytes())
+    (copied / "model.safetensors").write_bytes((other.folder / "model.safetensors").read_bytes())
+    with pytest.raises(StoreError, match=r"model\.safetensors"):
+        sgp.load_planner(copied)
+
+
+@pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
+def test_a_gpu_that_is_not_there_is_told():
+    with pytest.raises(ConfigurationError, match="cuda"):
+        sgp.train("symt", "gripper", "state-centric", device="cuda", overrides=QUICK_VIEWS)
+
+
+def test_a_goal_that_holds_at_the_start_takes_no_actions(run):
+    problem = SUITE.problems("gripper", "train")[0]
+    task = Task(problem)
+    begin = problem.problem_pddl.index("(:goal")
+    init = " ".join(f"({atom.predicate} {' '.join(atom.objects)})" for atom in task.atoms(task.init))
+    there = Task(Problem("p", problem.domain_pddl, f"{problem.problem_pddl[:begin]}(:goal (and {init})))"))
+    for how in METHOD.decodings:
+        if how != "lowest":
+            rollout = sgp.load_planner(run.folder, how).solve(there)
+            assert (rollout.solved, rollout.plan) == (True, ())
