@@ -161,14 +161,14 @@ class Pool:
         of_node = slice(self.starts[which], self.starts[which + 1])
         successor, closed, marks = choice[index], self.closed[of_node], self.marks[of_node]
         # What a step needs alone: the ranking's memories would keep the embeddings of all candidates along the path.
-        costs, keys, note, tie = ranking.costs, ranking.keys, ranking.note, self.tie
+        costs, keys, note, tie, written = ranking.costs, ranking.keys, ranking.note, self.tie, ranking.written
 
         def decided() -> Step:
             open_costs = np.where(closed, math.inf, costs)
             own = marks.copy()
             own[index] |= _CHOSEN
             own[open_costs <= _tie_bound(open_costs.min(), tie)] |= _TIED
-            return Step(path.node.state, choice, costs, keys, own, index, note)
+            return Step(path.node.state, choice, costs, keys, own, index, note, written)
 
         node = Node(
             task=path.node.task,

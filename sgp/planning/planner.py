@@ -16,7 +16,7 @@ from sgp.planning.candidates import names
 from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
-from sgp.planning.rollout import Outcome, Rollout, Step
+from sgp.planning.rollout import Outcome, Rollout, Step, Written
 from sgp.planning.task import Successor, Task
 from sgp.workers import at_work
 
@@ -249,6 +249,7 @@ class _Search:
         self.met = 0  # candidates of all decisions
         self.outcome: Outcome | None = None
         self.reason = ""
+        self.written: Written = ()
         self.beam = [Trail(Node(task, task.init))]
         self.visited = set(names(task, task.init))
         self.paths: list[Trail] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
@@ -351,9 +352,10 @@ class _Search:
             self.outcome = Outcome.SOLVED
             return
         if not kept:
-            told = "; ".join(dict.fromkeys(ranking.reason for ranking in rankings if ranking.reason))
+            told = [ranking for ranking in rankings if ranking.reason]
             if told:
-                self.outcome, self.reason = Outcome.REFUSED, told
+                self.outcome = Outcome.REFUSED
+                self.reason, self.written = "; ".join(dict.fromkeys(each.reason for each in told)), told[0].written
             elif not unvisited:
                 self.outcome = Outcome.STUCK
             elif not within:
@@ -371,7 +373,7 @@ class _Search:
 
     def rollout(self) -> Rollout:
         assert self.outcome is not None
-        return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason)
+        return Rollout(self.task, self.beam[0].steps(), self.outcome, self.seconds, self.reason, self.written)
 
 
 def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
 from sgp.planning.candidates import successors
-from sgp.planning.rollout import TIE_RELATIVE
+from sgp.planning.rollout import TIE_RELATIVE, Written
 from sgp.planning.task import State, Successor, Task
 
 
@@ -58,7 +58,7 @@ class Ranking:
     `costs` [n]: lower is better, +inf rejects. `keys`, one per candidate where given: equal keys mean that the
     model cannot tell the candidates apart. `memories`, one per candidate where given: what a node made of it will
     carry. `note` is for people to look at (the predicted embedding, say); `reason` says why all are rejected, where
-    they are.
+    they are. `written` has the tokens of an action that was written, each with its probability.
     """
 
     costs: NDArray[np.float64]
@@ -66,6 +66,7 @@ class Ranking:
     memories: Sequence[Any] | None = None
     note: Mapping[str, Any] = field(default_factory=dict)
     reason: str = ""
+    written: Written = ()
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,7 @@ from sgp.errors import PlanError, StoreError
 from sgp.files import write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.recorded import FORMAT, Recorded, read_recorded
-from sgp.planning.rollout import Mark, Outcome, Rollout, Step, marks_of
+from sgp.planning.rollout import Mark, Outcome, Rollout, Step, Written, marks_of
 from sgp.planning.task import State, Successor, Task
 
 
@@ -60,6 +60,7 @@ def records(
         "initial": _texts(task.atoms(task.init)),
         "outcome": rollout.outcome.value,
         "reason": rollout.reason,
+        **_written(rollout.written),
         "seconds": rollout.seconds,
         "steps": len(rollout.steps),
         "about": dict(about or {}),
@@ -71,6 +72,7 @@ def records(
             "chosen": step.chosen,
             "candidates": list(_candidates(task, step)),
             "note": {name: _plain(value) for name, value in step.note.items()},
+            **_written(step.written),
             **because,
         }
 
@@ -116,7 +118,9 @@ def replayed(recorded: Recorded) -> Rollout:
             step = _step(task, state, record, f"{recorded.source}, line {number}")
             steps.append(step)
             state = step.successor.state
-        return Rollout(task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"])
+        return Rollout(
+            task, tuple(steps), Outcome(head["outcome"]), head["seconds"], head["reason"], _read_written(head)
+        )
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise StoreError(
             f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
@@ -144,7 +148,16 @@ def _step(task: Task, state: State, record: Mapping[str, Any], place: str) -> St
         marks=np.array([marks_of(tuple(entry["marks"])) for entry in record["candidates"]], np.uint8),
         chosen=record["chosen"],
         note=record["note"],
+        written=_read_written(record),
     )
+
+
+def _written(tokens: Written) -> dict[str, Any]:
+    return {"written": [list(each) for each in tokens]} if tokens else {}
+
+
+def _read_written(record: Mapping[str, Any]) -> Written:
+    return tuple((str(word), float(probability)) for word, probability in record.get("written", ()))
 
 
 def _cost(value: Any) -> float:

@@ -73,9 +73,15 @@ def marks_of(words: tuple[str, ...]) -> Mark:
     return found
 
 
+Written = Sequence[tuple[str, float]]  # tokens in words, each with its probability
+
+
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One decision: the state, its candidates with costs [n], keys and marks [n], and which one was chosen."""
+    """One decision: the state, its candidates with costs [n], keys and marks [n], and which one was chosen.
+
+    `written` has the tokens of an action that was written for it, each with its probability.
+    """
 
     state: State
     candidates: Sequence[Successor]
@@ -84,6 +90,7 @@ class Step:
     marks: NDArray[np.uint8]
     chosen: int
     note: Mapping[str, Any] = field(default_factory=dict)
+    written: Written = ()
 
     @property
     def successor(self) -> Successor:
@@ -107,7 +114,8 @@ class Step:
 class Rollout:
     """One attempt at one problem. The plan of an unsolved problem is the best path at its end.
 
-    `seconds` is the time spent on this problem; of a batch's model calls it has the share of its candidates.
+    `seconds` is the time spent on this problem; of a batch's model calls it has the share of its candidates. `written`
+    has the tokens that were written last where no candidate was what they say.
     """
 
     task: Task
@@ -115,6 +123,7 @@ class Rollout:
     outcome: Outcome
     seconds: float = 0.0
     reason: str = ""
+    written: Written = ()
 
     @property
     def solved(self) -> bool:

@@ -1,7 +1,7 @@
 """Policies that take the action which a transformer writes, token by token.
 
 Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. What was written so far is the
-chain of nodes. A ranking's note tells each token with its probability, and its reason how writing failed.
+chain of nodes. A ranking tells each token with its probability, and how writing failed.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class WrittenActions:
                 reason = self._end(node.task, choice[place].state, pen)
             if not reason:
                 costs[place], memories[place] = 0.0, _Behind(pen.tail)
-        note = {"written": words, "probabilities": [round(each, 4) for each in pen.probabilities]}
-        return Ranking(costs, memories=memories, note=note, reason=reason)
+        written = tuple(zip(words, (round(each, 4) for each in pen.probabilities), strict=True))
+        return Ranking(costs, memories=memories, reason=reason, written=written)
 
     def _is_inapplicable(self, node: Node, action: Action) -> bool:
         """Whether it is, or too many actions are applicable, so that another one stands for it."""

@@ -95,6 +95,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                     for rank, index in enumerate(order, start=1)
                     for candidate in (record["candidates"][index],)
                 ],
+                "written": record.get("written", []),
                 **_why(record, order),
             }
         )
@@ -117,6 +118,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "model": about.model,
         "outcome": head["outcome"],
         "reason": head["reason"],
+        "written": head.get("written", []),
         "seconds": head["seconds"],
         "length": length,
         "goals": len(problem.goal),

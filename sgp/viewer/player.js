@@ -95,6 +95,7 @@ export function mount(host, rollout, options = {}) {
     ),
     walk.said,
     part("words", h("p", { class: "words", hidden: !english })),
+    part("written", h("p", { class: "written", hidden: ![rollout, ...rollout.steps].some((each) => each.written.length) })),
     part("reasons", h("details", { class: "reasons", open: true, hidden: !reasonRows.length, ontoggle: () => walk.schedule() },
       part("reasonsTitle", h("summary")), h("ol", {}, ...reasonRows.map((spans) => h("li", {}, ...spans))))), // prettier-ignore
     h(
@@ -188,6 +189,7 @@ export function mount(host, rollout, options = {}) {
     moveMap(at, rank);
     walk.say(...sentence(at, rank));
     parts.words.textContent = parts.words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
+    renderWritten(step);
     // Scrolling asks where things are: last, so that the browser lays the page out once.
     reveal([[parts.plan, planButtons[at]], ...(row ? [[parts.scroll, row, 26]] : [])]);
   }
@@ -268,6 +270,14 @@ export function mount(host, rollout, options = {}) {
       spans.forEach((span, column) => (span.textContent = words[column]));
       spans[2].title = words[2];
     });
+  }
+
+  /** The tokens of the action that was written here, or last, each with its probability. */
+  function renderWritten(step) {
+    const tokens = (step ?? rollout).written;
+    const words = step ? "Written: " : "Written last, which no candidate is: ";
+    parts.written.replaceChildren(...(tokens.length ? [words] : ["Nothing was written here."]),
+      ...tokens.flatMap(([word, probability]) => [h("code", {}, word), ` ${probability.toFixed(2)}  `])); // prettier-ignore
   }
 
   function renderChange(at, rank) {

@@ -87,6 +87,27 @@ def test_notes_with_arrays_are_kept(two_blocks, tmp_path):
     assert read_rollouts(tmp_path / "r.jsonl")[0].steps[0].note == {"predicted": [0.5, 1.0]}
 
 
+def test_what_was_written_is_kept_without_notes_too(two_blocks, tmp_path):
+    """At each step, and where the last of it is no candidate."""
+
+    class Writing(Costs):
+        def rank(self, nodes, choices):
+            ends = nodes[0].length == 1
+            written = (("pick-up", 0.75), (f"b{nodes[0].length}", 1.0))
+            return [
+                Ranking(np.full(len(each.costs), np.inf) if ends else each.costs, reason="no" * ends, written=written)
+                for each in super().rank(nodes, choices)
+            ]
+
+    rollout = Planner(Writing(lambda *_: 1.0)).solve(two_blocks)
+    write_rollouts(tmp_path / "r.jsonl", [rollout.without_notes()])
+    (read,) = read_rollouts(tmp_path / "r.jsonl")
+    for each in (rollout, read):
+        assert each.steps[0].written == (("pick-up", 0.75), ("b0", 1.0))
+        assert each.written == (("pick-up", 0.75), ("b1", 1.0))
+        assert each.reason == "no"
+
+
 def lines_of(file):
     return file.read_text().splitlines(keepends=True)
 

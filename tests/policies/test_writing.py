@@ -68,9 +68,9 @@ def test_what_is_written_is_what_is_done(task, plan, how):
     rollout = solved(task, script(task, plan), how)
     assert rollout.solved
     assert rollout.plan == plan
-    note = rollout.steps[0].note
-    assert note["written"] == [plan[0].name, *plan[0].objects]
-    assert all(0.9 < each < 1 for each in note["probabilities"])
+    assert [word for word, _ in rollout.steps[0].written] == [plan[0].name, *plan[0].objects]
+    assert all(0.9 < probability < 1 for _, probability in rollout.steps[0].written)
+    assert rollout.written == ()
 
 
 def test_failures_of_writing_are_told(task, plan):
@@ -91,6 +91,9 @@ def test_failures_of_writing_are_told(task, plan):
         rollout = solved(task, broken, "greedy")
         assert (rollout.outcome, len(rollout.steps)) == (Outcome.REFUSED, int(broken[:first] == row[:first]))
         assert words in rollout.reason
+        assert rollout.written, "the tokens of the decision at which it failed"
+        assert all(word in {"the end", "the begin"} or word in rollout.reason for word, _ in rollout.written)
+        assert (rollout.written[-1][0] == "the end") == words.startswith("the plan ends")
     back = script(task, (plan[0], replaced(task, plan[0])), end=False)
     rollout = solved(task, back * 100, "applicable")
     assert rollout.reason == "the plan has more than 500 tokens"

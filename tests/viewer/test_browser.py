@@ -252,6 +252,11 @@ def test_hostile_names_are_shown_as_words_and_do_nothing(open_page, hostile):
     assert IMAGE in page.locator("header").inner_text()
     assert not page.locator("p.words").is_visible(), "nobody knows the words of this domain"
     assert SCRIPT in page.locator("h3[title]").get_attribute("title"), "its goals stay PDDL"
+    written = page.locator("p.written")
+    press(page, "Escape", "Home")
+    assert written.text_content() == f"Written: {IMAGE} 0.50  {SCRIPT} 1.00  "
+    press(page, "End")
+    assert written.text_content() == f"Written last, which no candidate is: {SCRIPT} 0.25  "
     assert not page.wrong
 
 
