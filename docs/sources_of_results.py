@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from reading import DOMAINS, SPLIT, SUITE, Numbers, coverage_scores, load, one, rate, rounded, scores, when
+from reading import DOMAINS, SPLIT, SUITE, TRANSFORMERS, Numbers, coverage_scores, load, one, rate, rounded, scores, when
 
 import sgp
 from sgp.datasets.store import data_folder
@@ -59,7 +59,7 @@ def coverage_in_short() -> str:
 def how_coverage() -> Numbers:
     """Day, cores and attempts of Table 1."""
     coverages = [each for each in coverage_scores()[0] if each.metric == "coverage"]
-    attempts = [each for each in measured_attempts() if each.suite == SUITE]
+    attempts = [each for each in measured_attempts() if each.suite == SUITE and each.method not in TRANSFORMERS]
     return [*when(coverages), f"{len(attempts):,}", None, None, None]
 
 
@@ -115,6 +115,43 @@ def other_kernels() -> str:
         cells = (", ".join(rate(each.value) for each in found) for found in both)
         lines.append((f"{variant}, {domain}, n = {both[0][0].count}", ", ".join(map(str, seeds)), *cells))
     return Sheet.of("", ("planner", "seeds", "AVX-512", "AVX2"), lines).markdown()
+
+
+# Results: transformers
+
+
+def transformer_coverage() -> str:
+    """Table 2 of the transformers' paper, and on which day and how many cores ours were measured."""
+    ours = _of_transformers("coverage")
+    day, cores = when(ours)
+    return f"Measured until {day}, {cores} cores.\n\n{sgp.paper_sheet('symt', 2, ours).markdown()}"
+
+
+def transformer_training() -> str:
+    """What each training took and learned: the least and the most of its seeds."""
+    ours = _of_transformers("training_seconds", "copied")
+    lines = []
+    for method, variant, domain in sorted({(each.method, each.variant, each.domain) for each in ours}):
+        of = [each for each in ours if (each.method, each.variant, each.domain) == (method, variant, domain)]
+        seconds = [each.value for each in of if each.metric == "training_seconds"]
+        copied = [each.value for each in of if each.metric == "copied"]
+        shares = f"{rate(min(copied))} to {rate(max(copied))}" if copied else ""
+        lines.append(
+            (f"{method} {variant}", domain, str(len(seconds)), f"{min(seconds):.0f} to {max(seconds):.0f}", shares)
+        )
+    return Sheet.of("", ("planner", "domain", "seeds", "seconds of training", "names copied"), lines).markdown()
+
+
+def nameless_in_logistics() -> Numbers:
+    """How often it ranks the expert's action first, and the lengths of its plans beside the expert's."""
+    words = {"method": "nameless", "domain": "logistics", "split": SPLIT, "size": None}
+    first = one(measured(), metric="expert_top1", **words)
+    ratios = [each.value for each in _of_transformers("plan_length_ratio") if words.items() <= vars(each).items()]
+    return [rate(first.value), f"{first.count:,}", f"{min(ratios):.1f}", f"{max(ratios):.1f}"]
+
+
+def _of_transformers(*metrics: str) -> list[Score]:
+    return [each for each in measured() if each.method in TRANSFORMERS and each.metric in metrics and each.size is None]
 
 
 # Results: contrastive jumps beside their goals
@@ -313,6 +350,9 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "when-coverage": lambda: [None, *how_coverage()[:2]],  # after the 95 of the intervals
     "shortfalls": shortfalls,
     "other-kernels": other_kernels,
+    "transformers": transformer_coverage,
+    "transformers-trained": transformer_training,
+    "nameless-logistics": nameless_in_logistics,
     "reach": reach,
     "goals": goals,
     "goals-measured": goals_measured,
