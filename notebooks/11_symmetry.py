@@ -80,6 +80,8 @@ BRIEF = {
         "training.batch": "16",
         "training.learning_rate": "0.003",
         "training.warm_up": "10",
+        "training.alone": "30",
+        "training.ramp": "30",
     },
     "nameless": {"shape.layers": "4", "shape.hidden": "32", "training.epochs": "10", "training.learning_rate": "0.003"},
 }
@@ -195,14 +197,14 @@ pd.DataFrame(lines).T
 
 # %% [markdown]
 # What was written, token by token, stands in each step of a rollout of the first three, with the probability that the
-# network gave each token:
+# network gave each token, and in the rollout itself where no candidate was what it says:
 
 # %%
 rollout = sgp.load_planner(runs["symt"].folder, "applicable").solve(sgp.Task(problems[0]), sgp.Limit(actions=120))
 pd.DataFrame(
     [
-        {"step": place, "written": " ".join(step.note["written"]), "probabilities": step.note["probabilities"]}
-        for place, step in enumerate(rollout.steps[:6])
+        {"step": place, "written": "  ".join(f"{word} {probability:.2f}" for word, probability in step.written)}
+        for place, step in enumerate(rollout.steps[:6], start=1)
     ]
 ).set_index("step")
 
