@@ -6,7 +6,20 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from statistics import fmean
 
-from reading import DOMAINS, SPLIT, SUITE, TRANSFORMERS, Numbers, coverage_scores, load, one, rate, rounded, scores, when
+from reading import (
+    DOMAINS,
+    SPLIT,
+    SUITE,
+    TRANSFORMERS,
+    Numbers,
+    coverage_scores,
+    load,
+    one,
+    rate,
+    rounded,
+    scores,
+    when,
+)
 
 import sgp
 from sgp.datasets.store import data_folder
