@@ -30,13 +30,12 @@ def configure(method: Method, variant: str | None, overrides: Settings | None = 
         raise ConfigurationError(
             f"method {method.key} has no variant '{name}'; {expected_one_of(method.variants, name)}"
         )
-    config = method.variants[name]
-    for path, text in sorted((overrides or {}).items()):
+    config, settings = method.variants[name], dict(sorted((overrides or {}).items()))
+    for path, text in settings.items():
         if not has_setting(config, path):
             _refuse_decoding_setting(method, path, text)
-        config = overridden(config, path, text)
-        name += f"+{path}={text}"
-    return name, config
+    changed = with_settings(config, settings)
+    return "+".join([name, *(f"{path}={text}" for path, text in settings.items())]), changed
 
 
 def configure_decoding(method: PlanningMethod, name: str = DEFAULT) -> tuple[str, Any]:
@@ -107,31 +106,31 @@ def has_setting(config: Any, path: str) -> bool:
 
 
 def with_settings(config: Config, settings: Settings) -> Config:
-    """`config` with several fields overridden. Raises ConfigurationError as `overridden` does."""
-    for path, text in sorted(settings.items()):
-        config = overridden(config, path, text)
-    return config
+    """`config` with fields (dots lead into nested configurations) read from text, all at once.
 
-
-def overridden(config: Config, path: str, text: str) -> Config:
-    """`config` with the field `path` (dots lead into nested configurations) read from text.
-
-    Raises ConfigurationError for an unknown field, or a value that cannot be.
+    So a configuration may ask that several agree. Raises ConfigurationError for an unknown field, or a value that
+    cannot be.
     """
-    if not _VALUE.fullmatch(text):  # it becomes part of a folder's name
-        raise ConfigurationError(f"setting {path} is '{text}'; expected letters, digits, '.', '-' and '_'")
-    head, _, rest = path.partition(".")
+    values: dict[str, Any] = {}
+    nested: dict[str, dict[str, str]] = {}
     known = {entry.name for entry in fields(config)}  # type: ignore[arg-type]  # every configuration is a dataclass
-    if head not in known:
-        there_are = expected_one_of(_paths(config), path) if known else "there are none"
-        raise ConfigurationError(f"unknown setting '{path}'; {there_are}")
-    current, hint = getattr(config, head), get_type_hints(type(config))[head]
-    kind = hint if isinstance(hint, type) else type(current)
-    if is_dataclass(current) is not bool(rest):
-        inside = ", ".join(entry.name for entry in fields(current)) if is_dataclass(current) else "no further field"
-        raise ConfigurationError(f"setting '{path}' is wrong at '{head}', which has {inside}")
-    value = overridden(current, rest, text) if rest else _parse(path, text, kind)
-    return replace(config, **{head: value})  # type: ignore[type-var]
+    for path, text in sorted(settings.items()):
+        if not _VALUE.fullmatch(text):  # it becomes part of a folder's name
+            raise ConfigurationError(f"setting {path} is '{text}'; expected letters, digits, '.', '-' and '_'")
+        head, _, rest = path.partition(".")
+        if head not in known:
+            there_are = expected_one_of(_paths(config), path) if known else "there are none"
+            raise ConfigurationError(f"unknown setting '{path}'; {there_are}")
+        current, hint = getattr(config, head), get_type_hints(type(config))[head]
+        if is_dataclass(current) is not bool(rest):
+            inside = ", ".join(entry.name for entry in fields(current)) if is_dataclass(current) else "no further field"
+            raise ConfigurationError(f"setting '{path}' is wrong at '{head}', which has {inside}")
+        if rest:
+            nested.setdefault(head, {})[rest] = text
+        else:
+            values[head] = _parse(path, text, hint if isinstance(hint, type) else type(current))
+    inner = {head: with_settings(getattr(config, head), of) for head, of in nested.items()}
+    return replace(config, **values, **inner)  # type: ignore[type-var]
 
 
 def _paths(config: Any) -> list[str]:

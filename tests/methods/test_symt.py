@@ -12,6 +12,7 @@ from sgp.errors import ConfigurationError, StoreError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
 from sgp.methods.symt import _network, _planner, _tokens
+from sgp.models.transformer import PAPER
 from sgp.planning.pddl import Problem
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
@@ -46,6 +47,12 @@ def run(quick_run):
 def test_settings_that_cannot_be_are_told(settings, words):
     with pytest.raises(ConfigurationError, match=words):
         configure(METHOD, "ed", settings)
+
+
+def test_settings_that_must_agree_are_set_together():
+    """The heads of the paper's size divide its width alone."""
+    settings = {"shape.hidden": "768", "shape.layers": "12", "shape.heads": "12"}
+    assert configure(METHOD, "ed", settings)[1].shape == PAPER
 
 
 def test_a_vocabulary_under_the_largest_training_problem_tells_both_numbers(data, tmp_path):
