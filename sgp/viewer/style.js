@@ -23,6 +23,7 @@ const STYLE = `
 .sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; }
 .sgp .why { margin: 0 0 10px; min-height: 20px; }
 .sgp .words, .sgp .written { margin: -6px 0 10px; min-height: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .written code { margin-left: 6px; }
 .sgp .reasons { margin: 0 0 10px; font-size: 13px; } .sgp .reasons summary { cursor: pointer; }
 .sgp .reasons li { display: grid; grid-template-columns: 8ch 8ch minmax(0, 1fr) max-content; gap: 10px; min-height: 20px;
   font-variant-numeric: tabular-nums; } .sgp .reasons li span:nth-child(3) { overflow: hidden; text-overflow: ellipsis;
