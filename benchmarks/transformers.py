@@ -37,11 +37,14 @@ DECIDED: Mapping[tuple[str, str], tuple[str, ...]] = {
 }
 LARGE = {"shape.layers": str(PAPER.layers), "shape.hidden": str(PAPER.hidden), "shape.heads": str(PAPER.heads)}
 ONE_STEP = {"training.epochs": "1", "training.steps": "1", "training.compared": "1"}
+BOTH_LOSSES = {"training.alone": "0", "training.ramp": "0"}
 
 
 def decisions(method: str, variant: str, decoding: str, count: int, actions: int) -> Mapping[str, float]:
     """Decisions a second, by name of the metric."""
-    run = sgp.train(method, DOMAIN, SUITE, variant, device="cpu", overrides=ONE_STEP)
+    run = sgp.train(
+        method, DOMAIN, SUITE, variant, device="cpu", overrides=ONE_STEP | (BOTH_LOSSES if method == "symt" else {})
+    )
     planner = sgp.load_planner(run.folder, decoding)
     problems = sgp.load_suite(SUITE).problems(DOMAIN, SPLIT)[:count]
     found = {}
@@ -57,7 +60,7 @@ def step_seconds(variant: str, settings: Mapping[str, str], steps: int) -> float
     method, data = get_method("symt"), sgp.load_training_data(sgp.load_suite(SUITE), DOMAIN)
 
     def trained(count: int) -> float:
-        training = configure(method, variant, {**ONE_STEP, **settings, "training.steps": str(count)})[1]
+        training = configure(method, variant, {**ONE_STEP, **BOTH_LOSSES, **settings, "training.steps": str(count)})[1]
         with tempfile.TemporaryDirectory() as folder:
             return timed(lambda: next(method.snapshots(training, data, Path(folder), 13, "cpu")))[1]
 

@@ -164,7 +164,8 @@ def nameless_in_logistics() -> Numbers:
 
 
 def _of_transformers(*metrics: str) -> list[Score]:
-    return [each for each in measured() if each.method in TRANSFORMERS and each.metric in metrics and each.size is None]
+    ours = [each for each in measured() if each.suite == SUITE and each.method in TRANSFORMERS]
+    return [each for each in ours if each.metric in metrics and each.size is None]
 
 
 # Results: contrastive jumps beside their goals

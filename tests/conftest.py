@@ -110,7 +110,7 @@ QUICK_ACTIONS = {
 }
 QUICK_VIEWS = {
     **{"shape.layers": "2", "shape.hidden": "16", "shape.heads": "2", "training.epochs": "2", "training.steps": "2"},
-    **{"training.batch": "4", "training.compared": "4", "training.space": "3000"},
+    **{"training.batch": "4", "training.compared": "4", "training.space": "3000", "training.alone": "0"},
 }
 QUICK_OF = {
     "state-centric": QUICK,

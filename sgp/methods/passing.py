@@ -21,7 +21,9 @@ def require_readable(data: Demonstrations, refuses: Callable[[Task], str | None]
     for each in (*data.train, *data.validation):
         refusal = refuses(each.task)
         if refusal is not None:
-            raise ConfigurationError(f"{each.task.name} cannot be trained on: {refusal}; or leave it out of the suite")
+            raise ConfigurationError(
+                f"{each.task.name} cannot be trained on: {refusal}; leave it out of the suite where that cannot be"
+            )
 
 
 def keep_one(

@@ -8,7 +8,7 @@ a reproduction. What is ours is said at the fields.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
@@ -39,15 +39,15 @@ from sgp.training.checkpoint import identify
 from sgp.training.epochs import Epoch
 from sgp.training.plan_examples import sources
 from sgp.training.two_views import (
-    Fits,
+    Lengths,
     Loss,
     TwoViews,
-    any_fits,
     distance_loss,
-    plan_fits,
+    plan_lengths,
     plan_loss,
-    sequence_fits,
+    sequence_lengths,
     sequence_loss,
+    state_lengths,
     train_views,
 )
 
@@ -55,7 +55,8 @@ Kind = Literal["plans", "heuristic", "sequence"]
 Model = PlanTransformer | HeuristicTransformer | SequenceTransformer
 
 _WEIGHTS = "model.safetensors"
-_AT_ONCE = 1 << 20  # scores of a head that are computed together: 8 MB of them
+_AT_ONCE = 1 << 20  # scores of a head that are computed together: 4 MB of them
+_SOON = TwoViews(alone=1000, ramp=1000)  # the losses count where copying was learned
 
 
 @dataclass(frozen=True)
@@ -145,8 +146,8 @@ class SymT:
     libraries = ("torch",)
     learns_from = Demonstrations
     variants: Mapping[str, SymTTraining] = {
-        "ed": SymTTraining(decoding="regrounding"),
-        "e": SymTTraining("heuristic", training=TwoViews(rename="one"), decoding="lowest"),
+        "ed": SymTTraining(training=_SOON, decoding="regrounding"),
+        "e": SymTTraining("heuristic", training=replace(_SOON, rename="one"), decoding="lowest"),
         "plangpt": SymTTraining("sequence", training=TwoViews(attention=0.0, hidden=0.0), decoding="applicable"),
     }
     decodings: Mapping[str, SymTDecoding] = {
@@ -190,7 +191,7 @@ class SymT:
                 )
         identity = identify((data.sha256, asdict(training), seed))
         loss = _loss(model, tokens, device)
-        width, fits = training.shape.width, _fits(training, tokens)
+        width, lengths = training.shape.width, _lengths(training, tokens)
         for epoch in train_views(
             model,
             loss,
@@ -199,7 +200,7 @@ class SymT:
             train,
             validation,
             width,
-            fits,
+            lengths,
             seed,
             device,
             folder,
@@ -258,10 +259,10 @@ def _loss(model: Model, tokens: Tokens, device: Device) -> Loss:
     return distance_loss(model, tokens, device)
 
 
-def _fits(training: SymTTraining, tokens: Tokens) -> Fits:
+def _lengths(training: SymTTraining, tokens: Tokens) -> Lengths:
     if training.kind == "heuristic":
-        return any_fits
-    return sequence_fits(tokens, training.positions) if training.kind == "sequence" else plan_fits(tokens)
+        return state_lengths(tokens)
+    return sequence_lengths(tokens, training.positions) if training.kind == "sequence" else plan_lengths(tokens)
 
 
 def _read(training: SymTTraining, domain: DomainText, weights: Path) -> tuple[Model, Tokens, Device]:

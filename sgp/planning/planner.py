@@ -353,9 +353,9 @@ class _Search:
             return
         if not kept:
             told = [ranking for ranking in rankings if ranking.reason]
+            self.written = next((each.written for each in told or rankings if each.written), ())
             if told:
-                self.outcome = Outcome.REFUSED
-                self.reason, self.written = "; ".join(dict.fromkeys(each.reason for each in told)), told[0].written
+                self.outcome, self.reason = Outcome.REFUSED, "; ".join(dict.fromkeys(each.reason for each in told))
             elif not unvisited:
                 self.outcome = Outcome.STUCK
             elif not within:

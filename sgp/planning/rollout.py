@@ -100,8 +100,8 @@ class Step:
     def alone(self) -> Step:
         """The same with the chosen candidate alone, without keys and note."""
         only = slice(self.chosen, self.chosen + 1)
-        successor = self.successor._replace(parent=None)
-        return Step(self.state, [successor], self.costs[only].copy(), None, self.marks[only].copy(), 0)
+        alone, marks = [self.successor._replace(parent=None)], self.marks[only].copy()
+        return Step(self.state, alone, self.costs[only].copy(), None, marks, 0, written=self.written)
 
     @property
     def open_to_choice(self) -> NDArray[np.bool_]:

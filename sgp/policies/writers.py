@@ -18,13 +18,13 @@ from torch import Tensor
 
 from sgp.encoders.tokens import BEGIN, Naming, Tokens
 from sgp.models.device import Device
-from sgp.models.transformer import Before, Kept, PlanTransformer, SequenceTransformer, padded
+from sgp.models.transformer import Before, Kept, PlanTransformer, SequenceTransformer, TransformerShape, padded
 from sgp.planning.clock import look
 from sgp.planning.task import State, Task
 
 MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
-_BYTES = 1 << 28  # of keys and values that are looked at together
-_SCORES = 1 << 20  # of a head, computed together: 8 MB of them
+_BYTES = 1 << 28  # of keys, values and scores that are computed together
+_COPIES = 6  # of scores that exist at once
 
 
 class Told(NamedTuple):
@@ -61,8 +61,8 @@ class Writer(Protocol):
         """Writes tokens, at least one, behind others."""
         ...
 
-    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
-        """The logits [t, tokens] behind each token of rows that would be written behind others."""
+    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """The logarithms [n] of the probabilities of rows of tokens that would be written behind others."""
         ...
 
 
@@ -107,10 +107,14 @@ class _NetworkWriter:
         return self._written([each.memory for each in tails], rows, [each.length for each in tails])
 
     @torch.inference_mode()
-    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[NDArray[np.float64]]:
+    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
         """All rows at once."""
-        found = {place: logits for place, logits, _ in self._passed([each.memory for each in tails], rows)}
-        return [found[place] for place in range(len(rows))]
+        found = np.empty(len(rows))
+        for place, behind, _ in self._passed([each.memory for each in tails], rows):
+            logits = np.vstack([tails[place].following, behind[:-1]])
+            logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
+            found[place] = logs[np.arange(len(logs)), rows[place]].sum()
+        return found
 
     @torch.inference_mode()
     def _written(
@@ -127,9 +131,8 @@ class _NetworkWriter:
         self, before: Sequence[_Read], rows: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, NDArray[np.float64], Tensor]]:
         """The place of each row, the logits behind each of its tokens, and their own keys and values."""
-        a_token = 8 * self.model.shape.layers * self.model.shape.hidden
-        sizes = [each.atoms.shape[2] + each.length + len(row) for each, row in zip(before, rows, strict=True)]
-        for places in _together(sizes, _BYTES // a_token):
+        read = [each.atoms.shape[2] + each.length + len(row) for each, row in zip(before, rows, strict=True)]
+        for places in _together([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
             some = [rows[place] for place in places]
             plans = torch.zeros((len(some), max(map(len, some))), dtype=torch.long, device=self.device)
             for number, row in enumerate(some):
@@ -171,7 +174,7 @@ class PlanWriter(_NetworkWriter):
         """Encodes the atoms of states."""
         rows = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in told]
         read = dict[int, _Read]()
-        for places in _together([len(row) ** 2 for row in rows], _SCORES):
+        for places in _together([_size(self.model.shape, len(row), len(row)) for row in rows]):
             atoms, real = padded([rows[place] for place in places], self.device)
             kept, _ = self.model.crossed(self.model.encode(atoms, real))
             both = torch.stack(list(kept))
@@ -216,15 +219,19 @@ class SequenceWriter(_NetworkWriter):
         return self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), before)
 
 
-def _together(sizes: Sequence[int], most: int) -> Iterator[list[int]]:
-    """Places of rows that are computed together, the small ones first.
+def _size(shape: TransformerShape, count: int, read: int) -> int:
+    """The bytes of so many tokens that attend to so many."""
+    return 4 * read * (2 * shape.layers * shape.hidden + _COPIES * shape.heads * count)
 
-    Those of one time have at most `most` together, each counted as the largest, or are one. Looks at the limits in
-    between.
+
+def _together(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Places of rows that are computed together, the small ones first: at most `_BYTES` of them, or one.
+
+    Each counts as the largest, to which it is padded. Looks at the limits in between.
     """
     places = list[int]()
     for place in sorted(range(len(sizes)), key=sizes.__getitem__):
-        if places and (len(places) + 1) * sizes[place] > most:
+        if places and (len(places) + 1) * sizes[place] > _BYTES:
             look()
             yield places
             places = []

@@ -101,12 +101,9 @@ class WrittenActions:
         begun = self.writer.begin(self.tokens, told)
         rows = [self._rows(one, choice) for one, (_, choice) in zip(told, asked, strict=True)]
         behind = [tail for tail, each in zip(begun, rows, strict=True) for _ in each]
-        logits = iter(self.writer.weigh(behind, [row for each in rows for row in each]))
-        found = list[Ranking]()
-        for tail, each in zip(begun, rows, strict=True):
-            scores = np.array([_score(np.vstack([tail.following, next(logits)[:-1]]), row) for row in each])
-            found.append(Ranking(np.asarray(np.logaddexp.reduce(scores) - scores)))
-        return found
+        scores = self.writer.weigh(behind, [row for each in rows for row in each])
+        parts = np.split(scores, np.cumsum([len(each) for each in rows])[:-1])
+        return [Ranking(np.asarray(np.logaddexp.reduce(part) - part)) for part in parts]
 
     def _chosen(self, asked: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
         told = [self._told(node.task, node.state) for node, _ in asked]
@@ -124,20 +121,29 @@ class WrittenActions:
         self, node: Node, choice: Sequence[Successor], pen: _Pen, tail: Tail, rows: Sequence[list[int]]
     ) -> Ranking:
         """What is written against the candidates: `tail` is what it stands behind."""
-        words = [self.tokens.schemas.get(token) or self.tokens.word(token, pen.objects) for token in pen.row]
-        costs, reason = np.full(len(choice), np.inf), pen.failure
-        memories = [_Behind(tail, row) for row in rows]
+        costs, reason, written = np.full(len(choice), np.inf), pen.failure, self._words(pen)
+        memories = [_Behind(self._left(tail), row) for row in rows]
         if not reason and pen.row not in rows:
-            action = Action(words[0], tuple(words[1:]))
+            schema, *objects = (word for word, _ in written)
+            action = Action(schema, tuple(objects))
             reason = f"{'inapplicable' if self._is_inapplicable(node, action) else 'no candidate'}: {action}"
         if not reason:
             place = rows.index(pen.row)
             if self.how == "greedy" and node.task.is_goal(choice[place].state):
-                reason = self._end(node.task, choice[place].state, pen)
+                reason, further = self._end(node.task, choice[place].state, pen)
+                written += further
             if not reason:
-                costs[place], memories[place] = 0.0, _Behind(pen.tail)
-        written = tuple(zip(words, (round(each, 4) for each in pen.probabilities), strict=True))
+                costs[place], memories[place] = 0.0, _Behind(self._left(pen.tail))
         return Ranking(costs, memories=memories, reason=reason, written=written)
+
+    def _words(self, pen: _Pen) -> tuple[tuple[str, float], ...]:
+        """The tokens of a pen in words, each with its probability."""
+        words = (self.tokens.schemas.get(token) or self.tokens.word(token, pen.objects) for token in pen.row)
+        return tuple(zip(words, (round(each, 4) for each in pen.probabilities), strict=True))
+
+    def _left(self, tail: Tail) -> Tail:
+        """What a node keeps of a tail: where states are read anew, its length alone."""
+        return Tail(tail.following[:0], tail.length) if self.how == "regrounding" else tail
 
     def _is_inapplicable(self, node: Node, action: Action) -> bool:
         """Whether it is, or too many actions are applicable, so that another one stands for it."""
@@ -184,19 +190,17 @@ class WrittenActions:
             writing = [pen for pen in writing if len(pen.row) < self._length(pen.row[0])]
 
     def _choose(self, pen: _Pen) -> None:
-        """The most probable token, of those that may follow; of those alike the first in the order of the PDDL."""
+        """The most probable token of those that may follow."""
         if pen.tail.length >= MOST_TOKENS:
             pen.failure = f"the plan has more than {MOST_TOKENS} tokens"
             return
         logits, count = pen.tail.following, len(pen.row)
-        if pen.allowed is None:
-            likely = np.flatnonzero(logits >= logits.max() - TIE).tolist()
-            order = [*self.tokens.schemas, *pen.objects] if len(likely) > 1 else likely
-            token = next((each for each in order if each in likely), likely[0])
-        else:
-            following = list(dict.fromkeys(each[count] for each in pen.allowed if each[:count] == pen.row))
-            most = logits[following].max()
-            token = next(each for each in following if logits[each] >= most - TIE)
+        if pen.allowed is not None:
+            order = list(dict.fromkeys(each[count] for each in pen.allowed if each[:count] == pen.row))
+        else:  # what can stand here comes first
+            possible = pen.objects if pen.row else [*self.tokens.schemas, END]
+            order = list(dict.fromkeys([*possible, *range(len(logits))]))
+        token = _most_probable(order, logits[order])
         pen.probabilities.append(float(np.exp(logits[token] - np.logaddexp.reduce(logits))))
         pen.failure = self._misplaced(pen.row, token, pen.objects)
         pen.row.append(token)
@@ -217,28 +221,28 @@ class WrittenActions:
         begun = " ".join([self.tokens.schemas[row[0]], *(objects[each] for each in row[1:])])
         return f"ill-formed: {word} stands where an object of ({begun} ...) should"
 
-    def _end(self, task: Task, state: State, pen: _Pen) -> str:
-        """Why a plan that has reached the goal is none once it ends; nothing where it is one.
+    def _end(self, task: Task, state: State, pen: _Pen) -> tuple[str, tuple[tuple[str, float], ...]]:
+        """Why a plan that has reached the goal is none once it ends, and the tokens that say so; nothing where it is.
 
         Greedy writing goes on to the end, and all that it writes counts.
         """
         tail = pen.tail
-        while int(tail.following.argmax()) != END:
+        while True:
             further = _Pen(tail, pen.objects)
             self._write([further])
+            if further.row == [END]:
+                return ("" if task.is_goal(state) else "the goal held, and no longer does where the plan ends"), ()
             if further.failure:
-                return f"the goal held, then: {further.failure}"
+                return f"the goal held, then: {further.failure}", self._words(further)
             schema, *arguments = further.row
             action = Action(self.tokens.schemas[schema], tuple(pen.objects[each] for each in arguments))
             try:
                 state = task.apply(state, action)
             except PlanError:
-                return f"the goal held, then: inapplicable: {action}"
+                return f"the goal held, then: inapplicable: {action}", self._words(further)
             tail = further.tail
-        return "" if task.is_goal(state) else "the goal held, and no longer does where the plan ends"
 
 
-def _score(logits: NDArray[np.float64], row: Sequence[int]) -> float:
-    """The logarithm of the probability of a row, each token by the logits [t, tokens] before it."""
-    logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
-    return float(logs[np.arange(len(row)), row].sum())
+def _most_probable(tokens: Sequence[int], logits: NDArray[np.float64]) -> int:
+    """The most probable of some tokens, of those that are alike the first."""
+    return tokens[int(np.argmax(logits >= logits.max() - TIE))]

@@ -48,8 +48,8 @@ class TwoViews:
     rename: Rename = "both"  # for plans; for heuristics one (symt, section 4)
     attention: float = 1.0  # weight of L_att (symt, section 4)
     hidden: float = 1.0  # weight of L_hid (symt, section 4)
-    alone: int = 1000  # steps in which what is predicted counts alone; see `share`
-    ramp: int = 1000  # steps in which both weights then grow evenly to theirs
+    alone: int = 0  # steps in which what is predicted counts alone; see `share`
+    ramp: int = 0  # steps in which both weights then grow evenly to theirs
     reduction: Reduction = "mean"  # of both; printed are sums, beside which the loss of plans is nothing
     space: int = 100_000  # most states of a state space that is expanded; larger problems have their experts' plans
     compared: int = 64  # examples of problems for validation by which epochs are compared
@@ -64,6 +64,11 @@ class TwoViews:
         for name in ("attention", "hidden", "warm_up", "alone", "ramp"):
             if not 0 <= getattr(self, name) < math.inf:
                 raise ConfigurationError(f"views' {name} is {getattr(self, name)}; expected a number from 0")
+        if (self.attention or self.hidden) and self.alone >= self.epochs * self.steps:
+            raise ConfigurationError(
+                f"views' alone is {self.alone} of {self.epochs * self.steps} steps; expected fewer, so that attention "
+                "and hidden count, or 0 for both"
+            )
         for name, kinds in (("rename", Rename), ("reduction", Reduction)):
             if getattr(self, name) not in get_args(kinds):
                 raise ConfigurationError(
@@ -99,28 +104,38 @@ class Losses(NamedTuple):
 
 
 Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming]], Losses]
-Fits = Callable[[Example], bool]
+Length = Callable[[Example], int]  # in tokens, of what is padded
 
 
-def any_fits(example: Example) -> bool:
-    """Of a model that writes no plans."""
-    return True
+class Lengths(NamedTuple):
+    """How long an example is to a model, so that batches have alike ones, and the most that it can take."""
+
+    of: Length
+    fits: Callable[[Example], bool]
 
 
-def plan_fits(tokens: Tokens) -> Fits:
-    """Whether a plan has at most `MOST_TOKENS` tokens."""
-    return lambda each: len(tokens.actions(each.task, each.plan)) <= MOST_TOKENS
+def state_lengths(tokens: Tokens) -> Lengths:
+    """Those of a model that reads states alone."""
+    return Lengths(lambda each: len(tokens.state(each.task, each.state)), lambda each: True)
 
 
-def sequence_fits(tokens: Tokens, positions: int) -> Fits:
-    """Whether, too, state, goal and plan have positions."""
+def plan_lengths(tokens: Tokens) -> Lengths:
+    """Those of a model that writes plans, of at most `MOST_TOKENS` tokens."""
 
-    def fits(example: Example) -> bool:
-        told = tokens.sequence_length(example.task, example.state)
-        plan = len(tokens.actions(example.task, example.plan))
-        return plan <= MOST_TOKENS and told + plan + 1 <= positions
+    def length(example: Example) -> int:
+        return len(tokens.actions(example.task, example.plan))
 
-    return fits
+    return Lengths(length, lambda each: length(each) <= MOST_TOKENS)
+
+
+def sequence_lengths(tokens: Tokens, positions: int) -> Lengths:
+    """Those of a model that reads state, goal and plan as one sequence and has so many positions."""
+    plan = plan_lengths(tokens)
+
+    def length(example: Example) -> int:
+        return tokens.sequence_length(example.task, example.state) + plan.of(example) + 1
+
+    return Lengths(length, lambda each: plan.fits(each) and length(each) <= positions)
 
 
 def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
@@ -175,7 +190,7 @@ def train_views(
     train: Sequence[Source],
     validation: Sequence[Source],
     width: int,
-    fits: Fits,
+    lengths: Lengths,
     seed: int,
     device: Device,
     folder: Path,
@@ -184,17 +199,19 @@ def train_views(
 ) -> Iterator[Epoch]:
     """Trains in place and gives every epoch after the first `after`, compared by the loss of what is predicted.
 
-    Examples, of those that the model `fits`, and namings of an epoch depend on its number and `seed` alone; `width` is
+    Examples, of those that fit, and namings of an epoch depend on its number and `seed` alone; `width` is
     d_k. See `train_epochs`.
     """
     optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=config.learning_rate)
     random = np.random.default_rng((seed, 0))
-    compared = _views(tokens, config, _drawn(validation, config.compared, fits, random), random)
+    drawn = _alike(_drawn(validation, config.compared, lengths, random), lengths, config.batch, random)
+    compared = [_views(tokens, config, some, random) for some in drawn]
 
     def epoch(number: int) -> float:
         random, total = np.random.default_rng((seed, number)), 0.0
-        drawn = _drawn(train, config.steps * config.batch, fits, random)
-        for step, some in enumerate(_alike(drawn, config.batch, random), start=(number - 1) * config.steps):
+        drawn = _drawn(train, config.steps * config.batch, lengths, random)
+        batches = _alike(drawn, lengths, config.batch, random)
+        for step, some in enumerate(batches, start=(number - 1) * config.steps):
             for group in optimizer.param_groups:
                 group["lr"] = config.rate(step)
             found = loss(*_views(tokens, config, some, random))
@@ -219,20 +236,24 @@ def train_views(
 
     @torch.inference_mode()
     def validate() -> float:
-        found = loss(*compared)
-        if found.copied is not None:
-            told["copied"] = round(float(found.copied), 4)
-        return float(found.predicted)
+        predicted, copied = list[float](), list[float]()
+        for batch in compared:
+            found = loss(*batch)
+            predicted.append(float(found.predicted))
+            copied += [] if found.copied is None else [float(found.copied)]
+        if copied:
+            told["copied"] = round(float(np.mean(copied)), 4)
+        return float(np.mean(predicted))
 
     for each in train_epochs(model, optimizer, config.epochs, epoch, validate, device, folder, training, after):
         yield replace(each, compared=dict(told))
 
 
-def _drawn(of: Sequence[Source], count: int, fits: Fits, random: np.random.Generator) -> list[Example]:
+def _drawn(of: Sequence[Source], count: int, lengths: Lengths, random: np.random.Generator) -> list[Example]:
     """Examples, of which one that does not fit is drawn again. Raises ConfigurationError where hardly any does."""
     examples = list[Example]()
     for _ in range(_TRIES):
-        examples += filter(fits, draw(of, count - len(examples), random))
+        examples += filter(lengths.fits, draw(of, count - len(examples), random))
         if len(examples) == count:
             return examples
     raise ConfigurationError(
@@ -241,9 +262,11 @@ def _drawn(of: Sequence[Source], count: int, fits: Fits, random: np.random.Gener
     )
 
 
-def _alike(examples: Sequence[Example], size: int, random: np.random.Generator) -> list[list[Example]]:
-    """Batches of plans about as long as each other, in any order: little is padded."""
-    ordered = sorted(examples, key=lambda each: len(each.plan))
+def _alike(
+    examples: Sequence[Example], lengths: Lengths, size: int, random: np.random.Generator
+) -> list[list[Example]]:
+    """Batches of examples about as long as each other, in any order: little is padded."""
+    ordered = sorted(examples, key=lengths.of)
     batches = [ordered[begin : begin + size] for begin in range(0, len(ordered), size)]
     return [batches[place] for place in random.permutation(len(batches))]
 

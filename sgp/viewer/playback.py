@@ -95,7 +95,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                     for rank, index in enumerate(order, start=1)
                     for candidate in (record["candidates"][index],)
                 ],
-                "written": record.get("written", []),
+                "written": _written(record),
                 **_why(record, order),
             }
         )
@@ -118,7 +118,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "model": about.model,
         "outcome": head["outcome"],
         "reason": head["reason"],
-        "written": head.get("written", []),
+        "written": _written(head),
         "seconds": head["seconds"],
         "length": length,
         "goals": len(problem.goal),
@@ -138,6 +138,11 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
         "map": map_of(recorded, orders),
     }
+
+
+def _written(record: Mapping[str, Any]) -> list[list[str | float]]:
+    """The tokens that were written for a record, each with its probability."""
+    return [[str(word), float(probability)] for word, probability in record.get("written", ())]
 
 
 def _why(record: Mapping[str, Any], order: Sequence[int]) -> dict[str, Any]:

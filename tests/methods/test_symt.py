@@ -41,6 +41,7 @@ def run(quick_run):
         ({"training.attention": "-1"}, "views' attention is -1.0; expected a number from 0"),
         ({"training.hidden": "-0.5"}, "views' hidden is -0.5; expected a number from 0"),
         ({"training.alone": "-1"}, "views' alone is -1; expected a number from 0"),
+        ({"training.epochs": "5"}, "views' alone is 1000 of 500 steps; expected fewer, so that attention and hidden"),
         ({"names": "0"}, "names is 0; expected at least 1"),
     ],
 )
@@ -89,16 +90,10 @@ LONE = """(define (domain lone) (:predicates (done) (used ?x))
 def test_an_action_over_an_object_that_occurs_in_no_atom_is_written(tmp_path):
     """Its name stands in no token of the state, so that nothing tells which it is; it is an action as others are."""
     task = Task(Problem("p", LONE, "(define (problem p) (:domain lone) (:objects a b) (:init) (:goal (done)))"))
-    torch.manual_seed(1)
-    training = METHOD.variants["ed"]
-    for how in ("greedy", "applicable", "regrounding", "ranked"):
-        planner = untrained(training, task, tmp_path, how)
-        rollout = planner.solve(task)
-        if how == "greedy":
-            assert rollout.solved or "ill-formed" in rollout.reason or "the plan ends" in rollout.reason
-        else:
-            assert rollout.solved
-            assert len(rollout.plan) == 1
+    for how in ("applicable", "regrounding", "ranked"):
+        rollout = untrained(METHOD.variants["ed"], task, tmp_path, how).solve(task)
+        assert rollout.solved
+        assert len(rollout.plan) == 1
 
 
 def untrained(training, task, folder, how):

@@ -102,7 +102,8 @@ def test_what_was_written_is_kept_without_notes_too(two_blocks, tmp_path):
     rollout = Planner(Writing(lambda *_: 1.0)).solve(two_blocks)
     write_rollouts(tmp_path / "r.jsonl", [rollout.without_notes()])
     (read,) = read_rollouts(tmp_path / "r.jsonl")
-    for each in (rollout, read):
+    bare = Planner(Writing(lambda *_: 1.0), keep="plan").solve(two_blocks)
+    for each in (rollout, read, bare):
         assert each.steps[0].written == (("pick-up", 0.75), ("b0", 1.0))
         assert each.written == (("pick-up", 0.75), ("b1", 1.0))
         assert each.reason == "no"

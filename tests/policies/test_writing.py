@@ -124,6 +124,9 @@ def test_greedy_goes_on_behind_the_goal_and_is_judged_by_the_end(task, plan):
         rollout = solved(task, script(task, (*plan, *more)), "greedy")
         assert rollout.solved == (not words)
         assert words in rollout.reason
+        if words.startswith("the goal held, then"):
+            said = [word for word, _ in rollout.written]
+            assert said == [each for action in (plan[-1], *more) for each in (action.name, *action.objects)]
         assert solved(task, script(task, (*plan, *more)), "applicable").solved
 
 
@@ -193,6 +196,26 @@ def test_a_sequence_that_is_too_long_is_refused(task):
     writer = replace(network("sequence"), model=SequenceTransformer(len(TOKENS.vocabulary), 510, SHAPE))
     reason = WrittenActions(writer, TOKENS, "greedy").refuses(task)
     assert reason.endswith("tokens and a plan up to 500, and the model 510 positions")
+
+
+@pytest.mark.parametrize("kind", ["plans", "sequence"])
+def test_regrounding_counts_tokens_and_keeps_nothing_else(kind):
+    """An untrained network goes to and fro until all tokens are written; a node keeps how many there are."""
+    memories = []
+
+    class Watched(WrittenActions):
+        def rank(self, nodes, choices):
+            memories.extend(node.memory for node in nodes)
+            return super().rank(nodes, choices)
+
+    task = Task(SUITE.problems("gripper", "validation")[0])
+    planner = Planner(Watched(network(kind), TOKENS, "regrounding"), one_step, revisits=True)
+    rollout = planner.solve(task, Limit(actions=1000))
+    assert rollout.reason == "the plan has more than 500 tokens"
+    counts = np.cumsum([0, *(len(step.written) for step in rollout.steps)]).tolist()
+    assert counts[-1] == 500 or counts[-1] - len(rollout.written) < 500 <= counts[-1] + len(rollout.written)
+    assert [each.tail.length for each in memories[1:]] == counts[1 : len(memories)]
+    assert all(each.tail.memory is None for each in memories[1:])
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])

@@ -15,7 +15,7 @@ from sgp.models.transformer import PlanTransformer, TransformerShape
 from sgp.planning.task import replay
 from sgp.policies.writers import PlanWriter, Told
 from sgp.training.plan_examples import ExpertsPlan, OptimalPlans, draw, sources
-from sgp.training.two_views import TwoViews, _alike, plan_loss
+from sgp.training.two_views import TwoViews, _alike, plan_lengths, plan_loss, state_lengths
 from tests.conftest import QUICK_VIEWS
 
 SUITE = sgp.load_suite("state-centric")
@@ -93,6 +93,7 @@ def test_the_loss_falls_with_training(data, tmp_path):
         "training.steps": "15",
         "training.warm_up": "10",
         "training.learning_rate": "0.003",
+        "training.alone": "0",
     }
     training = configure(METHOD, "ed", quick | steps | {"training.compared": "16", "training.space": "3000"})[1]
     losses = [each.loss for each in METHOD.snapshots(training, data, tmp_path, 1, "cpu")]
@@ -152,7 +153,10 @@ def test_what_is_copied_is_told(data, tmp_path):
 
 def test_batches_have_plans_of_like_lengths_and_leave_none_out(data):
     drawn = draw(sources(data.train, 3000, goals=False), 50, np.random.default_rng(1))
-    batches = _alike(drawn, 8, np.random.default_rng(2))
+    tokens = Tokens(Vocabulary(data.train[0].task.domain_text))
+    of_states = _alike(drawn, state_lengths(tokens), 8, np.random.default_rng(2))
+    assert all(len({len(each.task.objects) for each in batch}) <= 2 for batch in of_states)
+    batches = _alike(drawn, plan_lengths(tokens), 8, np.random.default_rng(2))
     assert sorted(map(len, batches)) == [2, *[8] * 6]
     assert sorted(id(each) for batch in batches for each in batch) == sorted(map(id, drawn))
     spans = sorted((min(len(each.plan) for each in batch), max(len(each.plan) for each in batch)) for batch in batches)
