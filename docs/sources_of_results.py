@@ -31,6 +31,7 @@ from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line, cell, lines_of, measured, measured_attempts, select
 
 JUMPS = PlannerName("contrastive-jumps", "aiw")
+NAMED = ("validation", "interpolation")  # where name sensitivity is measured
 TRACK, LEVELS = "track", ("easy", "medium", "hard")
 
 # README and results: coverage
@@ -153,6 +154,26 @@ def transformer_training() -> str:
             (f"{method} {variant}", domain, str(len(seconds)), f"{min(seconds):.0f} to {max(seconds):.0f}", shares)
         )
     return Sheet.of("", ("planner", "domain", "seeds", "seconds of training", "names copied"), lines).markdown()
+
+
+def names_matter() -> str:
+    """Which share of decisions changes where objects have other names, by planner, domain and split."""
+    found = scores("names")
+    lines = []
+    for planner in dict.fromkeys(each.planner for each in sorted(found, key=lambda each: each.method)):
+        for domain in sorted({each.domain for each in found}):
+            of = [each for each in found if (each.planner, each.domain) == (planner, domain)]
+            seeds = str(len({each.seed for each in of}))
+            lines.append((planner.title, domain, seeds, *(_least_to_most(of, split) for split in NAMED)))
+    day, cores = when(found)
+    headings = ("planner", "domain", "seeds", *NAMED)
+    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+
+
+def _least_to_most(of: Sequence[Score], split: str) -> str:
+    found = [each for each in of if each.split == split]
+    shares = [each.value for each in found]
+    return f"{rate(min(shares))} to {rate(max(shares))}, n = {found[0].count}"
 
 
 def nameless_in_logistics() -> Numbers:
@@ -367,6 +388,7 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "transformers": transformer_coverage,
     "transformers-trained": transformer_training,
     "nameless-logistics": nameless_in_logistics,
+    "names-matter": names_matter,
     "reach": reach,
     "goals": goals,
     "goals-measured": goals_measured,
