@@ -27,8 +27,10 @@ from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName
 from sgp.reports.against_lama import against_lama_sheet, read_against
 from sgp.reports.learning_table import learning_curves
+from sgp.reports.papers.symt import BUDGET
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line, cell, lines_of, measured, measured_attempts, select
+from sgp.training.two_views import TwoViews
 
 JUMPS = PlannerName("contrastive-jumps", "aiw")
 NAMED = ("validation", "interpolation")  # where name sensitivity is measured
@@ -138,7 +140,8 @@ def transformer_coverage() -> str:
     """Table 2 of the transformers' paper, and on which day and how many cores ours were measured."""
     ours = _of_transformers("coverage")
     day, cores = when(ours)
-    return f"Measured until {day}, {cores} cores.\n\n{sgp.paper_sheet('symt', 2, ours).markdown()}"
+    sheet = replace(sgp.paper_sheet("symt", 2, ours), caption=f"Read as the table of coverage above. {BUDGET}")
+    return f"Measured until {day}, {cores} cores.\n\n{sheet.markdown()}"
 
 
 def transformer_training() -> str:
@@ -174,6 +177,37 @@ def _least_to_most(of: Sequence[Score], split: str) -> str:
     found = [each for each in of if each.split == split]
     shares = [each.value for each in found]
     return f"{rate(min(shares))} to {rate(max(shares))}, n = {found[0].count}"
+
+
+def transformer_decisions() -> str:
+    """Decisions a second by planner and decoding, one problem after the other and all together."""
+    found = [each for each in scores("transformers") if each.split == SPLIT]
+    lines = []
+    for planner in dict.fromkeys(each.planner for each in found):
+        alone, together = (
+            one(found, planner=planner, metric=metric).value
+            for metric in ("decisions_per_second_alone", "decisions_per_second")
+        )
+        lines.append((planner.title, f"{alone:.0f}", f"{together:.0f}", f"{together / alone:.1f}"))
+    day, cores = when(found)
+    sheet = Sheet.of("", ("planner", "alone", f"{found[0].count} together", "ratio"), lines)
+    return f"Measured on {day}, one of {cores} cores.\n\n{sheet.markdown()}"
+
+
+def transformer_steps() -> str:
+    """Seconds of a step of training, small and at the paper's size, and the hours of a whole training at that size."""
+    found, steps = (
+        [each for each in scores("transformers") if each.split == "train"],
+        TwoViews().epochs * TwoViews().steps,
+    )
+    lines = []
+    for variant in dict.fromkeys(each.variant for each in found):
+        small, large = (
+            one(found, variant=variant, metric=f"seconds_per_step_of_training{size}").value
+            for size in ("", "_at_paper_size")
+        )
+        lines.append((f"symt {variant}", f"{small:.2f}", f"{large:.1f}", f"{large * steps / 3600:.0f}"))
+    return Sheet.of("", ("planner", "seconds a step", "at the paper's size", "hours there"), lines).markdown()
 
 
 def nameless_in_logistics() -> Numbers:
@@ -389,6 +423,8 @@ RESULTS: Mapping[str, Callable[[], str | Numbers]] = {
     "transformers-trained": transformer_training,
     "nameless-logistics": nameless_in_logistics,
     "names-matter": names_matter,
+    "transformers-decide": transformer_decisions,
+    "transformers-step": transformer_steps,
     "reach": reach,
     "goals": goals,
     "goals-measured": goals_measured,
