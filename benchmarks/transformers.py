@@ -14,6 +14,7 @@ import argparse
 import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import torch
@@ -50,7 +51,7 @@ def decisions(method: str, variant: str, decoding: str, count: int, actions: int
     found = {}
     for metric, batch in (("decisions_per_second_alone", 1), ("decisions_per_second", count)):
         tasks = [sgp.Task(problem) for problem in problems]
-        rollouts, seconds = timed(lambda: replace(planner, batch=batch).solve_many(tasks, sgp.Limit(actions=actions)))  # noqa: B023
+        rollouts, seconds = timed(partial(replace(planner, batch=batch).solve_many, tasks, sgp.Limit(actions=actions)))
         found[metric] = sum(len(rollout.steps) for rollout in rollouts) / seconds
     return found
 

@@ -139,6 +139,11 @@ def other_kernels() -> str:
 def transformer_coverage() -> str:
     """Table 2 of the transformers' paper, and on which day and how many cores ours were measured."""
     ours = _of_transformers("coverage")
+    missed = {each.domain for each in ours if (each.method, each.split) == ("nameless", SPLIT) and each.value < 1}
+    with_names = {(each.variant, each.domain) for each in ours if each.method == "symt"}
+    assert missed == {"logistics"}, "the text's words, as all below"
+    assert with_names == {("ed", "blocksworld"), ("ed", "gripper")}
+    assert not any(each.value for each in ours if (each.method, each.domain) == ("symt", "blocksworld"))
     day, cores = when(ours)
     sheet = replace(sgp.paper_sheet("symt", 2, ours), caption=f"Read as the table of coverage above. {BUDGET}")
     return f"Measured until {day}, {cores} cores.\n\n{sheet.markdown()}"
@@ -196,11 +201,8 @@ def transformer_decisions() -> str:
 
 def transformer_steps() -> str:
     """Seconds of a step of training, small and at the paper's size, and the hours of a whole training at that size."""
-    found, steps = (
-        [each for each in scores("transformers") if each.split == "train"],
-        TwoViews().epochs * TwoViews().steps,
-    )
-    lines = []
+    found = [each for each in scores("transformers") if each.split == "train"]
+    lines, steps = [], TwoViews().epochs * TwoViews().steps
     for variant in dict.fromkeys(each.variant for each in found):
         small, large = (
             one(found, variant=variant, metric=f"seconds_per_step_of_training{size}").value

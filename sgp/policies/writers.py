@@ -133,24 +133,22 @@ class _NetworkWriter:
         """The place of each row, the logits behind each of its tokens, and their own keys and values."""
         read = [each.atoms.shape[2] + each.length + len(row) for each, row in zip(before, rows, strict=True)]
         for places in _together([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
-            some = [rows[place] for place in places]
-            plans = torch.zeros((len(some), max(map(len, some))), dtype=torch.long, device=self.device)
-            for number, row in enumerate(some):
-                plans[number, : len(row)] = torch.tensor(row)
+            plans, written = padded([np.array(rows[place], np.int64) for place in places], self.device)
             atoms, real = _stacked([before[place].atoms for place in places])
             pages, there = _stacked([before[place].pages for place in places])
             earlier = Before([Kept(*layer) for layer in pages], there) if there.shape[1] else None
-            logits, kept = self._decoded(plans, (Kept(*atoms), real), earlier)
+            logits, kept = self._decoded(plans, written, (Kept(*atoms), real), earlier)
             own = torch.stack([torch.stack(list(each)) for each in kept])
-            for number, (place, row) in enumerate(zip(places, some, strict=True)):
-                found = logits[number, : len(row)].double().cpu().numpy()
-                yield place, found, own[:, :, number, :, : len(row)]
+            for number, place in enumerate(places):
+                length = len(rows[place])
+                found = logits[number, :length].double().cpu().numpy()
+                yield place, found, own[:, :, number, :, :length]
 
     @abstractmethod
     def _decoded(
-        self, plans: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
     ) -> tuple[Tensor, Sequence[Kept]]:
-        """The logits behind tokens [b, t], and their keys and values by layer."""
+        """The logits behind tokens [b, t], of which `written` [b, t] are some, and their keys and values by layer."""
 
     def _unwritten(self, atoms: Tensor) -> _Read:
         """A book without tokens."""
@@ -183,9 +181,9 @@ class PlanWriter(_NetworkWriter):
         return self._written([read[place] for place in range(len(rows))], [[BEGIN]] * len(rows), [0] * len(rows), True)
 
     def _decoded(
-        self, plans: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
     ) -> tuple[Tensor, Sequence[Kept]]:
-        return self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), atoms, before)
+        return self.model.decode(plans, written, atoms, before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,9 +212,9 @@ class SequenceWriter(_NetworkWriter):
         return self._written([self._unwritten(none) for _ in rows], rows, [0] * len(rows), True)
 
     def _decoded(
-        self, plans: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
     ) -> tuple[Tensor, Sequence[Kept]]:
-        return self.model.decode(plans, torch.ones_like(plans, dtype=torch.bool), before)
+        return self.model.decode(plans, written, before)
 
 
 def _size(shape: TransformerShape, count: int, read: int) -> int:

@@ -199,8 +199,8 @@ def train_views(
 ) -> Iterator[Epoch]:
     """Trains in place and gives every epoch after the first `after`, compared by the loss of what is predicted.
 
-    Examples, of those that fit, and namings of an epoch depend on its number and `seed` alone; `width` is
-    d_k. See `train_epochs`.
+    Examples, of those that fit, and namings of an epoch depend on its number and `seed` alone; `width` is d_k. See
+    `train_epochs`.
     """
     optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=config.learning_rate)
     random = np.random.default_rng((seed, 0))
