@@ -134,8 +134,11 @@ class _NetworkWriter:
         read = [each.atoms.shape[2] + each.length + len(row) for each, row in zip(before, rows, strict=True)]
         for places in _together([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
             plans, written = padded([np.array(rows[place], np.int64) for place in places], self.device)
-            atoms, real = _stacked([before[place].atoms for place in places])
-            pages, there = _stacked([before[place].pages for place in places])
+            reads = [before[place] for place in places]
+            if all(each is reads[0] for each in reads):  # as the candidates of one node
+                reads = reads[:1]
+            atoms, real = _stacked([each.atoms for each in reads], len(places))
+            pages, there = _stacked([each.pages for each in reads], len(places))
             earlier = Before([Kept(*layer) for layer in pages], there) if there.shape[1] else None
             logits, kept = self._decoded(plans, written, (Kept(*atoms), real), earlier)
             own = torch.stack([torch.stack(list(each)) for each in kept])
@@ -239,12 +242,16 @@ def _together(sizes: Sequence[int]) -> Iterator[list[int]]:
         yield places
 
 
-def _stacked(parts: Sequence[Tensor]) -> tuple[Tensor, Tensor]:
-    """Parts [..., heads, n, d_k] as one [..., b, heads, n, d_k], padded, and which of it [b, n] they are."""
+def _stacked(parts: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
+    """Parts [..., heads, n, d_k] as one [..., b, heads, n, d_k], padded, and which of it [b, n] they are.
+
+    There are `count` parts, or one that stands for so many and is not copied.
+    """
     longest = max(each.shape[-2] for each in parts)
     *first, heads, _, width = parts[0].shape
     table = parts[0].new_zeros((*first, len(parts), heads, longest, width))
     for number, each in enumerate(parts):
         table[..., number, :, : each.shape[-2], :] = each
     lengths = torch.tensor([each.shape[-2] for each in parts], device=table.device)
-    return table, torch.arange(longest, device=table.device)[None] < lengths[:, None]
+    there = torch.arange(longest, device=table.device)[None] < lengths[:, None]
+    return table.expand(*first, count, heads, longest, width), there.expand(count, -1)
