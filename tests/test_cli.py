@@ -194,7 +194,7 @@ def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
         (["report", "--out", "/dev/null"], "/dev/null: File exists; check the path"),
         (["table", "1", "--splits", "nonsense"], "there are no scores of split 'nonsense'; expected some of extrapol"),
         (["table", "state-centric", "2"], "there is no table 2 of state-centric here; expected one of 1, 3, 4, 5"),
-        (["table", "magic", "1"], "unknown paper 'magic'; expected one of aiw-ad, dynamic-validation, state-centric"),
+        (["table", "magic", "1"], "unknown paper 'magic'; expected one of aiw-ad, dynamic-validation, embedplan"),
         (
             ["table", "scaling", "--svg", "x.svg"],
             "of dynamic-validation has no drawing; expected --svg with state-centric 1",

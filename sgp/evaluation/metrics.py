@@ -159,6 +159,36 @@ _OF_NAMES = (
         better=Better.LOWER,
     ),
 )
+_OF_TRANSITIONS = (
+    *(
+        Metric(
+            name=f"{name}@{first}",
+            title=f"{what} among the first {first}",
+            heading=f"{name}@{first}",
+            unit="share",
+            form=".3f",
+            better=Better.HIGHER,
+        )
+        for name, what in (("hit", "next state"), ("acc", "action"))
+        for first in (1, 5, 10)
+    ),
+    Metric(
+        name="plan_mean_hit@5",
+        title="steps of plans with the next state among the first 5, mean over plans",
+        heading="steps, hit@5",
+        unit="share",
+        form=".3f",
+        better=Better.HIGHER,
+    ),
+    Metric(
+        name="plan_exact_hit@5",
+        title="plans with every next state among the first 5",
+        heading="whole plans, hit@5",
+        unit="share",
+        form=".3f",
+        better=Better.HIGHER,
+    ),
+)
 _OF_MODELS = (
     Metric(name="dimension", title="dimension of the encoding", heading="dimension", form=",.0f"),
     Metric(name="parameters", title="parameters of the model", heading="parameters", form=",.0f", better=Better.LOWER),
@@ -180,7 +210,7 @@ _OF_MODELS = (
     ),
 )
 
-_ALL = (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_NAMES, *_OF_MODELS)
+_ALL = (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_NAMES, *_OF_TRANSITIONS, *_OF_MODELS)
 METRICS: Mapping[str, Metric] = {each.name: each for each in _ALL}
 DIAGNOSTICS = tuple(each.name for each in _DIAGNOSTICS)  # on expert states
 

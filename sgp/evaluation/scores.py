@@ -30,10 +30,11 @@ class Score(Measurement):
     """One number. `paper` and `table` say where a published one stands; ours leave them empty.
 
     `size` is the number of objects, None for a whole split; `seed` is None for a mean over seeds or a published
-    number; `spread` is the standard deviation over seeds where there is one; `count` is the number of problems behind
-    the value, 0 where it is not known. `distinct` is how many of them no renaming of objects makes another one, None
-    where that is not known: of published numbers, of what is no rate of problems, and of problems that were drawn at
-    random, where to draw one again is part of the sample.
+    number; `spread` is the standard deviation over seeds where there is one, and of a published number what it prints
+    behind ±, with a note where that is another; `count` is the number of problems behind the value, 0 where it is not
+    known. `distinct` is how many of them no renaming of objects makes another one, None where that is not known: of
+    published numbers, of what is no rate of problems, and of problems that were drawn at random, where to draw one
+    again is part of the sample.
     """
 
     paper: str = ""

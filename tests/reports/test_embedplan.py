@@ -1,0 +1,232 @@
+"""The tables of EmbedPlan: as printed, consistent where they repeat each other, and shown with or without ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from statistics import mean
+
+import pytest
+
+import sgp
+from sgp.errors import InputError
+from sgp.evaluation.metrics import METRICS, Better
+from sgp.evaluation.scores import Score
+from sgp.reports.papers import get_paper
+from sgp.reports.shown import shown_table
+
+PAPER = get_paper("embedplan")
+RATES = [score for score in PAPER.scores() if score.method]
+WRONG_MEANS = {("13", "untrained", "", "hit@5"): (0.039, 0.042)}  # printed, and of the rows
+
+
+def printed(table, domain, metric, split, variant="llama-3.3-70b"):
+    place = (table, variant, domain, split, metric)
+    (score,) = [each for each in RATES if (each.table, each.variant, each.domain, each.split, each.metric) == place]
+    return score.value, score.spread
+
+
+def test_every_table_has_its_rows_and_no_place_has_two():
+    rows = Counter(score.table for score in PAPER.scores())
+    assert rows == {
+        "1": 8,  # 4 encoders x 2 splits
+        "2": 60,  # 9 domains and the mean x 6 metrics
+        "3": 20,
+        "4": 7,
+        "7": 39,  # the total has no number of schemas
+        "8": 40,
+        "9": 60,
+        "10": 91,  # 72 pairs, 9 + 9 means, the mean of all
+        "11": 30,
+        "12": 10,
+        "13": 30,
+        "14": 40,
+        "15": 40,
+        "16": 38,  # Rovers lacks two
+        "17": 2,
+        "20": 27,
+        "21": 8,
+        "22": 40,
+        "24": 54,
+        "25": 54,
+    }
+    places = Counter((score.table, score.planner, score.domain, score.split, score.metric) for score in PAPER.scores())
+    assert set(places.values()) == {1}
+
+
+def test_numbers_stand_as_the_paper_prints_them():
+    assert printed("1", "mean", "hit@5", "interpolation", "mpnet") == (0.7, 0.44)
+    assert printed("1", "mean", "hit@5", "extrapolation", "bge-m3") == (0.363, 0.15)
+    assert printed("2", "rovers", "hit@1", "interpolation") == (0.86, 0.008)
+    assert printed("2", "satellite", "acc@5", "interpolation") == (0.985, 0.003)
+    assert printed("3", "blocksworld", "plan_exact_hit@5", "plan-variant") == (0.016, 0.002)
+    assert printed("4", "mean", "hit@5", "leave-one-out") == (0.092, 0.012)
+    assert printed("9", "grid", "acc@10", "extrapolation") == (0.739, 0.1)
+    assert printed("10", "logistics", "hit@5", "cross-domain", "llama-3.3-70b+from=ferry") == (0.223, None)
+    assert printed("10", "mean", "hit@5", "cross-domain", "llama-3.3-70b+from=grid") == (0.082, None)
+    assert printed("16", "goldminer", "plan_mean_hit@5", "extrapolation", "mpnet") == (0.051, 0.012)
+    assert printed("21", "mean", "hit@5", "extrapolation", "qwen2.5-7b-hypernetwork") == (0.462, 0.151)
+    assert printed("22", "depot", "hit@5", "extrapolation", "llama-3.3-70b-lambda-0") == (0.134, 0.04)
+    assert printed("24", "floortile", "hit@10", "extrapolation", "qwen2.5-7b") == (0.69, 0.162)
+    counts = {(score.table, score.domain, score.metric): score.value for score in PAPER.scores() if not score.method}
+    assert counts["7", "total", "transitions"] == 2969574
+    assert counts["20", "rovers", "predicates"] == 26
+
+
+def test_printed_means_are_those_of_the_rows_but_for_one():
+    rows = {}
+    for score in RATES:
+        rows.setdefault((score.table, score.variant, score.split, score.metric), {})[score.domain] = score.value
+    checked = 0
+    for place, values in rows.items():
+        shown = values.pop("mean", None)
+        if shown is None or not values:
+            continue
+        recomputed = mean(values.values())
+        if place in WRONG_MEANS:
+            assert WRONG_MEANS[place] == (shown, round(recomputed, 3))
+        else:
+            assert shown == pytest.approx(recomputed, abs=0.00051), place
+        checked += 1
+    assert checked == 51
+
+
+def test_what_is_printed_of_a_target_is_the_mean_over_its_sources():
+    targets = {}
+    for score in PAPER.printed("10"):
+        targets.setdefault(score.domain, {})[score.variant.partition("+from=")[2]] = score.value
+    of_all = targets.pop("mean")[""]
+    means = {target: values.pop("") for target, values in targets.items()}
+    for target, values in targets.items():
+        assert means[target] == pytest.approx(mean(values.values()), abs=0.00051)
+    pairs = [value for values in targets.values() for value in values.values()]
+    assert (len(pairs), round(mean(pairs), 3)) == (72, of_all)
+
+
+def test_totals_of_the_data_are_those_of_the_domains():
+    for metric in ("problems", "states", "transitions"):
+        counts = {score.domain: score.value for score in PAPER.printed("7") if score.metric == metric}
+        assert counts.pop("total") == sum(counts.values())
+
+
+def test_rates_are_shares_ranked_in_a_pool_or_among_actions():
+    assert {score.suite for score in PAPER.scores()} == {PAPER.suite}
+    assert all(0 <= score.value <= 1 and METRICS[score.metric].better is Better.HIGHER for score in RATES)
+    pools = {metric: {score.decoding for score in RATES if score.metric == metric} for metric in METRICS}
+    assert {metric: pool for metric, pool in pools.items() if pool} == {
+        **{f"hit@{first}": {"paper"} for first in (1, 5, 10)},
+        **{f"acc@{first}": {""} for first in (1, 5, 10)},
+        **{f"plan_{what}_hit@5": {"all"} for what in ("mean", "exact")},
+    }
+    assert {score.split for score in RATES} == {
+        "",
+        "interpolation",
+        "plan-variant",
+        "extrapolation",
+        "multi-domain",
+        "cross-domain",
+        "leave-one-out",
+    }
+
+
+def test_tables_repeat_each_other_and_where_they_do_not_a_note_says_so():
+    for domain in {score.domain for score in PAPER.printed("3")}:
+        for metric in ("plan_mean_hit@5", "plan_exact_hit@5"):
+            place = (domain, metric, "plan-variant")
+            assert printed("3", *place) == printed("14", *place)
+    assert printed("2", "grid", "hit@1", "interpolation") != printed("25", "grid", "hit@1", "interpolation")
+    notes = {row.words[0]: row.words[1:] for row in PAPER.notes().rows}
+    assert len(notes) == 17
+    assert "90.1 in Grid" in notes["Llama in interpolation"][0]
+    assert "84.3" in notes["Llama in interpolation"][1]
+    assert "4.2 on average" in notes["untrained model"][1]
+
+
+def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
+    first = sgp.paper_sheet("embedplan", 1, [])
+    assert first.headings == ("planner", "interpolation", "extrapolation")
+    assert first.rows[0].words == (
+        "embedplan mpnet · paper, published",
+        "0.700 ±0.440",
+        "0.268 ±0.190",
+    )
+    assert len(first.rows) == 4
+    second = sgp.paper_sheet("embedplan", 2, [])
+    assert [row.words[0] for row in second.rows if row.heading][-2:] == ["satellite", "mean"]
+    assert second.rows[-1].words[1:] == (
+        "0.921 ±0.065",
+        "0.997 ±0.004",
+        "0.998 ±0.002",
+        "0.320 ±0.114",
+        "0.853 ±0.083",
+        "0.960 ±0.041",
+    )
+    assert sgp.paper_sheet("embedplan", 3, []).rows[1].words[1:] == ("0.387 ±0.008", "0.016 ±0.002")
+    untrained, within_pools, among_all = sgp.paper_sheet("embedplan", 4, []).rows
+    assert untrained.words[:2] == ("embedplan untrained · paper, published", "0.039 ±0.001")
+    assert within_pools.words[2:] == (
+        "0.066 ±0.005",
+        "0.092 ±0.012",
+        "0.372 ±0.038",
+        "0.546 ±0.055",
+        "",
+        "0.997 ±0.001",
+    )
+    assert among_all.words[-2:] == ("0.512 ±0.166", "")
+    for number in PAPER.tables:
+        assert shown_table(["embedplan", number]).sheet().markdown().count("\n") > 5
+
+
+def ours(value, **place):
+    return Score(
+        **{
+            "method": "embedplan",
+            "variant": "minilm-atoms",
+            "decoding": "hard",
+            "domain": "ferry",
+            "suite": "acpbench",
+            "split": "interpolation",
+            "metric": "hit@5",
+            "seed": 42,
+            "count": 40,
+            "distinct": 10,
+            "value": value,
+        }
+        | place
+    )
+
+
+def test_ours_stand_above_theirs_with_pool_seeds_and_interval():
+    scores = [
+        ours(0.8),
+        ours(0.6, seed=123),
+        ours(0.5, domain="grid"),
+        ours(0.9, method="displacements", variant="mean", seed=None, count=0, distinct=None),
+        ours(0.25, metric="acc@5", decoding="", count=0, distinct=None),
+        ours(0.1, metric="coverage", variant="of-a-planner"),
+    ]
+    rows = sgp.paper_sheet("embedplan", 2, scores).rows
+    start = next(place for place, row in enumerate(rows) if row.words[0] == "ferry")
+    of_ferry = [row.words for row in rows[start + 1 : start + 4]]
+    assert of_ferry[0] == (
+        "embedplan minilm-atoms · hard x2",
+        "",
+        "0.700 ±0.100 [0.397, 0.892], n = 40 (10 distinct)",
+        "",
+        "",
+        "0.250",
+        "",
+    )
+    assert of_ferry[1][:3] == ("displacements mean · hard x1", "", "0.900")
+    assert of_ferry[2][0] == "embedplan llama-3.3-70b · paper, published"
+    mean_rows = sgp.paper_sheet("embedplan", 1, scores).rows
+    assert mean_rows[0].words == ("embedplan minilm-atoms · hard x2", "0.600 ±0.100, 2 domains", "")
+    assert mean_rows[1].words == ("displacements mean · hard x1", "0.900, 1 domain", "")
+    assert [row.published for row in mean_rows] == [False] * 2 + [True] * 4
+
+
+def test_a_split_is_chosen_and_one_without_scores_is_refused():
+    sheet = sgp.paper_sheet("embedplan", 4, [], splits=["cross-domain"])
+    assert sheet.headings == ("planner", "cross-domain")
+    assert len(sheet.rows) == 1
+    with pytest.raises(InputError, match=r"no scores of split 'train'; expected some of extrapolation, interpolation$"):
+        sgp.paper_sheet("embedplan", 1, [], splits=["train"])
