@@ -215,6 +215,18 @@ def test_atoms_without_a_place_are_said_in_words():
     assert "(at c1 c1)" in visible(draw_scene(get_domain("ferry").texts["typed"], scene))
 
 
+def test_piles_that_cannot_stand_are_said_in_words():
+    """Two crates on each other, a second crate on a pallet, a crate that is said to be elsewhere than its pallet."""
+    kinds = {"crate": ("a", "b", "c", "d", "e"), "pallet": ("p", "q"), "depot": ("here", "there")}
+    objects = tuple(Parameter(name, (kind,)) for kind, names in kinds.items() for name in names)
+    on = {Atom("on", pair) for pair in (("a", "b"), ("b", "a"), ("c", "p"), ("d", "p"), ("e", "q"))}
+    at = {Atom("at", (name, "here")) for name in ("c", "d", "p", "q")} | {Atom("at", ("e", "there"))}
+    drawn = visible(draw_scene(get_domain("depot").texts["typed"], Scene(objects, frozenset(on | at), ())))
+    assert {atom for atom in on if str(atom) in drawn} == {
+        Atom("on", pair) for pair in (("b", "a"), ("d", "p"), ("e", "q"))
+    }
+
+
 def generated(name, **arguments):
     domain = get_domain(name)
     problem = read_problem(domain.generate(np.random.default_rng(4), **arguments))

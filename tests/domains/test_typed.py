@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
 import pytest
 
 from sgp.domains import get_domain
+from sgp.domains.depot import _arranged
 from sgp.errors import ConfigurationError
 from sgp.planning.experts import find_plan
 from sgp.planning.pddl import Atom, Problem
@@ -46,6 +49,11 @@ def place_of(task, name, predicate="at"):
             [{"robots": 1, "rows": 1, "columns": 2}, {"robots": 1, "rows": 3, "columns": 1}],
         ),
         ("sokoban", 9, [{"cells": 8, "boxes": 1}]),
+        (
+            "depot",
+            8,
+            [{"depots": 1, "distributors": 1, "trucks": 1, "pallets": 2, "hoists": 2, "crates": 1}],
+        ),
     ],
 )
 def test_the_size_equation_by_hand(name, size, solutions):
@@ -181,3 +189,34 @@ def test_sokobans_boxes_all_start_away_from_their_places():
         clear = {atom.objects[0] for atom in task.text.init if atom.predicate == "clear"}
         assert len(clear) == 21
         assert not clear & {place_of(task, box) for box in ("box1", "box2", "box3")}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_one_crate_is_lifted_loaded_driven_unloaded_and_dropped(seed):
+    task = task_of("depot", seed, depots=1, distributors=1, trucks=1, pallets=2, hoists=2, crates=1)
+    assert len(plan_of(task)) == 5 + (place_of(task, "truck1") != place_of(task, "crate1"))
+
+
+def test_every_place_has_a_pallet_and_a_hoist_and_crates_are_where_their_piles_stand():
+    sizes = {"depots": 2, "distributors": 2, "trucks": 1, "pallets": 5, "hoists": 6, "crates": 9}
+    task = task_of("depot", **sizes)
+    for kind, count in (("pallet", 5), ("hoist", 6)):
+        assert len({place_of(task, f"{kind}{number}") for number in range(1, count + 1)}) == 4
+    below = dict(atom.objects for atom in task.text.init if atom.predicate == "on")
+    assert len(below) == len(set(below.values())) == 9
+    assert all(place_of(task, crate) == place_of(task, surface) for crate, surface in below.items())
+    clear = {atom.objects[0] for atom in task.text.init if atom.predicate == "clear"}
+    assert len(clear) == 5
+    assert not clear & set(below.values())
+    assert len(task.goal) == 9
+    assert len(task_of("depot", **sizes, goals=4).goal) == 4
+    with pytest.raises(ConfigurationError, match="the arguments conflict"):
+        task_of("depot", **{**sizes, "hoists": 3})
+
+
+def test_crates_are_arranged_uniformly():
+    rng = np.random.default_rng(3)
+    drawn = Counter(tuple(sorted(_arranged(rng, ["p", "q"], ["a", "b"]).items())) for _ in range(6000))
+    assert len(drawn) == 6  # one pile on either pallet, in two orders, or a crate on each
+    # 1000 expected of each, with a standard deviation of 29.
+    assert all(abs(count - 1000) < 150 for count in drawn.values()), drawn

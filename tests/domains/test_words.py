@@ -24,6 +24,8 @@ from tests.conftest import COURIER
         ("miconic", Atom("above", ("f1", "f2")), "f2 is above f1"),
         ("rovers", Literal(Atom("have_image", ("r", "o", "colour")), False), "r has not taken an image of o in colour"),
         ("sokoban", Action("push", ("l1", "l2", "l3", "left", "b")), "from l1, push b left from l2 to l3"),
+        ("depot", Literal(Atom("lifting", ("h1", "c1")), False), "h1 is not lifting c1"),
+        ("depot", Action("lift", ("h1", "c1", "p1", "d1")), "lift c1 off p1 with h1 at d1"),
         (
             "transport",
             Action("pick-up", ("v1", "l1", "p1", "capacity-0", "capacity-1")),
