@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from sgp.domains import all_domains, draw_goal, draw_scene, get_domain
+from sgp.domains import all_domains, draw_goal, draw_scene, get_domain, goldminer
 from sgp.domains.drawing.cells import by_directions, by_distance, from_names
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import _spots
@@ -204,6 +204,19 @@ def test_linked_places_stand_side_by_side():
     spots = _spots(tuple(sorted(names)), links, 3)
     assert sorted(spots.values()) == [(x, y) for x in range(3) for y in range(3)]
     assert all(dist(spots[first], spots[second]) == 1 for first, second in links)
+
+
+def test_a_mine_is_drawn_as_a_grid_whatever_its_locations_are_called():
+    """In the rows that names tell, or as far from two corners as the connections tell, and wider than high."""
+    spots = {f"f{row}-{column}f": (column, row) for row in range(3) for column in range(5)}
+    near = tuple((one, other) for one in spots for other in spots if dist(spots[one], spots[other]) == 1)
+    assert goldminer._spots(tuple(spots), near) == spots
+    assert goldminer._spots(tuple(spots), (*near, ("f0-0f", "f2-4f"))) is None
+    called = dict(zip(spots, np.random.default_rng(3).permutation(list("abcdefghijklmno")).tolist(), strict=True))
+    linked = tuple((called[one], called[other]) for one, other in near)
+    found = goldminer._spots(tuple(sorted(called.values())), linked)
+    assert sorted(found.values()) == sorted(spots.values())
+    assert all(dist(found[one], found[other]) == 1 for one, other in linked)
 
 
 def test_atoms_without_a_place_are_said_in_words():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -11,8 +12,8 @@ from sgp.domains import get_domain
 from sgp.domains.depot import _arranged
 from sgp.errors import ConfigurationError
 from sgp.planning.experts import find_plan
-from sgp.planning.pddl import Atom, Problem
-from sgp.planning.task import Task
+from sgp.planning.pddl import Action, Atom, Problem
+from sgp.planning.task import Task, replay
 
 
 def task_of(name, seed=0, **arguments):
@@ -54,6 +55,7 @@ def place_of(task, name, predicate="at"):
             8,
             [{"depots": 1, "distributors": 1, "trucks": 1, "pallets": 2, "hoists": 2, "crates": 1}],
         ),
+        ("goldminer", 8, [{"rows": 2, "columns": 4}, {"rows": 4, "columns": 2}]),
     ],
 )
 def test_the_size_equation_by_hand(name, size, solutions):
@@ -220,3 +222,58 @@ def test_crates_are_arranged_uniformly():
     assert len(drawn) == 6  # one pile on either pallet, in two orders, or a crate on each
     # 1000 expected of each, with a standard deviation of 29.
     assert all(abs(count - 1000) < 150 for count in drawn.values()), drawn
+
+
+def spot_of(task, predicate):
+    """Row and column of the one location of which a predicate is true."""
+    (name,) = [atom.objects[0] for atom in task.text.init if atom.predicate == predicate]
+    return tuple(map(int, name[1:-1].split("-")))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_gold_beside_the_first_column_is_bombed_free(seed):
+    """Go to the bombs, take one, perhaps go to the gold's row, detonate, enter, pick."""
+    task = task_of("goldminer", seed, rows=2, columns=2)
+    assert len(plan_of(task)) == 5 + (spot_of(task, "bomb-at")[0] != spot_of(task, "gold-at")[0])
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_laser_then_a_bomb_are_a_plan_whatever_the_rocks(seed):
+    rows, columns = 4, 5
+    task = task_of("goldminer", seed, rows=rows, columns=columns)
+    rocks = [atom for atom in task.text.init if atom.predicate in ("soft-rock-at", "hard-rock-at")]
+    assert {atom.objects[0] for atom in rocks} == {f"f{r}-{c}f" for r in range(rows) for c in range(1, columns)}
+    supply, (row, last) = spot_of(task, "laser-at")[0], spot_of(task, "gold-at")
+    assert (supply, 0) == spot_of(task, "bomb-at") != spot_of(task, "robot-at")
+    assert last == columns - 1
+
+    def act(name, *spots):
+        return Action(name, tuple(f"f{row}-{column}f" for row, column in spots))
+
+    def walk(*spots):
+        """Moves from spot to spot, of which each two are in one row or column."""
+        here, plan = spots[0], []
+        for goal in spots[1:]:
+            while here != goal:
+                step = tuple(x + (y > x) - (y < x) for x, y in zip(here, goal, strict=True))
+                plan.append(act("move", here, step))
+                here = step
+        return plan
+
+    store, (first, *inside, gold) = (supply, 0), [(row, column) for column in range(columns)]
+    plan = [*walk(spot_of(task, "robot-at"), store), act("pickup-laser", store), *walk(store, first)]
+    for here, there in pairwise([first, *inside]):
+        plan += [act("fire-laser", here, there), act("move", here, there)]
+    plan += [act("putdown-laser", inside[-1]), *walk(inside[-1], first, store)]
+    plan += [act("pickup-bomb", store), *walk(store, first, inside[-1])]
+    plan += [act("detonate-bomb", inside[-1], gold), act("move", inside[-1], gold), act("pick-gold", gold)]
+    assert task.is_goal(replay(task, plan)[-1])
+
+
+def test_a_laser_fired_at_the_gold_destroys_it():
+    task = task_of("goldminer", rows=2, columns=2)
+    supply, (gold, _) = spot_of(task, "laser-at")[0], spot_of(task, "gold-at")
+    plan = [Action("move", (f"f{1 - supply}-0f", f"f{supply}-0f")), Action("pickup-laser", (f"f{supply}-0f",))]
+    plan += [Action("move", (f"f{supply}-0f", f"f{gold}-0f"))] if gold != supply else []
+    state = replay(task, [*plan, Action("fire-laser", (f"f{gold}-0f", f"f{gold}-1f"))])[-1]
+    assert not any(atom.predicate == "gold-at" for atom in task.atoms(state))
