@@ -23,6 +23,11 @@ from tests.conftest import COURIER
         ("logistics", Atom("truck", ("t1",)), "t1 is a truck"),
         ("miconic", Atom("above", ("f1", "f2")), "f2 is above f1"),
         ("rovers", Literal(Atom("have_image", ("r", "o", "colour")), False), "r has not taken an image of o in colour"),
+        (
+            "grid",
+            Action("unlock", ("p0-0", "p0-1", "key1", "shape1")),
+            "from p0-0, unlock p0-1 with key1, whose shape is shape1",
+        ),
         ("sokoban", Action("push", ("l1", "l2", "l3", "left", "b")), "from l1, push b left from l2 to l3"),
         (
             "transport",
