@@ -56,6 +56,14 @@ def place_of(task, name, predicate="at"):
             [{"depots": 1, "distributors": 1, "trucks": 1, "pallets": 2, "hoists": 2, "crates": 1}],
         ),
         ("goldminer", 8, [{"rows": 2, "columns": 4}, {"rows": 4, "columns": 2}]),
+            "grid",
+            8,
+            [
+                {"rows": 2, "columns": 2, "shapes": 2, "keys": 2},
+                {"rows": 2, "columns": 3, "shapes": 1, "keys": 1},
+                {"rows": 3, "columns": 2, "shapes": 1, "keys": 1},
+            ],
+        ),
     ],
 )
 def test_the_size_equation_by_hand(name, size, solutions):
@@ -277,3 +285,29 @@ def test_a_laser_fired_at_the_gold_destroys_it():
     plan += [Action("move", (f"f{supply}-0f", f"f{gold}-0f"))] if gold != supply else []
     state = replay(task, [*plan, Action("fire-laser", (f"f{gold}-0f", f"f{gold}-1f"))])[-1]
     assert not any(atom.predicate == "gold-at" for atom in task.atoms(state))
+def test_a_key_opens_every_lock_on_its_way(seed):
+    """All places but the robot's are locked: pick up, unlock and move a step or two, put down."""
+    task = task_of("grid", seed, rows=2, columns=2, shapes=1, keys=1, locks=3)
+    (robot,) = [atom.objects[0] for atom in task.text.init if atom.predicate == "at-robot"]
+    (wanted,) = [atom.objects[1] for atom in task.goal_atoms]
+    assert place_of(task, "key1") == robot
+    neighbours = Atom("conn", (robot, wanted)) in task.static_atoms
+    assert len(plan_of(task)) == 2 + 2 * (1 if neighbours else 2)
+
+
+@pytest.mark.parametrize("locks", [0, 4, 8])
+def test_all_locks_of_a_grid_can_be_opened(locks):
+    domain = get_domain("grid")
+    for seed in range(6):
+        arguments = {"rows": 3, "columns": 3, "shapes": 2, "keys": 3, "locks": locks, "goals": 2}
+        text = domain.generate(np.random.default_rng(seed), **arguments)
+        task = Task(Problem("generated", domain.pddl, text))
+        locked = [atom.objects[0] for atom in task.text.init if atom.predicate == "locked"]
+        assert len(locked) == locks
+        assert len(task.goal) == 2
+        assert not set(task.goal_atoms) & set(task.text.init)
+        opened = " ".join(["(arm-empty)", *(f"(open {place})" for place in locked)])
+        harder = text.partition("(:goal")[0] + f"(:goal (and {opened})))"
+        assert find_plan(Problem("opened", domain.pddl, harder)).plan is not None
+    with pytest.raises(ConfigurationError, match="the arguments conflict"):
+        task_of("grid", rows=2, columns=2, shapes=1, keys=1, locks=4)

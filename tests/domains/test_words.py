@@ -25,6 +25,11 @@ from tests.conftest import COURIER
         ("rovers", Literal(Atom("have_image", ("r", "o", "colour")), False), "r has not taken an image of o in colour"),
         ("goldminer", Literal(Atom("hard-rock-at", ("f1-2f",)), False), "f1-2f is not blocked by hard rock"),
         ("goldminer", Action("fire-laser", ("f1-0f", "f1-1f")), "from f1-0f, fire the laser at f1-1f"),
+        (
+            "grid",
+            Action("unlock", ("p0-0", "p0-1", "key1", "shape1")),
+            "from p0-0, unlock p0-1 with key1, whose shape is shape1",
+        ),
         ("sokoban", Action("push", ("l1", "l2", "l3", "left", "b")), "from l1, push b left from l2 to l3"),
         ("depot", Literal(Atom("lifting", ("h1", "c1")), False), "h1 is not lifting c1"),
         ("depot", Action("lift", ("h1", "c1", "p1", "d1")), "lift c1 off p1 with h1 at d1"),
