@@ -40,6 +40,7 @@ CHAPTERS = (
             "sgp.experiments.grid",
             "sgp.experiments.joint",
             "sgp.experiments.learning_curve",
+            "sgp.experiments.retrieval",
             "sgp.experiments.scaling_runs",
             "sgp.experiments.selection",
             "sgp.methods",

@@ -95,6 +95,8 @@ _HOMES = {
     "sgp.reports.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts"),
     "sgp.experiments.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.experiments.learning_curve": ("learning_cells",),
+    "sgp.experiments.retrieval": ("learners_of", "retrieve"),
+    "sgp.reports.retrieval_table": ("retrieval_sheet",),
     "sgp.experiments.joint": ("JointTraining", "Validated", "joint_sheet", "train_jointly"),
     "sgp.methods": ("all_methods", "get_method", "method_keys", "planning_method"),
     "sgp.methods.loading": ("load_model", "load_planner", "load_portfolio"),

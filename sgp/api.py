@@ -17,6 +17,7 @@ from sgp.analysis.explanations import explain
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
+from sgp.datasets.protocols import Lesson
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
@@ -45,7 +46,7 @@ from sgp.planning.planner import NO_LIMIT, Keep, Limit, check_keep, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.subject import drawn_variant, left_out_variant
+from sgp.planning.subject import drawn_variant, left_out_variant, lesson_variant
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -98,6 +99,26 @@ def train(
     return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, crew, again)
 
 
+def train_lesson(
+    method: str,
+    lesson: Lesson,
+    variant: str | None = None,
+    overrides: Mapping[str, str] | None = None,
+    device: str = "auto",
+) -> Run:
+    """A run trained on what a protocol learns from, or the one in the store that was; see `retrieve`.
+
+    Raises InputError, MissingLibrary and ConfigurationError as `train` does, and what a lesson raises when its
+    transitions are asked for.
+    """
+    learner, name, config = configured(method, variant, overrides)
+    choose_device(device)
+    key = RunKey(
+        learner.key, lesson_variant(name, lesson.protocol, lesson.most), lesson.suite, lesson.domain, lesson.seed
+    )
+    return _trained(key, config, lesson, device, workers(1))
+
+
 def train_given(
     method: str,
     problems: Sequence[Problem],
@@ -134,7 +155,7 @@ def configured(method: str, variant: str | None, overrides: Mapping[str, str] | 
     return learner, name, config
 
 
-def _trained(key: RunKey, config: Any, data: Texts, device: str, crew: Workers, again: bool = False) -> Run:
+def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, crew: Workers, again: bool = False) -> Run:
     """The run of the store where configuration and data are the same, else a new one."""
     found = None if again else _usable_run(key)
     same = found is not None and found.record["data"]["sha256"] == data.sha256
@@ -152,7 +173,7 @@ def _trained(key: RunKey, config: Any, data: Texts, device: str, crew: Workers, 
     return run
 
 
-def _train(key: RunKey, config: Any, texts: Texts, device: str, folder: Path | None = None) -> None:
+def _train(key: RunKey, config: Any, texts: Texts | Lesson, device: str, folder: Path | None = None) -> None:
     """Trains a run into its place in the store, or into another folder."""
     data, learner = texts.replayed(), get_method(key.method)
     origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
@@ -160,7 +181,7 @@ def _train(key: RunKey, config: Any, texts: Texts, device: str, folder: Path | N
         learner.train(config, data, draft)
 
 
-def _trained_files(key: RunKey, config: Any, texts: Texts, device: str) -> dict[str, bytes]:
+def _trained_files(key: RunKey, config: Any, texts: Texts | Lesson, device: str) -> dict[str, bytes]:
     """The files of a run that is trained on another machine."""
     with tempfile.TemporaryDirectory() as there:
         folder = Path(there) / "run"

@@ -166,7 +166,7 @@ def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
     [
         (
             ["train", "--domain", "gripper", "--suite", "nope"],
-            "unknown suite 'nope'; expected one of harder, scaling, selection, state-centric",
+            "unknown suite 'nope'; expected one of acpbench, harder, scaling, selection, state-centric",
         ),
         (["train", "--domain", "nope", "--suite", "state-centric"], "no domain 'nope'; expected one of blocksworld"),
         (["train", "--method", "nope", "--domain", "gripper", "--suite", "state-centric"], "unknown method 'nope'"),

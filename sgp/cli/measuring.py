@@ -25,6 +25,7 @@ from sgp.cli.options import (
     console,
     crew,
     limit_of,
+    overrides_of,
     words,
     write_scores_to,
 )
@@ -91,6 +92,61 @@ def diagnose(
     scores = api.diagnose(runs, suite, words(splits), crew(jobs, cluster), words(decodings), renamings)
     write_scores_to(scores, json, csv)
     console().print(diagnostics_sheet(scores).terminal())
+
+
+@verb("retrieve", "sgp retrieve --protocol interpolation --domains ferry --seeds 42 --pools paper,hard")
+def retrieve(
+    suite: Suite = "acpbench",
+    protocol: Annotated[
+        str,
+        typer.Option(
+            help="What is held out, separated by commas: interpolation (transitions), plan-variant (plans), "
+            "extrapolation (instances), multi-domain, cross-domain, leave-one-out; all where left out."
+        ),
+    ] = "",
+    pools: Annotated[
+        str, typer.Option(help="Kinds of candidates, separated by commas: paper, batch, hard, all.")
+    ] = "paper,hard",
+    variants: Annotated[
+        str,
+        typer.Option(
+            help="Methods, or METHOD:VARIANT, separated by commas; where left out EmbedPlan, and floors and ceilings."
+        ),
+    ] = "",
+    domains: Annotated[str, typer.Option(help="Only these domains, separated by commas.")] = "",
+    seeds: Annotated[str, typer.Option(help="Seeds, separated by commas.")] = "42,123,456",
+    settings: Annotated[
+        list[str] | None, typer.Option("--set", help="Override a setting of training, such as training.epochs=50.")
+    ] = None,
+    transitions: Annotated[int, typer.Option(min=1, help="Most transitions of a domain to measure on.")] = 500,
+    plans: Annotated[int, typer.Option(min=0, help="Most plans of a domain to follow.")] = 50,
+    size: Annotated[int, typer.Option(min=10, help="Candidates in a pool.")] = 128,
+    most: Annotated[int | None, typer.Option(min=2, help="Most transitions of a domain to learn from.")] = None,
+    json: JsonFile = None,
+    csv: CsvFile = None,
+    jobs: Jobs = 0,
+    cluster: ClusterAddress = "",
+) -> None:
+    """Measure how well next states are found among others, by models that predict them; goes on where it stopped."""
+    from sgp.datasets.protocols import PROTOCOLS
+    from sgp.evaluation.retrieval import pools_of
+    from sgp.experiments import retrieval
+    from sgp.experiments.grid import parse_seeds
+    from sgp.reports.retrieval_table import retrieval_sheet
+
+    learners = retrieval.learners_of(words(variants) or retrieval.LEARNERS, overrides_of(settings))
+    scores = retrieval.retrieve(
+        suite,
+        words(protocol) or PROTOCOLS,
+        learners,
+        words(domains),
+        parse_seeds(seeds),
+        retrieval.Asked(pools_of(words(pools)), size, transitions, plans),
+        most,
+        jobs=crew(jobs, cluster),
+    )
+    write_scores_to(scores, json, csv)
+    console().print(retrieval_sheet(scores, f"retrieval on {suite}").terminal())
 
 
 @verb("scaling", "sgp scaling --method contrastive-jumps --domain blocksworld --json scaling.json")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from itertools import chain
 from random import Random
 from typing import NamedTuple, TypeVar
 
@@ -163,39 +162,32 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Transitions:
-    """Transitions of expert trajectories of one or several domains of a suite, the domains by name."""
+    """Transitions of one or several domains of a suite, to train on and to validate on.
+
+    `domains` has each domain's PDDL by its name; `sha256` covers all problems and plans that they come from.
+    """
 
     suite: str
-    of: Mapping[str, Demonstrations]
+    domains: Mapping[str, str]
+    train: tuple[Transition, ...]
+    validation: tuple[Transition, ...]
+    sha256: str
 
     @property
     def domain(self) -> str:
         """The names of all domains in one."""
-        return SEVERAL.join(self.of)
-
-    @property
-    def domains(self) -> Mapping[str, str]:
-        """Each domain's PDDL by its name."""
-        return {name: each.domain_pddl for name, each in self.of.items()}
-
-    @property
-    def train(self) -> Iterator[Transition]:
-        """The transitions of the training trajectories, domain by domain."""
-        return chain.from_iterable(_transitions(each.train) for each in self.of.values())
-
-    @property
-    def validation(self) -> Iterator[Transition]:
-        """The transitions of the trajectories for validation, domain by domain."""
-        return chain.from_iterable(_transitions(each.validation) for each in self.of.values())
+        return SEVERAL.join(self.domains)
 
     @property
     def facts(self) -> dict[str, str | int]:
-        """What the record of a run tells of its data."""
-        counts = {
-            name: sum(int(each.facts[name]) for each in self.of.values())
-            for name in ("train", "validation", "transitions")
+        """What the record of a run tells of its data: numbers of problems, and of transitions to train on."""
+        train, validation = ({each.task for each in part} for part in (self.train, self.validation))
+        return {
+            "sha256": self.sha256,
+            "train": len(train),
+            "validation": len(validation),
+            "transitions": len(self.train),
         }
-        return {"sha256": _sha256_of(self.of.values()), **counts}
 
 
 @dataclass(frozen=True)
@@ -217,7 +209,14 @@ class TransitionTexts:
 
     def replayed(self) -> Transitions:
         """The transitions. Raises PddlError and PlanError for texts that cannot be used."""
-        return Transitions(self.suite, {name: each.replayed() for name, each in self.of.items()})
+        live = {name: each.replayed() for name, each in self.of.items()}
+        return Transitions(
+            self.suite,
+            {name: each.domain_pddl for name, each in live.items()},
+            tuple(step for each in live.values() for one in each.train for step in steps_of(one)),
+            tuple(step for each in live.values() for one in each.validation for step in steps_of(one)),
+            self.sha256,
+        )
 
     def without(self, problem: str) -> TransitionTexts:
         """The same without the training problem of this name. Raises SuiteError where there is none, or no other."""
@@ -368,14 +367,14 @@ def _sha256_with(digest: str, change: str) -> str:
     return sha256(f"{digest} {change}".encode()).hexdigest()
 
 
-def _sha256_of(parts: Iterable[Demonstrations | DemonstrationTexts]) -> str:
+def _sha256_of(parts: Iterable[DemonstrationTexts]) -> str:
     return sha256(" ".join(each.sha256 for each in parts).encode()).hexdigest()
 
 
-def _transitions(trajectories: Iterable[Trajectory]) -> Iterator[Transition]:
-    for each in trajectories:
-        for before, action, after in zip(each.states, each.actions, each.states[1:], strict=False):
-            yield Transition(each.task, before, action, after)
+def steps_of(trajectory: Trajectory) -> list[Transition]:
+    """The transitions of a trajectory."""
+    steps = zip(trajectory.states, trajectory.actions, trajectory.states[1:], strict=False)
+    return [Transition(trajectory.task, before, action, after) for before, action, after in steps]
 
 
 def trajectories(

@@ -101,15 +101,20 @@ def _of_plugin(plugin: Plugin) -> Domain:
     return domain
 
 
+def saying(text: DomainText) -> Domain | None:
+    """The domain that serves a text, else one whose words say all its predicates and actions, or None."""
+    return serving(text) or next((domain for domain in _house_first() if not domain.words.lacking(text)), None)
+
+
 def words_of(text: DomainText) -> Words:
-    """The words of the domain of the house that serves a text, or none, which leave everything as PDDL."""
-    domain = serving(text)
+    """The words of the domain that says a text, or none, which leave everything as PDDL."""
+    domain = saying(text)
     return Words() if domain is None else domain.words
 
 
 def draw_scene(text: DomainText, scene: Scene) -> str:
-    """A scene of a domain as SVG, by the domain of the house that serves the text, or else by its structure alone."""
-    domain = serving(text)
+    """A scene of a domain as SVG, by the domain that says its text, or else by its structure alone."""
+    domain = saying(text)
     return domain.draw(scene) if domain is not None and domain.draw is not None else draw_any(text, scene)
 
 

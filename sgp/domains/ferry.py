@@ -117,6 +117,7 @@ DOMAIN = Domain(
             "at": "{0} is {not}at {1}",
             "empty-ferry": "the ferry is {not}empty",
             "on": "{0} is {not}on the ferry",
+            "not-eq": "{0} and {1} are {not}two places",  # in models of others
         },
         actions={
             "sail": "sail from {0} to {1}",

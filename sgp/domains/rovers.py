@@ -349,6 +349,9 @@ DOMAIN = Domain(
             "store_of": "{0} is {not}the store of {1}",
             "calibration_target": "{1} is {not}a calibration target of {0}",
             "on_board": "{0} is {not}on board {1}",
+            # In models of others.
+            "available": "{0} is {not}available",
+            "channel_free": "the channel of {0} is {not}free",
         },
         actions={
             "navigate": "drive {0} from {1} to {2}",

@@ -22,7 +22,9 @@ from sgp.plugins import Plugin, plugins
 
 logger = logging.getLogger(__name__)
 
-_SHARED = frozenset({"configuration", "contract", "fitting", "loading", "passing"})  # what the methods have in common
+_SHARED = frozenset(
+    {"configuration", "contract", "fitting", "loading", "passing", "texts"}
+)  # what the methods have in common
 
 
 @cache

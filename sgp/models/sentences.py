@@ -1,4 +1,4 @@
-"""Sentences to vectors, by frozen encoders: transformers whose weights stand in packages, or hashed words."""
+"""Sentences to vectors, by frozen encoders: transformers whose weights stand in packages, hashed words, symbols."""
 
 from __future__ import annotations
 
@@ -137,6 +137,28 @@ class HashedWords:
         return summed
 
 
+class Symbols:
+    """Every text is a symbol with a random direction of its own: sums of such vectors are bags of texts."""
+
+    key = "symbols"
+    limit = None
+
+    def __init__(self, dimension: int = 512):
+        self.dimension = dimension
+        self.identity = f"symbols with {dimension} numbers"
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """One each."""
+        return [1] * len(texts)
+
+    def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Vectors [n, dimension] of unit length, drawn by the texts' sha256."""
+        seeds = ([*hashlib.sha256(text.encode()).digest()] for text in texts)
+        drawn = [np.random.default_rng(seed).standard_normal(self.dimension) for seed in seeds]
+        rows = np.array(drawn, np.float32).reshape(len(texts), self.dimension)
+        return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
 def _words(text: str) -> list[str]:
     return re.findall(r"\w+|[^\w\s]", text)
 
@@ -149,17 +171,19 @@ def _signs(feature: str, dimension: int) -> NDArray[np.int8]:
     return 2 * bits.astype(np.int8) - 1
 
 
-SENTENCE_ENCODERS = (*FROZEN, HashedWords.key)
+SENTENCE_ENCODERS = (*FROZEN, HashedWords.key, Symbols.key)
 
 
 def sentence_vectors(key: str, device: Device = "cpu", cache: Path | None = None) -> SentenceVectors:
-    """The encoder of a name: minilm, mpnet (whose files are put together once, below `cache`), or hashed.
+    """The encoder of a name: minilm, mpnet (whose files are put together once, below `cache`), hashed or symbols.
 
     Raises ConfigurationError for another name and for mpnet without a folder, MissingLibrary where its extra is not
     installed, and StoreError where its files are not the pinned ones.
     """
     if key == HashedWords.key:
         return HashedWords()
+    if key == Symbols.key:
+        return Symbols()
     if key not in FROZEN:
         raise ConfigurationError(f"sentence encoder is '{key}'; {expected_one_of(SENTENCE_ENCODERS, key)}")
     return FrozenTransformer(FROZEN[key], FROZEN[key].folder(cache), device)

@@ -53,6 +53,14 @@ class StateSpace:
         bits = np.unpackbits(self.table[place].view(np.uint8), bitorder="little")
         return self.task.state_of(np.flatnonzero(bits).tolist())
 
+    def place(self, state: State) -> int | None:
+        """Where a state of the task stands in the table, None where it cannot be reached."""
+        fluents, width = self.task.fluents(state), self.table.shape[1]
+        if fluents and fluents[-1] >= 64 * width:
+            return None
+        (name,) = rows_as_bytes(_known_by(self._symmetry, self._words(width, fluents)[None]))
+        return self._places.get(name)
+
     def distance(self, states: Sequence[State]) -> NDArray[np.float64]:
         """The lengths [b] of shortest plans from states."""
         rows = [self._words(self.table.shape[1], self.task.fluents(state)) for state in states]

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 _DRAWN = "+drawn="  # between a variant and how many of the training problems a run learned from, by which draw
 _WITHOUT = "+without="  # between a variant and the training problem that was left out
+_LESSON = "+protocol="  # between a variant and the protocol that says what a run learned from
 _SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
 
 
@@ -109,6 +110,11 @@ def learned_from_all(variant: str) -> bool:
 def drawn_variant(variant: str, count: int, draw: int) -> str:
     """The variant of a run that learned from so many of the training problems, by a draw, as its folder is named."""
     return f"{variant}{_DRAWN}{count}.{draw}"
+
+
+def lesson_variant(variant: str, protocol: str, most: int | None) -> str:
+    """The variant of a run that learned by a protocol, from so many transitions at most, as its folder is named."""
+    return f"{variant}{_LESSON}{protocol}{'' if most is None else f'.{most}'}"
 
 
 def parted_draw(text: str) -> tuple[str, int | None]:

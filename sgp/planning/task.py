@@ -114,25 +114,26 @@ class Task:
         self._repository = context.get_state_repository()
         self._goal = search.ProblemGoalStrategy.create(self._native)
         self.init: State = (
-            self.state_of(self._indices([each for each in self.text.init if each.predicate in self._changing]))
+            self.state_of(self._indices([each for each in self.text.init if each.predicate in self.changing]))
             if lean
             else self._repository.get_or_create_initial_state()[0]
         )
 
     @cached_property
-    def _changing(self) -> frozenset[str]:
+    def changing(self) -> frozenset[str]:
+        """The predicates that actions change."""
         return self.domain_text.fluent_predicates
 
     @cached_property
     def fluent_goal(self) -> list[tuple[Literal, int]]:
         """The goal's literals that actions change, with the indices of their atoms."""
-        literals = [each for each in self.goal if each.atom.predicate in self._changing]
+        literals = [each for each in self.goal if each.atom.predicate in self.changing]
         return list(zip(literals, self._indices([each.atom for each in literals]), strict=True))
 
     @cached_property
     def missing_static(self) -> list[Literal]:
         """The goal's literals that no action changes, '=' included, and that do not hold."""
-        asked = [each for each in self.goal if each.atom.predicate not in self._changing]
+        asked = [each for each in self.goal if each.atom.predicate not in self.changing]
         true = set(self.static_atoms) if asked else set()
         return [
             each
@@ -317,6 +318,10 @@ class Task:
         known = self._native.get_repositories().get_fluent_ground_atoms_from_indices(list(fluents))
         state: State = self._repository.get_or_create_state(known, [])[0]
         return state
+
+    def state_with(self, atoms: Sequence[Atom]) -> State:
+        """The state in which just these fluent atoms are true."""
+        return self.state_of(self._indices(atoms))
 
     def ground(self, action: Action) -> GroundAction:
         """An action of this task as `applicable` gives it, wherever it is applicable."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,4 +24,16 @@ class TransitionModel(Protocol):
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """For each state and an action that is applicable there, the embedding [n, D] of the state after."""
+        ...
+
+
+@runtime_checkable
+class SeenFromAction(Protocol):
+    """A model of transitions to which states look different from each action, as where its arguments are renamed.
+
+    Its predictions are compared with these embeddings, not with those of `embed`.
+    """
+
+    def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
+        """The states' embeddings [n, D] as they are compared with what is predicted of an action."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from sgp.planning.pddl import Action, Atom, Literal
+from sgp.planning.pddl import Action, Atom, DomainText, Literal
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,15 @@ class Words:
         atom, positive = said if isinstance(said, Literal) else (said, True)
         name, objects = atom
         template = (self.actions if isinstance(said, Action) else self.atoms).get(name)
-        if template is None or template.replace("{not}", "").count("{") != len(objects):
+        if template is None or not _fits(template, len(objects)):
             return str(said)
         return template.format(*objects, **{"not": "" if positive else "not "})
+
+    def lacking(self, text: DomainText) -> list[str]:
+        """The predicates and actions of a domain for which no template fits."""
+        kinds = zip((self.atoms, self.actions), text.signature, strict=True)
+        return [name for known, names in kinds for name, arity in names if not _fits(known.get(name), arity)]
+
+
+def _fits(template: str | None, arity: int) -> bool:
+    return template is not None and template.replace("{not}", "").count("{") == arity

@@ -244,7 +244,8 @@ def test_every_domain_of_a_suite_stands_in_its_domain_file():
 
 def test_names_that_do_not_exist_are_answered_with_those_that_do():
     with pytest.raises(
-        SuiteError, match="unknown suite 'nope'; expected one of harder, scaling, selection, state-centric, track"
+        SuiteError,
+        match="unknown suite 'nope'; expected one of acpbench, harder, scaling, selection, state-centric, track",
     ):
         sgp.load_suite("nope")
     with pytest.raises(

@@ -56,6 +56,7 @@ def place_of(task, name, predicate="at"):
             [{"depots": 1, "distributors": 1, "trucks": 1, "pallets": 2, "hoists": 2, "crates": 1}],
         ),
         ("goldminer", 8, [{"rows": 2, "columns": 4}, {"rows": 4, "columns": 2}]),
+        (
             "grid",
             8,
             [
@@ -285,6 +286,9 @@ def test_a_laser_fired_at_the_gold_destroys_it():
     plan += [Action("move", (f"f{supply}-0f", f"f{gold}-0f"))] if gold != supply else []
     state = replay(task, [*plan, Action("fire-laser", (f"f{gold}-0f", f"f{gold}-1f"))])[-1]
     assert not any(atom.predicate == "gold-at" for atom in task.atoms(state))
+
+
+@pytest.mark.parametrize("seed", range(4))
 def test_a_key_opens_every_lock_on_its_way(seed):
     """All places but the robot's are locked: pick up, unlock and move a step or two, put down."""
     task = task_of("grid", seed, rows=2, columns=2, shapes=1, keys=1, locks=3)

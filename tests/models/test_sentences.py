@@ -70,7 +70,7 @@ def test_the_identity_tells_the_encoder_and_its_weights(frozen):
 
 
 def test_an_encoder_is_asked_for_by_name(monkeypatch):
-    assert SENTENCE_ENCODERS == ("minilm", "mpnet", "hashed")
+    assert SENTENCE_ENCODERS == ("minilm", "mpnet", "hashed", "symbols")
     assert sentence_vectors("hashed").identity == HashedWords().identity
     with pytest.raises(ConfigurationError, match=r"'minillm'; expected one of minilm, .* \(did you mean 'minilm'"):
         sentence_vectors("minillm")

@@ -46,7 +46,16 @@ def test_atoms_that_can_be_reached_are_those_of_pymimir(domain):
         task = Task(problem)
         goal = {literal.atom for literal in task.goal}
         ours = set(task.model.fluents)
-        assert ours | goal == atoms_of_pymimir(problem) | goal  # pymimir has the goal's atoms, reached or not
+        others = atoms_of_pymimir(problem) - ours - goal  # pymimir has the goal's atoms, reached or not
+        added = {
+            each.atom.predicate
+            for schema in task.domain_text.schemas.values()
+            for each in schema.effect
+            if each.positive
+        }
+        assert ours <= atoms_of_pymimir(problem) | goal
+        # And those that are deleted where they never hold.
+        assert all(atom.predicate not in added and atom not in task.text.init for atom in others)
         for atom, index in task.model.fluents.items():
             assert task.fluent(index) == atom
 

@@ -1,0 +1,179 @@
+"""Protocols of transition learning: what is learned from and what it is measured on.
+
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), appendix A. A protocol splits the transitions
+of instances, their plans, the instances, or whole domains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from hashlib import sha256
+from itertools import chain
+from typing import Literal, get_args
+
+import numpy as np
+
+from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import SEVERAL, Transition, Transitions
+from sgp.datasets.walks import Instance, distinct_transitions, instances
+from sgp.errors import InputError, SuiteError, expected_one_of
+from sgp.planning.trajectory import Trajectory
+
+Protocol = Literal["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+_SHARE = 0.8  # of transitions, plans or instances that are learned from (embedplan, appendix A)
+_VALIDATION = 0.1  # of what is learned from, to select by; ours
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A side of a split in one domain: transitions, and whole plans where plans or instances were split."""
+
+    domain: str
+    transitions: tuple[Transition, ...]
+    walks: tuple[Trajectory, ...] = ()
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """What one model learns from and in which domains it is measured then, by a protocol and a seed; as text.
+
+    `most` bounds the transitions of each domain that are learned from.
+    """
+
+    suite: str
+    protocol: Protocol
+    of: tuple[str, ...]  # domains that are learned from
+    measured: tuple[str, ...]
+    seed: int
+    most: int | None = None
+
+    @property
+    def domain(self) -> str:
+        """The names of all domains that are learned from in one."""
+        return SEVERAL.join(self.of)
+
+    @property
+    def sha256(self) -> str:
+        """Hash of all that decides what is learned from."""
+        parts = (load_suite(self.suite).manifest_sha256, self.protocol, *self.of, str(self.seed), str(self.most))
+        return sha256(" ".join(parts).encode()).hexdigest()
+
+    def replayed(self) -> Transitions:
+        """The transitions to learn from, a tenth of them to validate on. Raises what `split` and `instances` raise."""
+        suite = load_suite(self.suite)
+        rng = np.random.default_rng([self.seed, 1])
+        train, validation = list[Transition](), list[Transition]()
+        for name in self.of:
+            found = split(self.protocol, domain_instances(self.suite, name), self.seed)[0].transitions
+            kept = [found[place] for place in rng.permutation(len(found))[: self.most]]
+            held = max(round(_VALIDATION * len(kept)), 1)
+            validation += kept[:held]
+            train += kept[held:]
+        if not train:
+            raise SuiteError(
+                f"{self.domain} of suite {self.suite} has one transition to learn from in protocol {self.protocol}; "
+                "expected at least two: add instances, or longer ones"
+            )
+        domains = {name: suite.domain_pddl(name) for name in self.of}
+        return Transitions(self.suite, domains, tuple(train), tuple(validation), self.sha256)
+
+    def held_out(self, domain: str) -> Part:
+        """What is measured on in a domain. Raises what `split` and `instances` raise."""
+        return split(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
+
+
+def lessons(
+    suite: str, protocol: str, domains: Sequence[str] = (), seed: int = 0, most: int | None = None
+) -> tuple[Lesson, ...]:
+    """What is learned and measured by a protocol, in all domains of a suite where none are named.
+
+    Raises InputError for another protocol, SuiteError for a domain that is not there and for too few of them.
+    """
+    if protocol not in PROTOCOLS:
+        raise InputError(f"unknown protocol '{protocol}'; {expected_one_of(PROTOCOLS, protocol)}")
+    source = load_suite(suite)
+    names = tuple(dict.fromkeys(source.domain(name).name for name in domains)) or tuple(source.domains)
+    if protocol in ("multi-domain", "cross-domain", "leave-one-out") and len(names) < 2:
+        raise SuiteError(f"protocol {protocol} needs at least two domains; there is {', '.join(names)} alone")
+
+    def lesson(of: Sequence[str], measured: Sequence[str]) -> Lesson:
+        return Lesson(source.name, protocol, tuple(of), tuple(measured), seed, most)
+
+    others = {name: [other for other in names if other != name] for name in names}
+    match protocol:
+        case "multi-domain":
+            return (lesson(names, names),)
+        case "cross-domain":
+            return tuple(lesson([name], others[name]) for name in names)
+        case "leave-one-out":
+            return tuple(lesson(others[name], [name]) for name in names)
+        case _:
+            return tuple(lesson([name], [name]) for name in names)
+
+
+@lru_cache(maxsize=32)
+def domain_instances(suite: str, domain: str) -> tuple[Instance, ...]:
+    """The instances of a domain, once a process: whoever learns and measures meets the same tasks."""
+    return instances(load_suite(suite), domain)
+
+
+def split(protocol: Protocol, of: Sequence[Instance], seed: int) -> tuple[Part, Part]:
+    """What is learned from in a domain, and what is measured on.
+
+    Where domains are split, both are all of this one. Raises SuiteError where there is too little to split.
+    """
+    rng = np.random.default_rng([seed, PROTOCOLS.index("extrapolation" if protocol == "multi-domain" else protocol)])
+    match protocol:
+        case "interpolation":
+            return _by_transitions(of, rng)
+        case "plan-variant":
+            return _by_plans(of, rng)
+        case "extrapolation" | "multi-domain":
+            return _by_instances(of, rng)
+        case _:
+            everything = _part(of[0].domain, list(chain.from_iterable(each.walks for each in of)))
+            return everything, everything
+
+
+def _by_transitions(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, Part]:
+    found = [each for instance in of for each in instance.transitions]
+    if len(found) < 2:
+        raise SuiteError(f"{of[0].domain} has {len(found)} transition; expected at least two, one to measure on")
+    train, test = _parted(len(found), rng)
+    return tuple(Part(of[0].domain, tuple(found[place] for place in side)) for side in (train, test))  # type: ignore
+
+
+def _by_plans(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, Part]:
+    sides: tuple[list[Trajectory], list[Trajectory]] = ([], [])
+    for instance in of:
+        if len(instance.walks) > 1:  # instances of one plan are excluded (embedplan, A.2)
+            for side, places in zip(sides, _parted(len(instance.walks), rng), strict=True):
+                side += [instance.walks[place] for place in places]
+    if not sides[0]:
+        raise SuiteError(
+            f"every instance of {of[0].domain} has one plan alone; protocol plan-variant needs one with two"
+        )
+    return _part(of[0].domain, sides[0]), _part(of[0].domain, sides[1])
+
+
+def _by_instances(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, Part]:
+    if len(of) < 2:
+        raise SuiteError(f"{of[0].domain} has {len(of)} instance; protocol extrapolation needs at least two")
+    train, test = (
+        _part(of[0].domain, [walk for place in side for walk in of[place].walks]) for side in _parted(len(of), rng)
+    )
+    return train, test
+
+
+def _part(domain: str, walks: Sequence[Trajectory]) -> Part:
+    return Part(domain, distinct_transitions(walks), tuple(walks))
+
+
+def _parted(count: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
+    """Places of at least two things, parted at random: some to learn from, at least one to measure on."""
+    order = rng.permutation(count).tolist()
+    kept = min(max(round(_SHARE * count), 1), count - 1)
+    return sorted(order[:kept]), sorted(order[kept:])

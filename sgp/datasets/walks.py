@@ -1,0 +1,290 @@
+"""Walks through instances: distinct plans from several starts, of which transitions are replayed.
+
+A suite may have an instance as a split: its problems have the same objects and goal and differ in where they start.
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3, data: up to 100 optimal plans a
+problem. Ours: where the starts have fewer, plans from random states follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from hashlib import sha256
+from itertools import cycle
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from sgp.datasets.experts import kept_plans, plans_of
+from sgp.datasets.store import cache_folder
+from sgp.datasets.suite import Suite
+from sgp.datasets.training_data import Transition, steps_of
+from sgp.errors import SgpError, StoreError, SuiteError, UnsolvableProblem
+from sgp.files import read_json, write_json
+from sgp.planning.experts import SOON
+from sgp.planning.pddl import Action, Atom, Problem, parse_plan
+from sgp.planning.state_space import StateSpace
+from sgp.planning.task import State, Task
+from sgp.planning.trajectory import Trajectory
+from sgp.progress import track
+
+MOST_PLANS = 100  # of an instance (embedplan, section 3)
+MOST_TRANSITIONS = 1_000  # of an instance, ours: the paper has millions in all
+MOST_STATES = 200_000  # of a state space from which optimal plans are drawn; ours
+SAMPLED = 1_000  # states of an instance that stand for all; ours
+_FRUITLESS = 10  # draws in a row that gave nothing new
+
+Atoms = tuple[Atom, ...]  # of a state, those that actions change
+
+
+class Walk(NamedTuple):
+    """A plan and the state that it starts in."""
+
+    start: Atoms
+    plan: tuple[Action, ...]
+
+
+@dataclass(frozen=True)
+class Walks:
+    """What is found of an instance: its plans, and states that stand for all that can be reached.
+
+    `optimal` says whether plans are random optimal ones and states uniform over the state space; else plans are an
+    expert's, one a start, and states are met by random steps from theirs.
+    """
+
+    optimal: bool
+    plans: tuple[Walk, ...]
+    states: tuple[Atoms, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """An instance with the walks through it: all its states are of one task, whatever the start.
+
+    `sampled` are states that stand for all that can be reached, all there are where they are few; `optimal` as in
+    `Walks`.
+    """
+
+    domain: str
+    task: Task
+    walks: tuple[Trajectory, ...]
+    sampled: tuple[State, ...]
+    optimal: bool
+
+    @property
+    def name(self) -> str:
+        """The instance's name within its domain."""
+        return self.task.name
+
+    @cached_property
+    def transitions(self) -> tuple[Transition, ...]:
+        """The distinct transitions of all walks, each where it occurs first."""
+        return distinct_transitions(self.walks)
+
+    @cached_property
+    def states(self) -> tuple[State, ...]:
+        """The distinct states of all walks, then those that are sampled."""
+        return tuple(dict.fromkeys([*(state for walk in self.walks for state in walk.states), *self.sampled]))
+
+
+def distinct_transitions(walks: Iterable[Trajectory]) -> tuple[Transition, ...]:
+    """The distinct transitions of walks, each where it occurs first."""
+    found: dict[tuple[Task, State, Action], Transition] = {}
+    for walk in walks:
+        for step in steps_of(walk):
+            found.setdefault((step.task, step.before, step.action), step)
+    return tuple(found.values())
+
+
+def instances(suite: Suite, domain: str) -> tuple[Instance, ...]:
+    """The instances of a domain in the order of the suite's splits; what is found of them is found once and kept.
+
+    Raises SuiteError for problems of a split that are no starts of one instance, and for an instance no start of which
+    has a plan with an action; ToolError where Fast Downward fails; StoreError for damaged files.
+    """
+    name = suite.domain(domain).name
+    splits = suite.domain(name).splits
+    return tuple(instance(suite, name, split) for split in track(splits, f"plans {name}", len(splits)))
+
+
+def instance(suite: Suite, domain: str, split: str) -> Instance:
+    """One of them. Raises what `instances` raises."""
+    starts = suite.problems(domain, split)
+    task = Task(replace(starts[0], name=split), mode="lifted")  # what the first start cannot reach counts, too
+    _require_one_instance(task, starts)
+    file = cache_folder() / "walks" / f"{_identity(starts)}.json"
+    if not file.is_file():
+        write_json(file, _to_record(_found(suite, domain, split, task, starts)))
+    found = _read(file)
+    if not found.plans:
+        raise SuiteError(
+            f"instance {split} of {domain} in suite {suite.name} has no start with a plan of at least one action; "
+            "expected one that can be solved: leave its folder out"
+        )
+    sampled = tuple(task.state_with(atoms) for atoms in found.states)
+    return Instance(domain, task, tuple(_replayed(task, walk) for walk in found.plans), sampled, found.optimal)
+
+
+def _found(suite: Suite, domain: str, split: str, task: Task, starts: Sequence[Problem]) -> Walks:
+    rng = np.random.default_rng(int(_identity(starts)[:15], 16))
+    tasks = [Task(start) for start in starts]
+    spaces = _spaces(tasks)
+    if spaces is not None:
+        given = [(space, place) for each in tasks if (found := _stands(each, spaces)) for space, place in [found]]
+        return Walks(True, tuple(_optimal_plans(given, spaces, rng)), tuple(_uniform(spaces, rng)))
+    experts = _experts(suite, domain, split, starts)
+    walks = tuple(
+        Walk(_fluent_atoms(each, each.init), plan) for each in tasks if (plan := experts.get(each.problem.sha256))
+    )
+    return Walks(False, walks, tuple(_met(task, [_replayed(task, walk) for walk in walks], rng)))
+
+
+def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> dict[str, tuple[Action, ...]]:
+    """Experts' plans by SHA-256 of the start; those from which the goal cannot be reached have none."""
+    kept = kept_plans(suite, domain, split)
+    missing = [start for start in starts if start.sha256 not in kept]
+    made, errors = plans_of(missing, SOON, 1, f"expert plans {domain} {split}")
+    for error in errors.values():
+        if not isinstance(error, UnsolvableProblem):
+            raise error
+    return {sha256: found.plan for sha256, found in {**kept, **made}.items() if found.plan}
+
+
+def _spaces(tasks: Sequence[Task]) -> list[StateSpace] | None:
+    """State spaces in which the tasks' initial states stand; None where one is too large."""
+    spaces: list[StateSpace] = []
+    for task in tasks:
+        if _stands(task, spaces) is None:
+            space = StateSpace.expand(task, MOST_STATES)
+            if space is None:
+                return None
+            spaces.append(space)
+    return spaces
+
+
+def _stands(task: Task, spaces: Sequence[StateSpace]) -> tuple[StateSpace, int] | None:
+    """The space in which a task's initial state stands, and where."""
+    atoms = _fluent_atoms(task, task.init)
+    for space in spaces:
+        place = space.place(space.task.state_with(atoms))
+        if place is not None:
+            return space, place
+    return None
+
+
+def _optimal_plans(
+    starts: Sequence[tuple[StateSpace, int]], spaces: Sequence[StateSpace], rng: np.random.Generator
+) -> Iterator[Walk]:
+    """Distinct optimal plans: of the starts in turn, then of random states from which the goal can be reached."""
+    solvable = [(space, place) for space, place in starts if 0 < space.distances[place] < np.inf]
+    others = [
+        (space, int(place))
+        for space in spaces
+        for place in np.flatnonzero((space.distances > 0) & np.isfinite(space.distances))
+    ]
+    found, steps = set[Walk](), set[tuple[Atoms, Action]]()
+    for drawn in (cycle(solvable), (others[int(rng.integers(len(others)))] for _ in cycle([0]))):
+        fruitless = 0
+        patience = _FRUITLESS * max(len(solvable), 1)
+        for space, place in drawn if others else ():
+            walk, taken = _descent(space, place, rng)
+            fruitless = fruitless + 1 if walk in found or len(steps | taken) > MOST_TRANSITIONS else 0
+            if fruitless == patience or len(found) == MOST_PLANS:
+                break
+            if not fruitless:
+                found.add(walk)
+                steps |= taken
+                yield walk
+
+
+def _descent(space: StateSpace, place: int, rng: np.random.Generator) -> tuple[Walk, set[tuple[Atoms, Action]]]:
+    """An optimal plan from a state, and its steps; all actions that begin one are equally probable."""
+    task, state, left = space.task, space.state(place), space.distances[place]
+    plan, taken, start = list[Action](), set[tuple[Atoms, Action]](), _fluent_atoms(task, state)
+    while left:
+        left -= 1
+        candidates = task.successors(state)
+        nearer = np.flatnonzero(space.distance([each.state for each in candidates]) == left)
+        chosen = candidates[int(rng.choice(nearer))]
+        taken.add((_fluent_atoms(task, state), chosen.actions[0]))
+        plan += chosen.actions
+        state = chosen.state
+    return Walk(start, tuple(plan)), taken
+
+
+def _uniform(spaces: Sequence[StateSpace], rng: np.random.Generator) -> Iterator[Atoms]:
+    """States drawn uniformly from spaces, all where they are few."""
+    places = [(space, place) for space in spaces for place in range(len(space))]
+    chosen = rng.permutation(len(places))[:SAMPLED]
+    for space, place in (places[number] for number in sorted(chosen.tolist())):
+        yield _fluent_atoms(space.task, space.state(place))
+
+
+def _met(task: Task, walks: Sequence[Trajectory], rng: np.random.Generator) -> Iterator[Atoms]:
+    """States met by random steps from those of walks, as long as there are new ones."""
+    met = list(dict.fromkeys(state for walk in walks for state in walk.states))
+    known, fruitless = set(met), 0
+    while met and len(known) < SAMPLED and fruitless < _FRUITLESS * _FRUITLESS:
+        candidates = [each.state for each in task.successors(met[int(rng.integers(len(met)))])]
+        new = candidates[int(rng.integers(len(candidates)))] if candidates else met[0]
+        fruitless = fruitless + 1 if new in known else 0
+        if new not in known:
+            known.add(new)
+            met.append(new)
+    return (_fluent_atoms(task, state) for state in met)
+
+
+def _replayed(task: Task, walk: Walk) -> Trajectory:
+    states = [task.state_with(walk.start)]
+    for action in walk.plan:
+        states.append(task.apply(states[-1], action))
+    return Trajectory(task, walk.plan, tuple(states))
+
+
+def _fluent_atoms(task: Task, state: State) -> Atoms:
+    return tuple(map(task.fluent, task.fluents(state)))
+
+
+def _require_one_instance(task: Task, starts: Sequence[Problem]) -> None:
+    expected = (set(task.text.objects), set(task.goal), set(task.static_atoms))
+    for start in starts:
+        text = start.read()[1]
+        static = {atom for atom in text.init if atom.predicate not in task.changing}
+        if (set(text.objects), set(text.goal), static) != expected:
+            raise SuiteError(
+                f"{start.problem_source} has other objects, static facts or another goal than the first problem of "
+                f"split {task.name}; expected a split whose problems are starts of one instance"
+            )
+
+
+def _to_record(found: Walks) -> dict[str, Any]:
+    """The walks as a file holds them: atoms once, states as their numbers."""
+    numbers: dict[Atom, int] = {}
+
+    def numbered(atoms: Atoms) -> list[int]:
+        return [numbers.setdefault(atom, len(numbers)) for atom in atoms]
+
+    plans = [[numbered(walk.start), [str(action) for action in walk.plan]] for walk in found.plans]
+    states = [numbered(atoms) for atoms in found.states]
+    return {"optimal": found.optimal, "plans": plans, "states": states, "atoms": [str(atom) for atom in numbers]}
+
+
+def _read(file: Path) -> Walks:
+    record = read_json(file)
+    try:
+        atoms = [Atom(*action) for action in parse_plan("\n".join(record["atoms"]))]
+
+        def named(numbers: list[int]) -> Atoms:
+            return tuple(atoms[number] for number in numbers)
+
+        plans = [Walk(named(start), parse_plan("\n".join(plan))) for start, plan in record["plans"]]
+        return Walks(bool(record["optimal"]), tuple(plans), tuple(map(named, record["states"])))
+    except (SgpError, KeyError, TypeError, AttributeError, ValueError, IndexError) as error:
+        raise StoreError(f"{file} holds no plans ({error!r}); remove it, and they are made again") from error
+
+
+def _identity(starts: Sequence[Problem]) -> str:
+    bounds = f"{MOST_PLANS} {MOST_TRANSITIONS} {MOST_STATES} {SAMPLED}"
+    return sha256(" ".join([bounds, *(start.sha256 for start in starts)]).encode()).hexdigest()

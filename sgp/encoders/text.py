@@ -1,0 +1,170 @@
+"""States and actions as English sentences, embedded by a frozen encoder of sentences.
+
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix C.2. A state is said by
+the sentences of the atoms that hold and that actions can change, in the order of the task's atoms: shuffling them moves
+a vector of mode "sentence" further than another fact does.
+"""
+
+from __future__ import annotations
+
+import logging
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.encoders.contract import Embeddings
+from sgp.errors import ConfigurationError, expected_one_of
+from sgp.planning.pddl import Action, Atom, DomainText
+from sgp.planning.task import State, Successor, Task
+from sgp.planning.words import Words
+
+logger = logging.getLogger(__name__)
+
+Mode = Literal["atoms", "sentence"]
+TEMPLATE = "a sentence an atom, joined by '. '"  # changes with the texts that are embedded, so that caches know
+
+
+class Sentences(Protocol):
+    """What is asked of an encoder of sentences. `limit` is the most tokens of a text, None: as many as there are."""
+
+    @property
+    def dimension(self) -> int:
+        """D."""
+
+    @property
+    def limit(self) -> int | None:
+        """Most tokens of a text."""
+
+    def lengths(self, texts: Sequence[str]) -> list[int]:
+        """The texts' numbers of tokens."""
+
+    def vectors(self, texts: Sequence[str]) -> Embeddings:
+        """The texts' vectors [n, D]."""
+
+
+@dataclass(frozen=True)
+class TextConfig:
+    """Which sentences' encoder, and whether a state is one text or the sum of its atoms' sentences.
+
+    The paper embeds a whole state (`sentence`); the sum is ours: it is exact, knows no limit, and is fast.
+    """
+
+    sentences: str = "minilm"
+    mode: Mode = "atoms"
+
+    def __post_init__(self) -> None:
+        if self.mode not in get_args(Mode):
+            raise ConfigurationError(f"text mode is '{self.mode}'; {expected_one_of(get_args(Mode), self.mode)}")
+
+
+class TextEncoder:
+    """Embeds states, actions and goals by the sentences that say them.
+
+    In mode "atoms" a state's embedding is the sum of its atoms' vectors, of which each is computed once.
+    """
+
+    def __init__(self, vectors: Sentences, words: Words, domain: DomainText, mode: Mode = "atoms"):
+        self.vectors, self.words, self.domain, self.mode = vectors, words, domain, mode
+        unsaid = words.lacking(domain)
+        if unsaid:
+            logger.warning(
+                "%s of domain %s have no sentence and are embedded as PDDL; give the domain words, as "
+                "sgp.planning.words.Words",
+                ", ".join(unsaid),
+                domain.name,
+            )
+        # Memos, not states: dropping them changes nothing but time.
+        self._atoms: dict[str, NDArray[np.float32]] = {}
+        self._rows: weakref.WeakKeyDictionary[Task, NDArray[np.float32]] = weakref.WeakKeyDictionary()
+
+    @property
+    def dimension(self) -> int:
+        """D, that of the sentences' vectors."""
+        return self.vectors.dimension
+
+    def refuses(self, task: Task) -> str | None:
+        """Why a text of the initial state is too long, or None. Raises DomainMismatch for another domain's task."""
+        task.require_domain(self.domain)
+        if self.mode == "atoms" or self.vectors.limit is None:
+            return None
+        (length,) = self.vectors.lengths([self.text(task, task.init)])
+        if length <= self.vectors.limit:
+            return None
+        return (
+            f"the text of its initial state has {length} tokens, and the encoder reads {self.vectors.limit}: embed it "
+            "atom by atom (mode atoms)"
+        )
+
+    def text(self, task: Task, state: State) -> str:
+        """What is said of a state."""
+        return self.said([task.fluent(each) for each in task.fluents(state)])
+
+    def said(self, atoms: Sequence[Atom]) -> str:
+        """What is said of atoms."""
+        return ". ".join(map(self.words.sentence, atoms))
+
+    def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
+        """The states' embeddings [n, D]. Raises ConfigurationError for a text over the encoder's limit."""
+        if self.mode == "sentence":
+            return self.vectors.vectors([self.text(task, state) for state in states])
+        fluents = [task.fluents(state) for state in states]
+        rows = self._known(task, fluents)
+        found = np.empty((len(states), self.dimension), np.float32)
+        for place, numbers in enumerate(fluents):
+            rows[numbers].sum(axis=0, out=found[place])
+        return found
+
+    def embed_atoms(self, atoms: Sequence[Atom]) -> Embeddings:
+        """The embedding [D] of a state in which just these fluent atoms hold."""
+        if self.mode == "sentence":
+            (found,) = self.vectors.vectors([self.said(atoms)])
+            return np.asarray(found)
+        return np.asarray(self.atom_vectors(atoms).sum(axis=0, dtype=np.float32))
+
+    def atom_vectors(self, atoms: Sequence[Atom]) -> Embeddings:
+        """The vectors [n, D] of atoms' sentences."""
+        return self._said_vectors([self.words.sentence(atom) for atom in atoms])
+
+    def embed_actions(self, actions: Sequence[Action]) -> Embeddings:
+        """The vectors [n, D] of actions' sentences."""
+        return self._said_vectors([self.words.sentence(action) for action in actions])
+
+    def embed_candidates(
+        self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
+    ) -> Embeddings:
+        """The embeddings [n, D] of the states' candidates, all of the first state, then of the second."""
+        return self.embed(task, [each.state for choice in choices for each in choice])
+
+    def embed_goal(self, task: Task) -> Embeddings:
+        """The goal's embedding [D]: that of its positive atoms."""
+        return self.embed_atoms(task.goal_atoms)
+
+    def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
+        """Columns of a sentence's vector have no words but their numbers."""
+        return [f"number {column} of the sentences' vector" for column in columns]
+
+    def _said_vectors(self, texts: Sequence[str]) -> Embeddings:
+        new = list(dict.fromkeys(text for text in texts if text not in self._atoms))
+        if new:
+            self._atoms.update(zip(new, self.vectors.vectors(new), strict=True))
+        found = [self._atoms[text] for text in texts]
+        return np.array(found, np.float32).reshape(len(texts), self.dimension)
+
+    def _known(self, task: Task, fluents: Sequence[Sequence[int]]) -> NDArray[np.float32]:
+        """The vectors [f, D] of a task's fluent atoms by their numbers, NaN where one was not asked for yet."""
+        rows = self._rows.get(task)
+        last = max((max(numbers, default=-1) for numbers in fluents), default=-1)
+        if rows is None or last >= len(rows):
+            more = np.full((max(2 * last, 64), self.dimension), np.nan, np.float32)
+            if rows is not None:
+                more[: len(rows)] = rows
+            rows = self._rows[task] = more
+        asked = {number for numbers in fluents for number in numbers}
+        new = [number for number in asked if np.isnan(rows[number, 0])]
+        if new:
+            rows[new] = self.atom_vectors([task.fluent(number) for number in new])
+        return rows

@@ -1,0 +1,313 @@
+"""Retrieval: where the true state after an action ranks among others by a model of transitions.
+
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix B.3. Of equal
+similarities the expected value counts, so that an order that says nothing earns nothing; states with one text are one
+candidate.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.datasets.training_data import Transition
+from sgp.datasets.walks import Instance
+from sgp.domains import words_of
+from sgp.errors import InputError, expected_one_of
+from sgp.planning.pddl import Action
+from sgp.planning.task import State, Task
+from sgp.planning.trajectory import Trajectory
+from sgp.planning.transition_model import SeenFromAction, TransitionModel
+
+logger = logging.getLogger(__name__)
+
+Pools = Literal["paper", "batch", "hard", "all"]
+POOLS: tuple[Pools, ...] = get_args(Pools)
+POOL = 128  # candidates, the true one among them (embedplan, section 3)
+ACTIONS = 50  # most applicable actions that are told apart (embedplan, section 3)
+KS = (1, 5, 10)
+TIED = 1e-6  # similarities no further apart are equal: half of what single precision leaves
+
+
+class Candidate(NamedTuple):
+    """A state that may be the one after an action; its task may be of another instance of the domain."""
+
+    task: Task
+    state: State
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """A transition, and the candidates for the state after, the true one first, no two with one text."""
+
+    transition: Transition
+    pool: tuple[Candidate, ...]
+    merged: int = 0  # candidates that were left out because another one has their text
+
+
+class Rank(NamedTuple):
+    """How many candidates are more similar than the true one, how many are as similar, and how many there are."""
+
+    better: int
+    tied: int
+    size: int
+
+    def hit(self, k: int) -> float:
+        """The probability that the true one is among the first k where ties are broken at random."""
+        return float(np.clip((k - self.better) / (self.tied + 1), 0.0, 1.0))
+
+    def worst_hit(self, k: int) -> float:
+        """Whether it is among the first k where ties are broken against it."""
+        return float(self.better + self.tied < k)
+
+    def chance(self, k: int) -> float:
+        """The probability where nothing is known."""
+        return min(k / self.size, 1.0)
+
+
+def pools_of(names: Sequence[str]) -> tuple[Pools, ...]:
+    """Kinds of pools by name, each once. Raises InputError with those there are."""
+    for name in names:
+        if name not in POOLS:
+            raise InputError(f"unknown pools '{name}'; {expected_one_of(POOLS, name)}")
+    return tuple(each for each in POOLS if each in names)
+
+
+def queries(
+    kind: Pools,
+    transitions: Sequence[Transition],
+    of: Sequence[Instance],
+    across: bool,
+    seed: int,
+    size: int = POOL,
+) -> list[Query]:
+    """A query for each transition, with `size` candidates or as many as there are.
+
+    `paper` draws them uniformly from the states of the transition's instance, or where `across` of all instances of
+    the domain; `batch` takes the states after of the transitions that follow, as the paper's implementation does;
+    `hard` takes the state before, all its successors, then what lies further away, breadth first; `all` is every known
+    state of the domain, whatever the size asked for, as the paper's implementation ranks the steps of plans.
+    """
+    rng, said = np.random.default_rng([seed, POOLS.index(kind)]), _Said()
+    states = {each.task: [Candidate(each.task, state) for state in each.states] for each in of}
+    everything = [candidate for found in states.values() for candidate in found]
+    asked = []
+    for place, transition in enumerate(transitions):
+        match kind:
+            case "paper":
+                source = everything if across else states[transition.task]
+                others: Iterator[Candidate] = (source[each] for each in rng.permutation(len(source)))
+            case "batch":
+                block = transitions[place - place % size :][:size]
+                others = (Candidate(each.task, each.after) for each in block)
+            case "hard":
+                others = (Candidate(transition.task, state) for state in around(transition.task, transition.before))
+            case _:
+                others = iter(everything)
+        asked.append(_query(transition, others, len(everything) + 1 if kind == "all" else size, said))
+    if kind != "all":
+        _tell_small(asked, size)
+    return asked
+
+
+def around(task: Task, state: State) -> Iterator[State]:
+    """A state, its successors, theirs and so on, each once."""
+    met, waiting = {state: None}, [state]
+    yield state
+    while waiting:
+        nearer, waiting = waiting, []
+        for each in nearer:
+            for successor in task.successors(each):
+                if successor.state not in met:
+                    met[successor.state] = None
+                    waiting.append(successor.state)
+                    yield successor.state
+
+
+def _query(transition: Transition, others: Iterable[Candidate], size: int, said: _Said) -> Query:
+    true = Candidate(transition.task, transition.after)
+    pool, merged = {said(true): true}, 0
+    for candidate in others:
+        if len(pool) == size:
+            break
+        text = said(candidate)
+        merged += text in pool and candidate != pool[text]
+        pool.setdefault(text, candidate)
+    return Query(transition, tuple(pool.values()), merged)
+
+
+class _Said:
+    """What is said of candidates, sentence by sentence; each is said once."""
+
+    def __init__(self) -> None:
+        self._states: dict[Candidate, frozenset[str]] = {}
+        self._atoms: dict[tuple[Task, int], str] = {}
+
+    def __call__(self, candidate: Candidate) -> frozenset[str]:
+        if candidate not in self._states:
+            numbers = candidate.task.fluents(candidate.state)
+            self._states[candidate] = frozenset(self._sentence(candidate.task, number) for number in numbers)
+        return self._states[candidate]
+
+    def _sentence(self, task: Task, number: int) -> str:
+        if (task, number) not in self._atoms:
+            self._atoms[task, number] = words_of(task.domain_text).sentence(task.fluent(number))
+        return self._atoms[task, number]
+
+
+def _tell_small(asked: Sequence[Query], size: int) -> None:
+    least: dict[str, int] = {}
+    for query in asked:
+        if len(query.pool) < size:
+            name = query.transition.task.name
+            least[name] = min(len(query.pool), least.get(name, size))
+    for name, count in least.items():
+        logger.warning(
+            "instance %s has pools of %d candidates where %d were asked for, because no more states are known of it; "
+            "chance is higher there",
+            name,
+            count,
+            size,
+        )
+
+
+def ranks(model: TransitionModel, asked: Sequence[Query]) -> list[Rank]:
+    """Where the true states rank by cosine similarity with what is predicted (embedplan, eq. 2)."""
+    rows_of = _rows(model, [candidate for query in asked for candidate in query.pool])
+    predicted = predictions(model, [query.transition for query in asked])
+    return [
+        rank(rows_of(query.pool, query.transition.action) @ row) for query, row in zip(asked, predicted, strict=True)
+    ]
+
+
+def rank(similarity: NDArray[np.floating[Any]]) -> Rank:
+    """Where the first of some similarities [n] ranks."""
+    others = similarity[1:] - similarity[0]
+    better = int((others > TIED).sum())
+    return Rank(better, int((others >= -TIED).sum()) - better, len(similarity))
+
+
+def action_ranks(model: TransitionModel, transitions: Sequence[Transition], seed: int) -> list[Rank]:
+    """Where the action taken ranks among those applicable, by how near its prediction is to the state after.
+
+    Source: embedplan, eq. 33; `ACTIONS` at most are drawn, the one taken among them.
+    """
+    rng = np.random.default_rng([seed, len(POOLS)])
+    rivals = []
+    for task, before, action, after in transitions:
+        others = [each.actions[0] for each in task.applicable(before) if each.actions[0] != action]
+        drawn = [others[place] for place in rng.permutation(len(others))[: ACTIONS - 1]]
+        rivals.append([Transition(task, before, each, after) for each in (action, *drawn)])
+    predicted = iter(predictions(model, [each for group in rivals for each in group]))
+    rows_of = _rows(model, [Candidate(each.task, each.after) for each in transitions])
+    found = []
+    for group in rivals:
+        near = [rows_of([Candidate(each.task, each.after)], each.action)[0] @ next(predicted) for each in group]
+        found.append(rank(np.array(near)))
+    return found
+
+
+def predictions(model: TransitionModel, transitions: Sequence[Transition]) -> NDArray[np.float64]:
+    """The predicted embeddings [n, D], of length 1, task by task."""
+    found: dict[int, NDArray[np.float64]] = {}
+    of: dict[Task, list[int]] = {}
+    for place, each in enumerate(transitions):
+        of.setdefault(each.task, []).append(place)
+    for task, places in of.items():
+        steps = [transitions[place] for place in places]
+        rows = model.predict(task, [each.before for each in steps], [each.action for each in steps])
+        found.update(zip(places, _unit(rows), strict=True))
+    return np.array([found[place] for place in range(len(transitions))])
+
+
+Rows = Callable[[Sequence[Candidate], Action], NDArray[np.float64]]
+
+
+def _rows(model: TransitionModel, candidates: Sequence[Candidate]) -> Rows:
+    """Gives candidates' embeddings [n, D], of length 1, as they are compared with what is predicted of an action."""
+    if isinstance(model, SeenFromAction):
+        return lambda pool, action: _seen(model, pool, action)
+    of: dict[Task, dict[State, int]] = {}
+    for task, state in candidates:
+        places = of.setdefault(task, {})
+        places.setdefault(state, len(places))
+    rows = {task: _unit(model.embed(task, list(places))) for task, places in of.items()}
+    return lambda pool, _: np.array([rows[task][of[task][state]] for task, state in pool])
+
+
+def _seen(model: SeenFromAction, pool: Sequence[Candidate], action: Action) -> NDArray[np.float64]:
+    of: dict[Task, list[int]] = {}
+    for place, candidate in enumerate(pool):
+        of.setdefault(candidate.task, []).append(place)
+    found: dict[int, NDArray[np.float64]] = {}
+    for task, places in of.items():
+        found.update(
+            zip(places, _unit(model.embed_seen(task, [pool[each].state for each in places], action)), strict=True)
+        )
+    return np.array([found[place] for place in range(len(pool))])
+
+
+def _unit(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    exact = np.asarray(rows, np.float64)
+    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-30))
+
+
+@dataclass(frozen=True)
+class PlanHits:
+    """Of plans: the mean share of steps whose true state is among the first k, and whether that holds in all steps."""
+
+    mean: float
+    exact: float
+    count: int
+
+
+def plan_hits(plans: Sequence[Sequence[Rank]], k: int) -> PlanHits:
+    """Plans by the ranks of their steps, the true state given before each (embedplan, section 4, teacher forcing)."""
+    hits = [[each.hit(k) for each in plan] for plan in plans]
+    return PlanHits(
+        float(np.mean([np.mean(each) for each in hits])), float(np.mean([np.prod(each) for each in hits])), len(hits)
+    )
+
+
+def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State]) -> list[bool]:
+    """Whether each step of a plan leads to the true state where every prediction is taken for the nearest state.
+
+    The states after the first are those that were predicted, of equally near ones the first; where the next action is
+    not applicable in one, the plan ends and all further steps are wrong.
+    """
+    pool = [Candidate(walk.task, state) for state in states]
+    found, here = list[bool](), walk.states[0]
+    for action, true in zip(walk.actions, walk.states[1:], strict=False):
+        if action not in {each.actions[0] for each in walk.task.applicable(here)}:
+            break
+        (row,) = predictions(model, [Transition(walk.task, here, action, true)])
+        near = _rows(model, pool)(pool, action) @ row
+        here = states[int(np.flatnonzero(near >= near.max() - TIED)[0])]
+        found.append(here == true)
+    return found + [False] * (len(walk) - len(found))
+
+
+def evenly(transitions: Sequence[Transition], most: int | None, seed: int) -> list[Transition]:
+    """At most so many transitions, drawn in turn from each task's so that small instances are not lost."""
+    rng = np.random.default_rng([seed, 17])
+    of: dict[Task, list[Transition]] = {}
+    for each in transitions:
+        of.setdefault(each.task, []).append(each)
+    shuffled = [[found[place] for place in rng.permutation(len(found))] for found in of.values()]
+    turns = max(map(len, shuffled), default=0)
+    drawn = (found[turn] for turn in range(turns) for found in shuffled if turn < len(found))
+    return list(islice(drawn, most))
+
+
+def summary(found: Sequence[Rank], name: str = "hit", ks: Sequence[int] = KS) -> Mapping[str, float]:
+    """Means over queries by metric: hits, chance, and what is left where ties are broken against the true one."""
+    metrics = {f"{name}@{k}": [each.hit(k) for each in found] for k in ks}
+    metrics |= {f"chance_{name}@{k}": [each.chance(k) for each in found] for k in ks}
+    metrics |= {f"worst_{name}@{k}": [each.worst_hit(k) for each in found] for k in ks}
+    return {metric: float(np.mean(values)) for metric, values in metrics.items()} if found else {}

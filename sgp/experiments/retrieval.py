@@ -1,0 +1,203 @@
+"""Retrieval of next states by the protocols of transition learning: every model, lesson and kind of pools.
+
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix A.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from hashlib import sha256
+
+from sgp.api import configured, train_lesson
+from sgp.datasets.protocols import Lesson, Part, domain_instances, lessons
+from sgp.datasets.store import cache_folder
+from sgp.datasets.training_data import steps_of
+from sgp.datasets.walks import Instance
+from sgp.errors import ConfigurationError, InputError
+from sgp.evaluation.retrieval import (
+    KS,
+    POOL,
+    Pools,
+    Query,
+    action_ranks,
+    evenly,
+    followed,
+    plan_hits,
+    queries,
+    ranks,
+    summary,
+)
+from sgp.evaluation.scores import Measurement, Score, read_scores, write_scores
+from sgp.methods import get_method
+from sgp.methods.contract import PredictingMethod
+from sgp.methods.loading import load_model
+from sgp.methods.texts import keep_texts
+from sgp.planning.transition_model import TransitionModel
+from sgp.progress import progress
+from sgp.workers import Jobs, workers
+
+SEEDS = (42, 123, 456)  # embedplan, appendix I.2
+LEARNERS = (
+    "embedplan:minilm-atoms",
+    "embedplan:untrained",
+    *(
+        f"displacements:{kind}"
+        for kind in ("copy", "grounded", "schema", "schema-bag", "ridge", "renamed", "induction")
+    ),
+)
+_FLOOR = "+from="  # between a variant and the domain that it was trained on, where that is another
+
+
+@dataclass(frozen=True)
+class Asked:
+    """How a model is measured: kinds of pools, candidates in each, most transitions and most plans of a domain."""
+
+    pools: tuple[Pools, ...] = ("paper", "hard")
+    size: int = POOL
+    transitions: int | None = 500
+    plans: int = 50
+
+    def __post_init__(self) -> None:
+        if self.size < max(KS):
+            raise ConfigurationError(f"pools have {self.size} candidates; expected at least {max(KS)}, the largest k")
+        if self.plans < 0 or (self.transitions is not None and self.transitions < 1):
+            raise ConfigurationError(
+                f"asked for {self.transitions} transitions and {self.plans} plans of a domain; expected at least 1 "
+                "transition and no less than 0 plans"
+            )
+
+
+@dataclass(frozen=True)
+class Learner:
+    """What is trained and measured: a method, a variant, settings of training."""
+
+    method: str
+    variant: str
+    settings: tuple[tuple[str, str], ...] = ()
+
+
+def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None) -> tuple[Learner, ...]:
+    """Learners by `METHOD` or `METHOD:VARIANT`; settings are those of every learner that is trained by epochs.
+
+    Raises InputError for a method that makes planners, ConfigurationError for an unknown variant or setting.
+    """
+    found: dict[Learner, None] = {}
+    for name in names:
+        key, _, chosen = name.partition(":")
+        method = get_method(key)
+        if not isinstance(method, PredictingMethod):
+            raise InputError(f"method {key} makes planners; expected one that predicts states, such as embedplan")
+        for variant in [chosen] if chosen else method.variants:
+            given = dict(settings or {}) if hasattr(method.variants.get(variant), "training") else {}
+            configured(key, variant, given)  # what it raises
+            found[Learner(method.key, variant, tuple(given.items()))] = None
+    return tuple(found)
+
+
+def retrieve(
+    suite: str,
+    protocols: Sequence[str],
+    learners: Sequence[Learner],
+    domains: Sequence[str] = (),
+    seeds: Sequence[int] = SEEDS,
+    asked: Asked | None = None,
+    most: int | None = None,
+    device: str = "auto",
+    jobs: Jobs = 1,
+) -> list[Score]:
+    """The scores of every learner by every protocol, domain and seed; what was measured before is kept.
+
+    `most` bounds the transitions of a domain that are learned from. Raises InputError for an unknown protocol,
+    SuiteError for a domain that is not there and for instances of which there are too few, and what training raises.
+    """
+    works = [
+        (lesson, learner, asked or Asked(), device)
+        for protocol in protocols
+        for seed in seeds
+        for lesson in lessons(suite, protocol, domains, seed, most)
+        for learner in learners
+    ]
+    found: dict[int, list[Score]] = {}
+    with progress(f"retrieval on {suite}", len(works)) as bar:
+        for place, scores in workers(jobs).each(measure, works):
+            found[place] = scores
+            bar.advance()
+    return [score for place in sorted(found) for score in found[place]]
+
+
+def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list[Score]:
+    """Trains one model, or takes the one that was trained, and measures it in all domains of its lesson."""
+    run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
+    identity = sha256(f"{run.sha256} {lesson.sha256} {lesson.measured} {asdict(asked)}".encode()).hexdigest()
+    file = cache_folder() / "retrieval" / f"{identity}.json"
+    if not file.is_file():
+        model = load_model(run.folder)
+        found = [score for name in lesson.measured for score in _of_domain(model, lesson, learner, asked, name)]
+        write_scores(file, found)
+        keep_texts()
+    return read_scores(file)
+
+
+def _of_domain(model: TransitionModel, lesson: Lesson, learner: Learner, asked: Asked, domain: str) -> Iterator[Score]:
+    part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
+    transitions = evenly(part.transitions, asked.transitions, lesson.seed)
+    name = configured(learner.method, learner.variant, dict(learner.settings))[1]
+    count = len({each.task for each in transitions})
+    subject = Measurement(
+        method=learner.method,
+        variant=name if domain in lesson.of or len(lesson.of) > 1 else f"{name}{_FLOOR}{lesson.domain}",
+        domain=domain,
+        suite=lesson.suite,
+        split=lesson.protocol,
+        seed=lesson.seed,
+        note=f"{date.today().isoformat()}, {os.cpu_count()} cores",
+    )
+    actions = action_ranks(model, transitions, lesson.seed)
+    yield from _scores(subject, {"queries": float(len(transitions)), **summary(actions, "acc")}, count)
+    for kind in asked.pools:
+        pooled = queries(kind, transitions, of, lesson.protocol == "interpolation", lesson.seed, asked.size)
+        found = ranks(model, pooled)
+        metrics = {**summary(found), "pool": _mean([each.size for each in found]), "merged": _merged(pooled)}
+        metrics |= _of_plans(model, part, lesson, asked, kind)
+        metrics |= _followed(model, part, of, asked) if kind == "paper" else {}
+        yield from _scores(replace(subject, decoding=kind), metrics, count)
+
+
+def _of_plans(model: TransitionModel, part: Part, lesson: Lesson, asked: Asked, kind: Pools) -> dict[str, float]:
+    """The metrics of whole plans, where plans or instances are split."""
+    walks = part.walks[: asked.plans]
+    if not walks:
+        return {}
+    of = domain_instances(lesson.suite, part.domain)
+    steps = [steps_of(walk) for walk in walks]
+    flat = [step for plan in steps for step in plan]
+    found = iter(ranks(model, queries(kind, flat, of, False, lesson.seed, asked.size)))
+    plans = [[next(found) for _ in plan] for plan in steps]
+    metrics: dict[str, float] = {"plans": float(len(plans))}
+    for k in (1, 5):
+        hits = plan_hits(plans, k)
+        metrics |= {f"plan_mean_hit@{k}": hits.mean, f"plan_exact_hit@{k}": hits.exact}
+    return metrics
+
+
+def _followed(model: TransitionModel, part: Part, of: Sequence[Instance], asked: Asked) -> dict[str, float]:
+    """Which share of plans is executed exactly where predictions are taken for the nearest state of the instance."""
+    states = {each.task: each.states for each in of}
+    exact = [float(all(followed(model, walk, states[walk.task]))) for walk in part.walks[: asked.plans]]
+    return {"closed_loop_exact": _mean(exact)} if exact else {}
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
+
+
+def _merged(pooled: Sequence[Query]) -> float:
+    return float(sum(each.merged for each in pooled))
+
+
+def _scores(subject: Measurement, metrics: Mapping[str, float], count: int) -> Iterator[Score]:
+    for metric, value in metrics.items():
+        yield Score(**vars(subject), metric=metric, value=round(value, 6), count=count)

@@ -1,0 +1,330 @@
+"""Displacements: what can be said of transitions without learning a network, as floors and ceilings of retrieval.
+
+Ours. `renamed` is STRIPS in sentence vectors: where a state's embedding is the sum of its atoms' and the arguments of
+an action bear names of their own, an action's displacement is the same wherever each effect names only its arguments
+and constants and really changes the state. `induction` learns the effects themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from sgp.datasets.runs import Run, RunDraft
+from sgp.datasets.training_data import Transition, Transitions
+from sgp.encoders.text import TextConfig, TextEncoder
+from sgp.errors import ConfigurationError, StoreError, expected_one_of
+from sgp.files import whole_file
+from sgp.methods.configuration import from_record
+from sgp.methods.texts import text_encoders
+from sgp.planning.pddl import Action, Atom
+from sgp.planning.task import State, Task
+from sgp.planning.transition_model import TransitionModel
+
+logger = logging.getLogger(__name__)
+
+Vectors = NDArray[np.float64]
+Kind = Literal["copy", "schema", "grounded", "ridge", "renamed", "induction"]
+_BAG = TextConfig("symbols")  # a state is a bag of its atoms
+_TABLES = "displacements.safetensors"
+Effects = tuple[Sequence[Atom], Sequence[Atom]]  # added and deleted, over the places of arguments
+
+
+@dataclass(frozen=True)
+class DisplacementTraining:
+    """What is known of an action, in which embedding. Raises ConfigurationError for what cannot be."""
+
+    kind: Kind = "renamed"
+    text: TextConfig = field(default_factory=TextConfig)
+    penalty: float = 1.0  # of the ridge regression
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ConfigurationError(f"kind is '{self.kind}'; {expected_one_of(get_args(Kind), self.kind)}")
+        if self.kind in ("renamed", "induction") and self.text.mode != "atoms":
+            raise ConfigurationError(
+                f"kind is {self.kind} and text.mode is {self.text.mode}; expected mode atoms, because a state is taken "
+                "apart into its atoms"
+            )
+        if not 0 < self.penalty < np.inf:
+            raise ConfigurationError(f"penalty is {self.penalty}; expected a positive number")
+
+
+def renamed(atom: Atom, action: Action) -> Atom:
+    """An atom with the action's arguments under the names of their places."""
+    return Atom(atom.predicate, tuple(_place(name, action) for name in atom.objects))
+
+
+def _place(name: str, action: Action) -> str:
+    return f"argument {action.objects.index(name) + 1}" if name in action.objects else name
+
+
+class Copy:
+    """Predicts that nothing changes."""
+
+    def __init__(self, encoder_of: Callable[[Task], TextEncoder]):
+        self.encoder_of = encoder_of
+
+    def refuses(self, task: Task) -> str | None:
+        """Why a text is too long for the encoder, or None."""
+        return self.encoder_of(task).refuses(task)
+
+    def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
+        """The states' embeddings [n, D]."""
+        return self.encoder_of(task).embed(task, states)
+
+    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
+        """The states' own embeddings [n, D]."""
+        return self.embed(task, states)
+
+
+class Displaced(Copy):
+    """Adds the mean displacement of an action in training, or of its schema where the action was not met.
+
+    `means` [m, D] are of the actions and schemas in `names`.
+    """
+
+    def __init__(self, encoder_of: Callable[[Task], TextEncoder], names: Sequence[str], means: Vectors):
+        super().__init__(encoder_of)
+        self._means = dict(zip(names, means, strict=True))
+
+    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
+        """The predicted embeddings [n, D]."""
+        return np.asarray(self.embed(task, states) + np.array([self._change(each) for each in actions]))
+
+    def _change(self, action: Action) -> Vectors | float:
+        found = self._means.get(str(action), self._means.get(action.name))
+        return _unseen(action) if found is None else found
+
+
+class Ridge(Copy):
+    """The embedding after as a linear function of those of state and action; `weights` are [2 D + 1, D]."""
+
+    def __init__(self, encoder_of: Callable[[Task], TextEncoder], weights: Vectors):
+        super().__init__(encoder_of)
+        self._weights = weights
+
+    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
+        """The predicted embeddings [n, D]."""
+        encoder = self.encoder_of(task)
+        return np.asarray(_beside(encoder.embed(task, states), encoder.embed_actions(actions)) @ self._weights)
+
+
+class Renamed(Displaced):
+    """The same where the action's arguments bear names of their own, in states and candidates alike."""
+
+    def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
+        """The states' embeddings [n, D] with the action's arguments renamed."""
+        return seen_from(self.encoder_of(task), task, states, action)
+
+    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
+        """The predicted embeddings [n, D], each as seen from its action."""
+        seen = [self.embed_seen(task, [state], action)[0] for state, action in zip(states, actions, strict=True)]
+        return np.asarray(np.array(seen) + np.array([self._change(each) for each in actions]))
+
+
+class Induced(Copy):
+    """Adds and deletes the atoms that a schema was seen to add and to delete, over its arguments."""
+
+    def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
+        super().__init__(encoder_of)
+        self._effects = effects
+
+    def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
+        """The embeddings [n, D] of the predicted states."""
+        encoder = self.encoder_of(task)
+        return np.array(
+            [encoder.embed_atoms(self._after(task, state, each)) for state, each in zip(states, actions, strict=True)]
+        )
+
+    def _after(self, task: Task, state: State, action: Action) -> tuple[Atom, ...]:
+        held = [task.fluent(each) for each in task.fluents(state)]
+        if action.name not in self._effects:
+            _unseen(action)
+            return tuple(held)
+        adds, deletes = ([_grounded(atom, action) for atom in each] for each in self._effects[action.name])
+        return tuple(dict.fromkeys([*(atom for atom in held if atom not in deletes), *adds]))
+
+
+class Displacements:
+    """Floors and ceilings of retrieval: nothing, means, ridge, and lifted displacements and effects."""
+
+    key = "displacements"
+    title = "Displacements"
+    paper = ""
+    libraries: Sequence[str] = ()
+    learns_from = Transitions
+    variants: Mapping[str, DisplacementTraining] = {
+        "renamed": DisplacementTraining(),
+        **{kind: DisplacementTraining(kind) for kind in ("copy", "schema", "grounded", "ridge")},
+        "schema-bag": DisplacementTraining("schema", _BAG),
+        "induction": DisplacementTraining("induction", _BAG),
+    }
+
+    def deterministic(self, training: DisplacementTraining) -> bool:
+        """Nothing is drawn; splits of what is learned from are, by the seed."""
+        return False
+
+    def invariant(self, training: DisplacementTraining) -> bool:
+        """Names are parts of sentences; those of arguments alone are not where they are renamed."""
+        return False
+
+    def train(self, training: DisplacementTraining, data: Transitions, draft: RunDraft) -> TransitionModel:
+        """Takes the means, solves the regression, or collects the effects."""
+        encoder_of = text_encoders(training.text)
+        tensors, about = _learned(training, list(data.train), encoder_of)
+        _write(draft.folder / _TABLES, tensors, about)
+        model = _model(training, draft.folder / _TABLES, encoder_of)
+        task = data.train[0].task
+        draft.keep_check(task.problem, {"embedding": model.embed(task, [task.init])[0]})
+        return model
+
+    def load_model(self, run: Run) -> TransitionModel:
+        """The model of a run, verified to embed a state as it did when it was trained."""
+        training = from_record(DisplacementTraining, run.training)
+        model = _model(training, run.folder / _TABLES, text_encoders(training.text))
+        task = Task(run.check_problem)
+        run.verify({"embedding": model.embed(task, [task.init])[0]})
+        return model
+
+
+def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action: Action) -> NDArray[np.float32]:
+    """States' embeddings [n, D], sums over atoms, in which the action's arguments have the names of their places."""
+    found = np.array(encoder.embed(task, states))
+    fluents = [task.fluents(state) for state in states]
+    named = [
+        number
+        for number in {each for numbers in fluents for each in numbers}
+        if not set(action.objects).isdisjoint(task.fluent(number).objects)
+    ]
+    if named:
+        atoms = [task.fluent(number) for number in named]
+        other = encoder.atom_vectors([renamed(atom, action) for atom in atoms]) - encoder.atom_vectors(atoms)
+        places = {number: place for place, number in enumerate(named)}
+        for place, numbers in enumerate(fluents):
+            found[place] += other[[places[number] for number in numbers if number in places]].sum(axis=0)
+    return found
+
+
+def _learned(
+    training: DisplacementTraining, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
+) -> tuple[dict[str, Vectors], dict[str, str]]:
+    """What a model is made from: arrays by name, and words."""
+    match training.kind:
+        case "copy":
+            return {"nothing": np.zeros(1)}, {}
+        case "induction":
+            return {"nothing": np.zeros(1)}, {"effects": json.dumps(_effects(transitions))}
+        case "ridge":
+            return {"weights": _regression(transitions, encoder_of, training.penalty)}, {}
+        case kind:
+            names, means = _means(kind, transitions, encoder_of)
+            return {"means": means}, {"names": json.dumps(names)}
+
+
+def _model(training: DisplacementTraining, file: Path, encoder_of: Callable[[Task], TextEncoder]) -> Copy:
+    arrays, about = _read(file)
+    match training.kind:
+        case "copy":
+            return Copy(encoder_of)
+        case "induction":
+            record = json.loads(about["effects"])
+            return Induced(
+                encoder_of, {name: (_atoms(adds), _atoms(deletes)) for name, (adds, deletes) in record.items()}
+            )
+        case "ridge":
+            return Ridge(encoder_of, arrays["weights"])
+        case kind:
+            made = Renamed if kind == "renamed" else Displaced
+            return made(encoder_of, json.loads(about["names"]), arrays["means"])
+
+
+def _atoms(record: Iterable[tuple[str, Sequence[str]]]) -> list[Atom]:
+    return [Atom(predicate, tuple(objects)) for predicate, objects in record]
+
+
+def _means(
+    kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
+) -> tuple[list[str], Vectors]:
+    """Mean displacements [m, D] of schemas, and of actions where they are asked for, with their names."""
+    changes: dict[str, list[Vectors]] = defaultdict(list)
+    for task, before, action, after in transitions:
+        encoder = encoder_of(task)
+        both = [before, after]
+        rows = seen_from(encoder, task, both, action) if kind == "renamed" else encoder.embed(task, both)
+        for name in (action.name, str(action)) if kind == "grounded" else (action.name,):
+            changes[name].append(rows[1].astype(np.float64) - rows[0])
+    return list(changes), np.array([np.mean(each, axis=0) for each in changes.values()])
+
+
+def _regression(
+    transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder], penalty: float
+) -> Vectors:
+    """The weights [2 D + 1, D] of least squares with a penalty on all but the last, which stands alone."""
+    before, action, after = list[NDArray[np.float32]](), list[NDArray[np.float32]](), list[NDArray[np.float32]]()
+    for task, one, taken, other in transitions:
+        encoder = encoder_of(task)
+        rows = encoder.embed(task, [one, other])
+        before.append(rows[0])
+        after.append(rows[1])
+        action.append(encoder.embed_actions([taken])[0])
+    given, target = _beside(np.array(before), np.array(action)), np.array(after, np.float64)
+    penalties = np.full(given.shape[1], penalty)
+    penalties[-1] = 0.0
+    return np.asarray(np.linalg.solve(given.T @ given + np.diag(penalties), given.T @ target))
+
+
+def _beside(states: NDArray[np.float32], actions: NDArray[np.float32]) -> Vectors:
+    """States and actions [n, D] in rows [n, 2 D + 1], a one behind them."""
+    return np.hstack([states, actions, np.ones((len(states), 1))]).astype(np.float64)
+
+
+def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], list[Atom]]]:
+    """What each schema was seen to add and to delete, over the places of its arguments."""
+    found: dict[str, tuple[dict[Atom, None], dict[Atom, None]]] = defaultdict(lambda: ({}, {}))
+    for task, before, action, after in transitions:
+        held, holds = set(task.fluents(before)), set(task.fluents(after))
+        for side, numbers in zip(found[action.name], (holds - held, held - holds), strict=True):
+            side.update(dict.fromkeys(renamed(task.fluent(number), action) for number in sorted(numbers)))
+    return {name: (list(adds), list(deletes)) for name, (adds, deletes) in found.items()}
+
+
+def _grounded(atom: Atom, action: Action) -> Atom:
+    """An atom over an action's arguments where it has the names of their places."""
+    names = {_place(name, action): name for name in action.objects}
+    return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
+
+
+def _unseen(action: Action) -> float:
+    """What is known of the change that an action of an unseen schema makes: nothing, and that is told."""
+    logger.warning(
+        "action %s occurs in no transition that was learned from; it is predicted to change nothing", action.name
+    )
+    return 0.0
+
+
+def _write(file: Path, arrays: Mapping[str, Vectors], about: Mapping[str, str]) -> None:
+    with whole_file(file) as temporary:
+        save_file({name: np.ascontiguousarray(value) for name, value in arrays.items()}, temporary, dict(about))
+
+
+def _read(file: Path) -> tuple[dict[str, Vectors], dict[str, str]]:
+    """Raises StoreError for a file that is damaged."""
+    try:
+        with safe_open(file, "np") as kept:
+            return {name: kept.get_tensor(name) for name in kept.keys()}, kept.metadata() or {}  # noqa: SIM118
+    except (SafetensorError, OSError) as error:
+        raise StoreError(f"{file} holds no displacements ({error}); train the run again") from error
+
+
+METHOD = Displacements()

@@ -1,0 +1,113 @@
+"""A transition in the space of frozen vectors: heads for states and actions, and what predicts the state after.
+
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), appendix B.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import torch
+from torch import Tensor, nn
+
+from sgp.errors import ConfigurationError, expected_one_of
+from sgp.models.weights import Network
+
+Kind = Literal["mlp", "hypernetwork"]
+
+
+@dataclass(frozen=True)
+class LatentShape:
+    """The layers. Raises ConfigurationError for what cannot be."""
+
+    kind: Kind = "mlp"  # embedplan, section 3; the hypernetwork is its alternative
+    head_layers: int = 2  # the paper says 4 hidden layers; its implementation has 2 where problems are seen
+    width: int = 0  # of the heads' hidden layers; 0: the input's, as in the implementation, the paper does not say
+    latent: int = 128  # embedplan, Table 6
+    hidden: int = 128  # of the transition network (embedplan, eq. 28)
+    layers: int = 3  # of the transition network (embedplan, eq. 28)
+
+    def __post_init__(self) -> None:
+        if self.kind not in get_args(Kind):
+            raise ConfigurationError(f"shape kind is '{self.kind}'; {expected_one_of(get_args(Kind), self.kind)}")
+        for name, least in (("head_layers", 1), ("width", 0), ("latent", 1), ("hidden", 1), ("layers", 2)):
+            if getattr(self, name) < least:
+                raise ConfigurationError(f"shape {name} is {getattr(self, name)}; expected at least {least}")
+
+
+class LatentTransition(Network):
+    """Heads for states and actions, and the network that predicts the latent state after an action."""
+
+    def __init__(self, dimension: int, shape: LatentShape):
+        super().__init__()
+        self.states, self.actions = _head(dimension, shape), _head(dimension, shape)
+        self.step: nn.Module = _Modulated(shape) if shape.kind == "hypernetwork" else _Residual(shape)
+
+    def embed(self, states: Tensor) -> Tensor:
+        """Latent states [n, L] of states' vectors [n, D]."""
+        latent: Tensor = self.states(states)
+        return latent
+
+    def predict(self, states: Tensor, actions: Tensor) -> Tensor:
+        """Latent states [n, L] after actions, of vectors [n, D] of states and of actions."""
+        predicted: Tensor = self.step(self.states(states), self.actions(actions))
+        return predicted
+
+
+class _Residual(nn.Module):
+    """LN(f([h_s; h_a]) + W h_s) (embedplan, eq. 27 and 28)."""
+
+    def __init__(self, shape: LatentShape):
+        super().__init__()
+        hidden: list[nn.Module] = []
+        for place in range(shape.layers - 1):
+            hidden += [nn.Linear(shape.hidden if place else 2 * shape.latent, shape.hidden), nn.GELU()]
+        self.change = nn.Sequential(*hidden, nn.Linear(shape.hidden, shape.latent))
+        self.kept = nn.Linear(shape.latent, shape.latent, bias=False)
+        self.norm = nn.LayerNorm(shape.latent)
+
+    def forward(self, states: Tensor, actions: Tensor) -> Tensor:
+        """Latent states [..., L] after actions."""
+        change = self.change(torch.cat([states, actions], dim=-1))
+        after: Tensor = self.norm(change + self.kept(states))
+        return after
+
+
+class _Modulated(nn.Module):
+    """Layers over the state whose scales and shifts the action gives (embedplan, eq. 29).
+
+    The paper does not print where they stand: here behind each linear layer, before its activation, beside one.
+    """
+
+    def __init__(self, shape: LatentShape):
+        super().__init__()
+        self.layers = nn.ModuleList(nn.Linear(shape.latent, shape.latent) for _ in range(shape.layers))
+        self.given = nn.Sequential(
+            nn.Linear(shape.latent, shape.hidden),
+            nn.GELU(),
+            nn.Linear(shape.hidden, 2 * shape.layers * shape.latent),
+        )
+        self.kept = nn.Linear(shape.latent, shape.latent, bias=False)
+        self.norm = nn.LayerNorm(shape.latent)
+
+    def forward(self, states: Tensor, actions: Tensor) -> Tensor:
+        """Latent states [..., L] after actions."""
+        given = self.given(actions).unflatten(-1, (len(self.layers), 2, -1))
+        found = states
+        for place, layer in enumerate(self.layers):
+            scale, shift = given[..., place, 0, :], given[..., place, 1, :]
+            found = (1 + scale) * layer(found) + shift
+            if place + 1 < len(self.layers):
+                found = nn.functional.gelu(found)
+        after: Tensor = self.norm(found + self.kept(states))
+        return after
+
+
+def _head(dimension: int, shape: LatentShape) -> nn.Sequential:
+    """W_L GELU(LN(... GELU(LN(W_1 z)))) (embedplan, eq. 26)."""
+    width = shape.width or dimension
+    parts: list[nn.Module] = []
+    for place in range(shape.head_layers - 1):
+        parts += [nn.Linear(width if place else dimension, width), nn.LayerNorm(width), nn.GELU()]
+    return nn.Sequential(*parts, nn.Linear(width if parts else dimension, shape.latent))

@@ -1,0 +1,211 @@
+"""Learning transitions in latent space by contrast: the state after among others, the action taken among others.
+
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix B.2.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+
+from sgp.datasets.training_data import Transition
+from sgp.encoders.text import TextEncoder
+from sgp.errors import ConfigurationError
+from sgp.models.device import Device
+from sgp.models.latent_transition import LatentTransition
+from sgp.planning.pddl import Action
+from sgp.planning.task import State, Task
+from sgp.progress import track
+from sgp.training.epochs import Epoch, train_epochs
+
+_AT_ONCE = 1024  # transitions of which a loss is computed together where nothing is learned
+
+
+@dataclass(frozen=True)
+class ContrastTraining:
+    """How transitions are learned. Raises ConfigurationError for what cannot be."""
+
+    epochs: int = 400  # at most (embedplan, Table 6)
+    patience: int = 100  # epochs without a lower loss in validation, after which training ends (embedplan, Table 6)
+    warm_up: int = 10  # epochs in which the rate grows (embedplan, Table 6)
+    batch: int = 128  # embedplan, section 3
+    learning_rate: float = 4e-5  # embedplan, section 3
+    weight_decay: float = 1e-2  # embedplan, Table 6
+    temperature: float = 0.07  # embedplan, section 3
+    action_weight: float = 2.0  # lambda (embedplan, section 3)
+    actions: int = 50  # most applicable actions that are told apart in a state (embedplan, section 3)
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 0), ("patience", 1), ("warm_up", 0), ("batch", 2), ("actions", 2)):
+            if getattr(self, name) < least:
+                raise ConfigurationError(f"training {name} is {getattr(self, name)}; expected at least {least}")
+        for name in ("learning_rate", "temperature"):
+            if not 0 < getattr(self, name) < math.inf:
+                raise ConfigurationError(f"training {name} is {getattr(self, name)}; expected a positive number")
+        for name in ("weight_decay", "action_weight"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ConfigurationError(f"training {name} is {getattr(self, name)}; expected 0 or more")
+
+
+@dataclass(frozen=True, eq=False)
+class TransitionRows:
+    """Transitions as rows of tables of vectors: `states` [S, D] and `actions` [A, D], each vector once.
+
+    `before`, `action` and `after` [n] number them; `applicable` [n, K] has the action taken first, then others that
+    are applicable, then -1.
+    """
+
+    states: Tensor
+    actions: Tensor
+    before: Tensor
+    action: Tensor
+    after: Tensor
+    applicable: Tensor
+
+    def __len__(self) -> int:
+        """n."""
+        return len(self.before)
+
+    def to(self, device: Device) -> TransitionRows:
+        """The same on a device."""
+        return TransitionRows(*(value.to(device) for value in vars(self).values()))
+
+
+def transition_rows(
+    transitions: Iterable[Transition], encoder_of: Callable[[Task], TextEncoder], most: int, seed: int, title: str
+) -> TransitionRows:
+    """The rows of transitions; of the actions that are applicable in a state `most` are drawn, the one taken first."""
+    rng = np.random.default_rng(seed)
+    states: dict[tuple[Task, State], int] = {}
+    actions: dict[tuple[Task, Action], int] = {}
+    rows, applicable = list[tuple[int, int, int]](), list[list[int]]()
+    found = list(transitions)
+    for task, before, action, after in track(found, title, len(found)):
+        others = [each.actions[0] for each in task.applicable(before) if each.actions[0] != action]
+        drawn = [others[place] for place in rng.permutation(len(others))[: most - 1]]
+        numbers = [actions.setdefault((task, each), len(actions)) for each in (action, *drawn)]
+        ends = [states.setdefault((task, each), len(states)) for each in (before, after)]
+        rows.append((ends[0], numbers[0], ends[1]))
+        applicable.append(numbers)
+    width = max(map(len, applicable), default=1)
+    padded = [numbers + [-1] * (width - len(numbers)) for numbers in applicable]
+    columns = torch.tensor(rows, dtype=torch.int64).reshape(-1, 3)
+    return TransitionRows(
+        torch.from_numpy(_vectors(states, lambda task, some: encoder_of(task).embed(task, some))),
+        torch.from_numpy(_vectors(actions, lambda task, some: encoder_of(task).embed_actions(some))),
+        columns[:, 0],
+        columns[:, 1],
+        columns[:, 2],
+        torch.tensor(padded, dtype=torch.int64).reshape(-1, width),
+    )
+
+
+def state_loss(predicted: Tensor, after: Tensor, temperature: float) -> Tensor:
+    """InfoNCE over a batch: predictions [B, L] against the latent states after [B, L] (embedplan, eq. 31)."""
+    near = functional.normalize(predicted, dim=-1) @ functional.normalize(after, dim=-1).T
+    return functional.cross_entropy(near / temperature, torch.arange(len(near), device=near.device))
+
+
+def action_loss(predicted: Tensor, after: Tensor, there: Tensor, temperature: float) -> Tensor:
+    """Contrast of the predictions [B, K, L] of actions, the first the one taken, with the state after [B, L].
+
+    `there` [B, K] says which actions there are (embedplan, eq. 32).
+    """
+    near = functional.cosine_similarity(predicted, after[:, None], dim=-1) / temperature
+    near = near.masked_fill(~there, -math.inf)
+    return functional.cross_entropy(near, torch.zeros(len(near), dtype=torch.int64, device=near.device))
+
+
+def loss(model: LatentTransition, config: ContrastTraining, rows: TransitionRows, chosen: Tensor) -> Tensor:
+    """L_state + lambda L_action of some transitions [B] (embedplan, section 3)."""
+    states, places = torch.unique(torch.cat([rows.before[chosen], rows.after[chosen]]), return_inverse=True)
+    before, after = model.embed(rows.states[states])[places].chunk(2)
+    listed = rows.applicable[chosen] if config.action_weight else rows.action[chosen][:, None]
+    there = listed >= 0
+    actions, at = torch.unique(listed[there], return_inverse=True)
+    latent = model.actions(rows.actions[actions])[at]
+    owners = there.nonzero()[:, 0]
+    predictions = model.step(before[owners], latent)  # [sum of K, L]
+    padded = predictions.new_zeros(*there.shape, predictions.shape[-1])
+    padded[there] = predictions
+    found = state_loss(padded[:, 0], after, config.temperature)
+    if config.action_weight:
+        found = found + config.action_weight * action_loss(padded, after, there, config.temperature)
+    return found
+
+
+def train_transitions(
+    model: LatentTransition,
+    config: ContrastTraining,
+    train: TransitionRows,
+    validation: TransitionRows,
+    seed: int,
+    device: Device,
+    folder: Path,
+    identity: str,
+) -> Iterator[Epoch]:
+    """The epochs of a training, until the loss in validation has not fallen for `patience` of them.
+
+    Raises what `train_epochs` raises.
+    """
+    optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
+    train, validation = train.to(device), validation.to(device)
+
+    def learn(number: int) -> float:
+        model.train()
+        for group in optimizer.param_groups:
+            group["lr"] = config.learning_rate * min(number / max(config.warm_up, 1), 1.0)
+        order = torch.from_numpy(np.random.default_rng([seed, number]).permutation(len(train))).to(device)
+        losses = []
+        for chosen in torch.split(order, config.batch):
+            if len(chosen) > 1 or len(train) == 1:  # nothing contrasts with one alone
+                optimizer.zero_grad()
+                found = loss(model, config, train, chosen)
+                found.backward()  # type: ignore[no-untyped-call]
+                optimizer.step()
+                losses.append(float(found.detach()) * len(chosen))
+        return sum(losses) / len(train)
+
+    def validate() -> float:
+        return mean_loss(model, config, validation)
+
+    best, waited = math.inf, 0
+    for epoch in train_epochs(model, optimizer, config.epochs, learn, validate, device, folder, identity):
+        waited = 0 if epoch.validation_loss < best else waited + 1
+        best = min(best, epoch.validation_loss)
+        yield epoch
+        if waited == config.patience:
+            return
+
+
+@torch.no_grad()
+def mean_loss(model: LatentTransition, config: ContrastTraining, rows: TransitionRows) -> float:
+    """The mean loss over batches of `config.batch` transitions, in their order."""
+    model.eval()
+    parts = torch.split(torch.arange(len(rows), device=rows.before.device), config.batch)
+    return sum(float(loss(model, config, rows, chosen)) * len(chosen) for chosen in parts) / max(len(rows), 1)
+
+
+def _vectors(
+    numbered: dict[tuple[Task, State], int] | dict[tuple[Task, Action], int], embed: Callable[..., NDArray[np.float32]]
+) -> NDArray[np.float32]:
+    """The vectors [n, D] of what is numbered, task by task."""
+    of: dict[Task, list[tuple[int, State | Action]]] = {}
+    for (task, each), number in numbered.items():
+        of.setdefault(task, []).append((number, each))
+    found: NDArray[np.float32] | None = None
+    for task, pairs in of.items():
+        rows = embed(task, [each for _, each in pairs])
+        if found is None:
+            found = np.empty((len(numbered), rows.shape[1]), np.float32)
+        found[[number for number, _ in pairs]] = rows
+    assert found is not None, "there is at least one transition"
+    return found

@@ -1,0 +1,105 @@
+"""The six protocols: what is learned from and what is measured on have in common what the protocol says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from sgp.datasets.protocols import PROTOCOLS, Lesson, domain_instances, lessons, split
+from sgp.errors import InputError, SuiteError
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _home(shared_home):
+    """The instances are found once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGP_HOME", str(shared_home))
+        yield
+
+
+@pytest.fixture(scope="module")
+def ferry():
+    return domain_instances("acpbench", "ferry")[:6]
+
+
+def keys(transitions):
+    return {(each.task, each.before, each.action) for each in transitions}
+
+
+def test_interpolation_parts_transitions(ferry):
+    train, test = split("interpolation", ferry, 42)
+    everything = {key for instance in ferry for key in keys(instance.transitions)}
+    assert keys(train.transitions) | keys(test.transitions) == everything
+    assert not keys(train.transitions) & keys(test.transitions)
+    assert len(train.transitions) == round(0.8 * len(everything))
+    assert not test.walks
+
+
+def test_plan_variant_parts_the_plans_of_every_instance(ferry):
+    train, test = split("plan-variant", ferry, 42)
+    for instance in ferry:
+        ours = {(walk.states[0], walk.actions) for walk in instance.walks}
+        learned, held = (
+            {(walk.states[0], walk.actions) for walk in side.walks if walk.task is instance.task}
+            for side in (train, test)
+        )
+        assert learned | held == ours
+        assert not learned & held
+        assert len(learned) == round(0.8 * len(ours))
+    assert keys(test.transitions) & keys(train.transitions), "plans differ, their steps need not"
+
+
+def test_extrapolation_parts_instances(ferry):
+    train, test = split("extrapolation", ferry, 42)
+    learned, held = ({each.task for each in side.transitions} for side in (train, test))
+    assert (len(learned), len(held)) == (5, 1)
+    assert not learned & held
+    assert split("multi-domain", ferry, 42)[1].transitions == test.transitions
+    others = {split("extrapolation", ferry, seed)[1].transitions[0].task.name for seed in range(12)}
+    assert len(others) > 1, "seeds hold out other instances"
+
+
+def test_whole_domains_are_parted_by_the_others():
+    names = ("blocksworld", "ferry", "satellite")
+    by = {protocol: lessons("acpbench", protocol, names, seed=7) for protocol in PROTOCOLS}
+    assert {key: len(found) for key, found in by.items()} == {
+        "interpolation": 3,
+        "plan-variant": 3,
+        "extrapolation": 3,
+        "multi-domain": 1,
+        "cross-domain": 3,
+        "leave-one-out": 3,
+    }
+    assert [(each.of, each.measured) for each in by["leave-one-out"]] == [
+        (("ferry", "satellite"), ("blocksworld",)),
+        (("blocksworld", "satellite"), ("ferry",)),
+        (("blocksworld", "ferry"), ("satellite",)),
+    ]
+    assert sum(len(each.measured) for each in lessons("acpbench", "cross-domain")) == 72  # embedplan, appendix D.3
+    for lesson in by["cross-domain"]:
+        assert not set(lesson.of) & set(lesson.measured)
+
+
+def test_a_tenth_is_held_for_validation_and_the_rest_bounded():
+    lesson = Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), 42, most=100)
+    data, again = lesson.replayed(), lesson.replayed()
+    assert (len(data.train), len(data.validation)) == (90, 10)
+    assert keys(data.train) == keys(again.train)
+    assert not keys(data.train) & keys(data.validation)
+    assert not keys(data.train) & keys(lesson.held_out("ferry").transitions)
+    assert data.facts["transitions"] == 90
+    others = [Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), *rest) for rest in ((43, 100), (42, 99))]
+    assert len({each.sha256 for each in (lesson, *others)}) == 3
+
+
+def test_what_cannot_be_parted_is_told(ferry):
+    with pytest.raises(SuiteError, match="ferry has 1 instance; protocol extrapolation needs at least two"):
+        split("extrapolation", ferry[:1], 42)
+    of_one_plan = replace(ferry[0], walks=ferry[0].walks[:1])
+    with pytest.raises(SuiteError, match="every instance of ferry has one plan alone; protocol plan-variant needs"):
+        split("plan-variant", [of_one_plan], 42)
+    with pytest.raises(InputError, match="unknown protocol 'extrapolate'; "):
+        lessons("acpbench", "extrapolate")
+    with pytest.raises(SuiteError, match="protocol cross-domain needs at least two domains; there is ferry alone"):
+        lessons("acpbench", "cross-domain", ["ferry"])

@@ -1,0 +1,133 @@
+"""Floors and ceilings: lifted displacements and effects are exact, the rest is what plain formulas give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sgp.api import train_lesson
+from sgp.datasets.protocols import Lesson, domain_instances
+from sgp.encoders.text import TextConfig
+from sgp.errors import ConfigurationError
+from sgp.evaluation.retrieval import queries, ranks, summary
+from sgp.methods.displacements import renamed, seen_from
+from sgp.methods.loading import load_model
+from sgp.methods.texts import text_encoders
+from sgp.planning.pddl import Action, Atom
+from sgp.planning.renaming import with_names
+from sgp.planning.task import Task
+
+SYMBOLS = {"text.sentences": "symbols"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _home(shared_home):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGP_HOME", str(shared_home))
+        yield
+
+
+def lesson(domain, protocol="extrapolation", measured=None, most=None):
+    return Lesson("acpbench", protocol, (domain,), (measured or domain,), 42, most)
+
+
+def model_of(variant, of, settings=SYMBOLS):
+    return load_model(train_lesson("displacements", of, variant, settings, "cpu").folder)
+
+
+@pytest.mark.parametrize("domain", ["blocksworld", "ferry", "depot", "satellite"])
+@pytest.mark.parametrize("variant", ["renamed", "induction"])
+def test_what_is_lifted_finds_every_state_after_among_its_neighbours(domain, variant):
+    of = lesson(domain)
+    test = of.held_out(domain).transitions[:60]
+    asked = queries("hard", test, domain_instances("acpbench", domain), across=False, seed=0, size=64)
+    assert summary(ranks(model_of(variant, of), asked))["hit@1"] == 1.0
+
+
+def test_one_transition_a_schema_is_enough():
+    of = lesson("ferry", "interpolation", most=12)
+    assert {each.action.name for each in of.replayed().train} == {"sail", "board", "debark"}
+    test = of.held_out("ferry").transitions[:60]
+    asked = queries("hard", test, domain_instances("acpbench", "ferry"), across=False, seed=0, size=64)
+    assert summary(ranks(model_of("renamed", of), asked))["hit@1"] == 1.0
+
+
+def test_arguments_have_the_names_of_their_places():
+    action = Action("drive", ("t1", "depot", "t1"))
+    assert renamed(Atom("at", ("t1", "depot")), action) == Atom("at", ("argument 1", "argument 2"))
+    assert renamed(Atom("at", ("t2", "depot")), action) == Atom("at", ("t2", "argument 2"))
+
+
+def test_renaming_the_arguments_of_an_action_changes_no_embedding():
+    """Objects that are arguments may have any name: seen from the action, states are the same."""
+    instance = domain_instances("acpbench", "ferry")[3]
+    encoder = text_encoders(TextConfig("symbols"))(instance.task)
+    step = instance.transitions[0]
+    names = {each.name: each.name for each in instance.task.text.objects}
+    names |= {name: f"thing-{name}" for name in step.action.objects}
+    other = Task(with_names(instance.task, names), mode="lifted")
+    action = Action(step.action.name, tuple(names[name] for name in step.action.objects))
+    for state in (step.before, step.after):
+        atoms = [instance.task.fluent(number) for number in instance.task.fluents(state)]
+        twin = other.state_with([Atom(each.predicate, tuple(names[name] for name in each.objects)) for each in atoms])
+        ours, theirs = (
+            seen_from(encoder, task, [one], taken)
+            for task, one, taken in ((instance.task, state, step.action), (other, twin, action))
+        )
+        assert np.allclose(ours, theirs, atol=1e-5)
+        assert not np.allclose(encoder.embed(instance.task, [state]), encoder.embed(other, [twin]), atol=1e-2)
+
+
+def test_the_floors_are_plain_formulas():
+    of = lesson("ferry", "interpolation", most=60)
+    data = of.replayed()
+    encoder = text_encoders(TextConfig("symbols"))(data.train[0].task)
+    before, after = (
+        np.concatenate([encoder.embed(each.task, [getattr(each, side)]) for each in data.train]).astype(np.float64)
+        for side in ("before", "after")
+    )
+    test = of.held_out("ferry").transitions[:10]
+    here = np.concatenate([encoder.embed(each.task, [each.before]) for each in test])
+
+    def predicted(variant):
+        model = model_of(variant, of)
+        return np.concatenate([model.predict(each.task, [each.before], [each.action]) for each in test])
+
+    assert np.array_equal(predicted("copy"), here)
+    schemas = np.array([each.action.name for each in data.train])
+    means = {name: (after - before)[schemas == name].mean(axis=0) for name in set(schemas)}
+    assert np.allclose(predicted("schema"), here + [means[each.action.name] for each in test], atol=1e-5)
+    acted = {each.action for each in data.train}
+    grounded = predicted("grounded")
+    for row, origin, each in zip(grounded, here, test, strict=True):
+        same = np.array([other.action == each.action for other in data.train])
+        change = (after - before)[same].mean(axis=0) if each.action in acted else means[each.action.name]
+        assert np.allclose(row, origin + change, atol=1e-5)
+    # Ridge: least squares over rows of the penalty, too.
+    actions = encoder.embed_actions([each.action for each in data.train])
+    given = np.hstack([before, actions, np.ones((len(before), 1))])
+    penalty = np.eye(given.shape[1])[:-1]
+    weights = np.linalg.lstsq(
+        np.vstack([given, penalty]), np.vstack([after, np.zeros((len(penalty), after.shape[1]))]), rcond=None
+    )[0]
+    rows = np.hstack([here, encoder.embed_actions([each.action for each in test]), np.ones((len(test), 1))])
+    assert np.allclose(predicted("ridge"), rows @ weights, atol=1e-4)
+
+
+def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog):
+    model = model_of("renamed", lesson("blocksworld", "cross-domain", "ferry"))
+    task = domain_instances("acpbench", "ferry")[0].task
+    (action,) = [each.actions[0] for each in task.applicable(task.init)][:1]
+    assert np.allclose(
+        model.predict(task, [task.init], [action]), model.embed_seen(task, [task.init], action), atol=1e-6
+    )
+    assert f"action {action.name} occurs in no transition that was learned from" in caplog.text
+
+
+def test_what_cannot_be_is_told():
+    with pytest.raises(ConfigurationError, match="kind is 'mean'"):
+        model_of("schema", lesson("ferry"), {"kind": "mean"})
+    with pytest.raises(ConfigurationError, match=r"kind is renamed and text\.mode is sentence; expected mode atoms"):
+        model_of("renamed", lesson("ferry"), {"text.mode": "sentence"})
+    with pytest.raises(ConfigurationError, match=r"penalty is 0\.0; expected a positive number"):
+        model_of("ridge", lesson("ferry"), {"penalty": "0"})

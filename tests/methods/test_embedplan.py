@@ -1,0 +1,130 @@
+"""EmbedPlan: losses by hand, learning beats nothing learned, what is saved predicts as before."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+import sgp
+from sgp.api import train_lesson
+from sgp.datasets.protocols import Lesson, domain_instances
+from sgp.encoders.text import TextConfig
+from sgp.errors import ConfigurationError
+from sgp.evaluation.retrieval import queries, ranks, summary
+from sgp.methods.loading import load_model
+from sgp.methods.texts import text_encoders
+from sgp.models.latent_transition import LatentShape, LatentTransition
+from sgp.training.latent_transitions import ContrastTraining, action_loss, loss, state_loss, transition_rows
+
+LESSON = Lesson("acpbench", "interpolation", ("ferry",), ("ferry",), 42)
+QUICK = {"training.epochs": "30", "training.learning_rate": "0.001", "training.warm_up": "1"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _home(shared_home):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGP_HOME", str(shared_home))
+        yield
+
+
+def cosine(one, other):
+    return float(one @ other / (np.linalg.norm(one) * np.linalg.norm(other)))
+
+
+def test_the_losses_are_those_of_the_paper():
+    rng = np.random.default_rng(0)
+    predicted, after = rng.standard_normal((2, 4, 3))
+    tau = 0.07
+    by_hand = 0.0
+    for i in range(4):
+        terms = [math.exp(cosine(predicted[i], after[j]) / tau) for j in range(4)]
+        by_hand -= math.log(terms[i] / sum(terms)) / 4  # embedplan, eq. 31
+    assert float(state_loss(torch.tensor(predicted), torch.tensor(after), tau)) == pytest.approx(by_hand)
+
+    rivals, there = rng.standard_normal((4, 5, 3)), rng.random((4, 5)) < 0.6
+    there[:, 0] = True
+    by_hand = 0.0
+    for i in range(4):
+        terms = [math.exp(cosine(rivals[i, k], after[i]) / tau) for k in range(5) if there[i, k]]
+        by_hand -= math.log(terms[0] / sum(terms)) / 4  # embedplan, eq. 32
+    found = action_loss(*map(torch.tensor, (rivals, after, there)), tau)
+    assert float(found) == pytest.approx(by_hand)
+
+
+def test_the_loss_of_a_batch_is_that_of_its_parts():
+    """Computed once for each state and action, it is what eq. 31 and 32 give when all is computed anew."""
+    data = LESSON.replayed()
+    encoders = text_encoders(TextConfig("symbols"))
+    rows = transition_rows(data.train[:12], encoders, 4, 0, "")
+    assert (rows.applicable[:, 0] == rows.action).all()
+    assert rows.applicable.shape[1] == 4, "two or three are applicable in most states, four at most are drawn"
+    torch.manual_seed(0)
+    model = LatentTransition(rows.states.shape[1], LatentShape(latent=8, hidden=8, width=16))
+    chosen, config = torch.tensor([5, 0, 7]), ContrastTraining()
+    after = model.embed(rows.states[rows.after[chosen]])
+    taken = model.predict(rows.states[rows.before[chosen]], rows.actions[rows.action[chosen]])
+    expected = state_loss(taken, after, config.temperature)
+    for place, number in enumerate(chosen.tolist()):
+        listed = rows.applicable[number][rows.applicable[number] >= 0]
+        there = torch.ones(1, len(listed), dtype=torch.bool)
+        tried = model.predict(rows.states[rows.before[number]].expand(len(listed), -1), rows.actions[listed])
+        expected = expected + 2.0 / 3 * action_loss(tried[None], after[place : place + 1], there, config.temperature)
+    assert float(loss(model, config, rows, chosen)) == pytest.approx(float(expected), rel=1e-5)
+
+
+@pytest.mark.parametrize("kind", ["mlp", "hypernetwork"])
+def test_what_is_learned_is_found_again_and_beats_what_is_not(kind):
+    settings = {**QUICK, "shape.kind": kind}
+    run = train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu")
+    model, again = load_model(run.folder), load_model(sgp.open_run(run.folder).folder)
+    blank = load_model(train_lesson("embedplan", LESSON, "hashed-atoms", {"training.epochs": "0"}, "cpu").folder)
+    test = LESSON.held_out("ferry").transitions[:80]
+    asked = queries("paper", test, domain_instances("acpbench", "ferry"), across=True, seed=1)
+    learned, untrained = (summary(ranks(each, asked))["hit@5"] for each in (model, blank))
+    assert learned > 0.5 > untrained
+    task, before, action, _ = test[0]
+    assert np.allclose(model.predict(task, [before], [action]), again.predict(task, [before], [action]))
+    assert np.allclose(np.linalg.norm(model.embed(task, [before]), axis=1), 1.0)
+    assert run.record["facts"]["epoch"] >= 1
+    assert train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu").record["trained"] == run.record["trained"]
+
+
+def test_training_ends_when_validation_no_longer_improves():
+    settings = {**QUICK, "training.epochs": "400", "training.patience": "1", "training.learning_rate": "0.05"}
+    run = train_lesson("embedplan", replace(LESSON, most=60), "hashed-atoms", settings, "cpu")
+    assert run.record["facts"]["epoch"] < 400
+
+
+def test_the_papers_shape_and_settings():
+    """embedplan, section 3, B.1.3 and Table 6; heads as its implementation has them."""
+    model = LatentTransition(768, LatentShape())
+    change = 256 * 128 + 128 + 2 * (128 * 128 + 128)
+    assert sum(each.numel() for each in model.step.parameters()) == change + 128 * 128 + 2 * 128
+    head = 768 * 768 + 768 + 2 * 768 + 768 * 128 + 128
+    assert sum(each.numel() for each in model.states.parameters()) == head
+    config = ContrastTraining()
+    assert (config.temperature, config.batch, config.learning_rate, config.action_weight, config.actions) == (
+        *(0.07, 128, 4e-5),
+        *(2.0, 50),
+    )
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"shape.kind": "gru"}, "shape kind is 'gru'"),
+        ({"shape.layers": "1"}, "shape layers is 1; expected at least 2"),
+        ({"training.batch": "1"}, "training batch is 1; expected at least 2"),
+        ({"training.temperature": "0"}, "training temperature is 0.0; expected a positive number"),
+        ({"training.action_weight": "-1"}, "training action_weight is -1.0; expected 0 or more"),
+        ({"text.mode": "letters"}, "text mode is 'letters'"),
+        ({"text.sentences": "llama"}, "sentence encoder is 'llama'"),
+    ],
+)
+def test_what_cannot_be_is_told(settings, words):
+    with pytest.raises(ConfigurationError, match=words):
+        train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu")
