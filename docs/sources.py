@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from reading import Numbers
+from sources_of_data import DATA
 from sources_of_installing import INSTALLING
 from sources_of_library import LIBRARY
 from sources_of_results import RESULTS
 from sources_of_scaling import SCALING
 from sources_of_settings import SETTINGS
 
-SOURCES: Mapping[str, Callable[[], str | Numbers]] = {**INSTALLING, **LIBRARY, **RESULTS, **SETTINGS, **SCALING}
+SOURCES: Mapping[str, Callable[[], str | Numbers]] = {**DATA, **INSTALLING, **LIBRARY, **RESULTS, **SETTINGS, **SCALING}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import pytest
 
@@ -12,7 +11,7 @@ from sgp.datasets import walks
 from sgp.datasets.importing import import_folder
 from sgp.datasets.store import cache_folder
 from sgp.datasets.walks import instance, instances
-from sgp.domains import saying, words_of
+from sgp.domains import words_of
 from sgp.errors import StoreError, SuiteError
 from sgp.files import read_json, write_json
 from sgp.planning.state_space import StateSpace
@@ -99,12 +98,3 @@ def test_an_instance_without_a_plan_is_refused_by_name(home, folder):
     suite = import_folder(folder, "hopeless")
     with pytest.raises(SuiteError, match=r"instance p01 of ferry in suite hopeless has no start with a plan"):
         instances(suite, "ferry")
-
-
-def test_the_docs_tell_how_many_instances_there_are_and_which_have_experts_plans():
-    """The experts plan where a start's state space is too large."""
-    page = (Path(__file__).parents[2] / "docs" / "data.md").read_text()
-    for name, domain in SUITE.domains.items():
-        title = saying(SUITE.domain_text(name)).title
-        planned = len(list((SUITE.experts / name).glob("*.jsonl")))
-        assert f"| {title} | {len(domain.splits)} | {len(domain.splits) - planned} |" in page
