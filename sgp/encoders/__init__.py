@@ -9,7 +9,7 @@ from sgp.encoders.contract import EncoderKind
 from sgp.errors import InputError, MissingLibrary
 from sgp.plugins import Plugin, plugins
 
-HOUSE_ENCODERS = ("wl", "fsf")  # keys of those that methods take by name
+HOUSE_ENCODERS = ("wl", "fsf", "text")  # keys of those that methods take by name
 
 
 @cache

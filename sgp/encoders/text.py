@@ -39,6 +39,10 @@ class Sentences(Protocol):
     def limit(self) -> int | None:
         """Most tokens of a text."""
 
+    @property
+    def identity(self) -> str:
+        """The encoder and its weights."""
+
     def lengths(self, texts: Sequence[str]) -> list[int]:
         """The texts' numbers of tokens."""
 

@@ -11,15 +11,19 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.encoders.contract import EncoderKind, StateEncoder
+from sgp.encoders.text import TextConfig
+from sgp.encoders.wl import WL, WLConfig
 from sgp.errors import ConfigurationError
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
 from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.texts import Text
 from sgp.models.device import Device
 from sgp.models.linear import LinearModel
 from sgp.planning.planner import Planner
@@ -38,12 +42,16 @@ _ENCODER, _MODEL = "encoder.json", "model.safetensors"
 class ContrastiveDeltaTraining:
     """The features, the loss, and what is right."""
 
+    encoder: Literal["wl", "text"] = "wl"  # Weisfeiler-Leman features, or sentences
     wl: WLConfig = field(default_factory=WLConfig)
+    text: TextConfig = field(default_factory=TextConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=lambda: LabelConfig("experts"))
     decoding: str = DEFAULT  # by which validation selects among planners, and by which labels visit states
 
     def __post_init__(self) -> None:
+        if self.encoder not in ("wl", "text"):
+            raise ConfigurationError(f"encoder is '{self.encoder}'; expected wl or text")
         if self.loss.kind == "squared":
             raise ConfigurationError("loss.kind is squared; use method state-centric, which predicts by squared error")
 
@@ -67,14 +75,14 @@ class ContrastiveDelta:
 
     def invariant(self, training: ContrastiveDeltaTraining) -> bool:
         """WL colours know no names."""
-        return True
+        return _kind(training).invariant
 
     def train(self, training: ContrastiveDeltaTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Collects the WL vocabulary and fits the map."""
+        """Makes the encoder and fits the map."""
         started = time.perf_counter()
         encoder = _encoder(training, data)
         policy, facts = _fit(training, encoder, _labelled(training, encoder, data, draft.key.seed))
-        _save(policy, facts, data, draft)
+        _save(training, policy, facts, data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return self.decodings[DEFAULT].planner(policy, one_step)
 
@@ -95,27 +103,33 @@ class ContrastiveDelta:
             policy, facts = _fit(each, encoder, decisions)
             costs = [each.loss.alpha * found**2 for found in candidate_costs(policy, held_out)]
             name = ", ".join(f"{path} {value}" for path, value in settings.items())
-            yield Snapshot(name, each, contrastive_loss(held_out, costs), partial(_save, policy, facts, data))
+            yield Snapshot(name, each, contrastive_loss(held_out, costs), partial(_save, each, policy, facts, data))
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
         """The planner of a run, verified to predict what it predicted when it was trained."""
-        run.require_version("wlplan")
-        from_record(ContrastiveDeltaTraining, run.training)
-        policy = _policy(WLEncoder.load(run.folder / _ENCODER, run.domain_text), LinearModel.load(run.folder / _MODEL))
+        training = from_record(ContrastiveDeltaTraining, run.training)
+        if training.encoder == "wl":
+            run.require_version("wlplan")
+        encoder = _kind(training).load(run.folder / _ENCODER, run.domain_text, 0)
+        policy = _policy(encoder, LinearModel.load(run.folder / _MODEL))
         run.verify(policy.sample(Task(run.check_problem)))
         return decoding.planner(policy, one_step)
 
 
-def _encoder(training: ContrastiveDeltaTraining, data: Demonstrations) -> WLEncoder:
-    return WLEncoder.fit(training.wl, ((each.task, each.states) for each in data.train))
+def _kind(training: ContrastiveDeltaTraining) -> EncoderKind:
+    return WL(training.wl) if training.encoder == "wl" else Text(training.text)
 
 
-def _policy(encoder: WLEncoder, model: LinearModel) -> NearestEmbedding:
+def _encoder(training: ContrastiveDeltaTraining, data: Demonstrations) -> StateEncoder:
+    return _kind(training).fit([(each.task, each.states) for each in data.train], data.largest)
+
+
+def _policy(encoder: StateEncoder, model: LinearModel) -> NearestEmbedding:
     return NearestEmbedding(encoder, RowPredictor(model, "delta"), "euclidean")
 
 
 def _labelled(
-    training: ContrastiveDeltaTraining, encoder: WLEncoder, data: Demonstrations, seed: int
+    training: ContrastiveDeltaTraining, encoder: StateEncoder, data: Demonstrations, seed: int
 ) -> list[Labelled]:
     """What the map is fitted to."""
     decoding: BeamDecoding = configure_decoding(METHOD, training.decoding)[1]
@@ -127,7 +141,7 @@ def _labelled(
 
 
 def _fit(
-    training: ContrastiveDeltaTraining, encoder: WLEncoder, decisions: Sequence[Labelled]
+    training: ContrastiveDeltaTraining, encoder: StateEncoder, decisions: Sequence[Labelled]
 ) -> tuple[NearestEmbedding, dict[str, float]]:
     """A map from state and goal to a change, to which the change to the right candidate is nearest."""
     here = np.vstack([encoder.embed(each.task, [each.state]) for each in decisions])
@@ -147,12 +161,18 @@ def _fit(
     return _policy(encoder, model), {"parameters": model.matrix.size, **found}
 
 
-def _save(policy: NearestEmbedding, facts: Mapping[str, float], data: Demonstrations, draft: RunDraft) -> None:
+def _save(
+    training: ContrastiveDeltaTraining,
+    policy: NearestEmbedding,
+    facts: Mapping[str, float],
+    data: Demonstrations,
+    draft: RunDraft,
+) -> None:
     """Writes what `load` reads."""
-    encoder, predictor = policy.encoder, policy.predictor
-    assert isinstance(encoder, WLEncoder)
+    encoder, predictor, kind = policy.encoder, policy.predictor, _kind(training)
     assert isinstance(predictor, RowPredictor)
-    encoder.save(draft.folder / _ENCODER)
+    kind.save(encoder, draft.folder / _ENCODER)
+    draft.libraries = tuple(kind.libraries)
     predictor.model.save(draft.folder / _MODEL)
     draft.facts.update(facts, dimension=encoder.dimension)
     task = data.train[0].task

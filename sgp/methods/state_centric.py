@@ -22,13 +22,15 @@ from numpy.typing import NDArray
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.domains import serving
-from sgp.encoders import HOUSE_ENCODERS, encoder_keys, plugged_encoder, recorded_encoder_libraries
+from sgp.encoders import encoder_keys, plugged_encoder, recorded_encoder_libraries
 from sgp.encoders.contract import EncoderKind, StateEncoder
 from sgp.encoders.fsf import FSFEncoder
+from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL, WLConfig, WLEncoder
 from sgp.errors import ConfigurationError
 from sgp.methods.configuration import from_record
 from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.texts import Text
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.device import Device, choose_device
 from sgp.models.recurrent import Head, LSTMShape, RecurrentModel
@@ -74,10 +76,11 @@ class LSTMConfig:
 class StateCentricTraining:
     """What is predicted, from which features, by which model."""
 
-    encoder: str = "wl"  # Weisfeiler-Leman features, fixed-size factored slots (fsf), or one of another package
+    encoder: str = "wl"  # Weisfeiler-Leman features, fixed-size slots (fsf), sentences (text), or of another package
     model: Model = "xgboost"  # boosted trees, or an LSTM that remembers the path
     mode: Mode = "delta"  # predict the next embedding, or its difference from the present one
     wl: WLConfig = field(default_factory=WLConfig)
+    text: TextConfig = field(default_factory=TextConfig)
     boosting: BoostingConfig = field(default_factory=BoostingConfig)
     lstm: LSTMConfig = field(default_factory=LSTMConfig)
     parts: int = 20  # of the rounds or epochs, each of which gives a planner to select from
@@ -110,7 +113,7 @@ class StateCentric:
     learns_from = Demonstrations
     variants: Mapping[str, StateCentricTraining] = {
         f"{encoder}-{model}-{mode}": StateCentricTraining(encoder, model, mode)
-        for encoder, model, mode in product(HOUSE_ENCODERS, get_args(Model), reversed(get_args(Mode)))
+        for encoder, model, mode in product(("wl", _SLOTS), get_args(Model), reversed(get_args(Mode)))
     }
     decodings: Mapping[str, StateCentricDecoding] = {
         DEFAULT: StateCentricDecoding(),
@@ -214,6 +217,8 @@ class _Fitted:
         if self.config.encoder != _SLOTS:
             _kind(self.config).save(self.encoder, draft.folder / _ENCODER)
         draft.libraries = recorded_encoder_libraries(self.config.encoder)
+        if self.config.encoder == "text":
+            draft.libraries = tuple(_kind(self.config).libraries)
         self.predictor.model.save(draft.folder / _FILES[self.config.model])
         draft.facts.update(self.facts, dimension=self.encoder.dimension, largest=data.largest)
         task = data.train[0].task
@@ -300,7 +305,9 @@ class _Fitting:
 
 def _kind(config: StateCentricTraining) -> EncoderKind:
     """What makes the encoder and finds it again, for all but the slots, which a domain of the house defines."""
-    return WL(config.wl) if config.encoder == "wl" else plugged_encoder(config.encoder)
+    if config.encoder == "wl":
+        return WL(config.wl)
+    return Text(config.text) if config.encoder == "text" else plugged_encoder(config.encoder)
 
 
 def _fsf(text: DomainText, objects: int) -> FSFEncoder:

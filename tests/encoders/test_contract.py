@@ -5,7 +5,9 @@ from __future__ import annotations
 from sgp.contracts import EncoderContract
 from sgp.domains import serving
 from sgp.encoders.fsf import FSFEncoder
+from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL
+from sgp.methods.texts import Text
 
 
 class Slots:
@@ -26,4 +28,4 @@ class Slots:
 class TestHouse(EncoderContract):
     """Those that methods take by name."""
 
-    kinds = (WL(), Slots())
+    kinds = (WL(), Slots(), Text(TextConfig("hashed")))
