@@ -23,6 +23,7 @@ from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
     Demonstration,
     Texts,
+    Transitions,
     demonstrations,
     learning_texts,
     load_training_data,
@@ -112,6 +113,8 @@ def train_lesson(
     transitions are asked for.
     """
     learner, name, config = configured(method, variant, overrides)
+    if learner.learns_from is not Transitions:
+        raise InputError(f"method {learner.key} learns from no transitions; expected one that does, such as embedplan")
     choose_device(device)
     key = RunKey(
         learner.key, lesson_variant(name, lesson.protocol, lesson.most), lesson.suite, lesson.domain, lesson.seed

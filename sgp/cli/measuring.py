@@ -128,7 +128,7 @@ def retrieve(
     cluster: ClusterAddress = "",
 ) -> None:
     """Measure how well next states are found among others, by models that predict them; goes on where it stopped."""
-    from sgp.datasets.protocols import PROTOCOLS
+    from sgp.datasets.protocols import OF_SEVERAL, PROTOCOLS
     from sgp.evaluation.retrieval import pools_of
     from sgp.experiments import retrieval
     from sgp.experiments.grid import parse_seeds
@@ -137,7 +137,7 @@ def retrieve(
     learners = retrieval.learners_of(words(variants) or retrieval.LEARNERS, overrides_of(settings))
     scores = retrieval.retrieve(
         suite,
-        words(protocol) or PROTOCOLS,
+        words(protocol) or [each for each in PROTOCOLS if len(words(domains)) != 1 or each not in OF_SEVERAL],
         learners,
         words(domains),
         parse_seeds(seeds),

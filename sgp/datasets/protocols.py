@@ -7,22 +7,26 @@ of instances, their plans, the instances, or whole domains.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from hashlib import sha256
 from itertools import chain
+from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
+from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import SEVERAL, Transition, Transitions
 from sgp.datasets.walks import Instance, distinct_transitions, instances
 from sgp.errors import InputError, SuiteError, expected_one_of
+from sgp.planning.pddl import Action, Atom
 from sgp.planning.trajectory import Trajectory
 
 Protocol = Literal["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+OF_SEVERAL = ("multi-domain", "cross-domain", "leave-one-out")  # domains
 _SHARE = 0.8  # of transitions, plans or instances that are learned from (embedplan, appendix A)
 _VALIDATION = 0.1  # of what is learned from, to select by; ours
 
@@ -57,8 +61,9 @@ class Lesson:
 
     @property
     def sha256(self) -> str:
-        """Hash of all that decides what is learned from."""
-        parts = (load_suite(self.suite).manifest_sha256, self.protocol, *self.of, str(self.seed), str(self.most))
+        """Hash of all that decides what is learned from. Raises what `instances` raises."""
+        walks = (each.sha256 for name in self.of for each in domain_instances(self.suite, name))
+        parts = (self.protocol, *self.of, str(self.seed), str(self.most), str(_SHARE), str(_VALIDATION), *walks)
         return sha256(" ".join(parts).encode()).hexdigest()
 
     def replayed(self) -> Transitions:
@@ -95,9 +100,13 @@ def lessons(
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol '{protocol}'; {expected_one_of(PROTOCOLS, protocol)}")
     source = load_suite(suite)
-    names = tuple(dict.fromkeys(source.domain(name).name for name in domains)) or tuple(source.domains)
-    if protocol in ("multi-domain", "cross-domain", "leave-one-out") and len(names) < 2:
-        raise SuiteError(f"protocol {protocol} needs at least two domains; there is {', '.join(names)} alone")
+    asked = {source.domain(name).name for name in domains}
+    names = [name for name in source.domains if not asked or name in asked]
+    if protocol in OF_SEVERAL and len(names) < 2:
+        raise SuiteError(
+            f"protocol {protocol} needs at least two domains; there is {', '.join(names)} alone: name more, or another "
+            "protocol"
+        )
 
     def lesson(of: Sequence[str], measured: Sequence[str]) -> Lesson:
         return Lesson(source.name, protocol, tuple(of), tuple(measured), seed, most)
@@ -114,16 +123,23 @@ def lessons(
             return tuple(lesson([name], [name]) for name in names)
 
 
-@lru_cache(maxsize=32)
 def domain_instances(suite: str, domain: str) -> tuple[Instance, ...]:
     """The instances of a domain, once a process: whoever learns and measures meets the same tasks."""
+    return _instances(suite, load_suite(suite).manifest_sha256, home(), domain)
+
+
+@lru_cache(maxsize=32)
+def _instances(suite: str, manifest: str, store: Path, domain: str) -> tuple[Instance, ...]:
     return instances(load_suite(suite), domain)
 
 
 def split(protocol: Protocol, of: Sequence[Instance], seed: int) -> tuple[Part, Part]:
     """What is learned from in a domain, and what is measured on.
 
-    Where domains are split, both are all of this one. Raises SuiteError where there is too little to split.
+    Where domains are split, both are all of this one. Instances of equal objects and static facts are held out
+    together, and transitions that read like one that is learned from are not measured: both sides are disjoint
+    (embedplan, eq. 4 and 12), but for plans, which share steps (eq. 8). Raises SuiteError where there is too little to
+    split.
     """
     rng = np.random.default_rng([seed, PROTOCOLS.index("extrapolation" if protocol == "multi-domain" else protocol)])
     match protocol:
@@ -142,8 +158,8 @@ def _by_transitions(of: Sequence[Instance], rng: np.random.Generator) -> tuple[P
     found = [each for instance in of for each in instance.transitions]
     if len(found) < 2:
         raise SuiteError(f"{of[0].domain} has {len(found)} transition; expected at least two, one to measure on")
-    train, test = _parted(len(found), rng)
-    return tuple(Part(of[0].domain, tuple(found[place] for place in side)) for side in (train, test))  # type: ignore
+    train, test = (Part(of[0].domain, tuple(found[place] for place in side)) for side in _parted(len(found), rng))
+    return train, _unlike(test, train)
 
 
 def _by_plans(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, Part]:
@@ -160,16 +176,42 @@ def _by_plans(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, P
 
 
 def _by_instances(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, Part]:
-    if len(of) < 2:
-        raise SuiteError(f"{of[0].domain} has {len(of)} instance; protocol extrapolation needs at least two")
+    groups: dict[tuple[frozenset[object], ...], list[Instance]] = {}
+    for each in of:
+        groups.setdefault((frozenset(each.task.objects), frozenset(each.task.static_atoms)), []).append(each)
+    if len(groups) < 2:
+        raise SuiteError(
+            f"{of[0].domain} has {len(of)} instance with objects and static facts of its own; protocol extrapolation "
+            "needs at least two that differ in these"
+        )
+    alike = list(groups.values())
     train, test = (
-        _part(of[0].domain, [walk for place in side for walk in of[place].walks]) for side in _parted(len(of), rng)
+        _part(of[0].domain, [walk for place in side for instance in alike[place] for walk in instance.walks])
+        for side in _parted(len(alike), rng)
     )
-    return train, test
+    return train, _unlike(test, train)
 
 
 def _part(domain: str, walks: Sequence[Trajectory]) -> Part:
     return Part(domain, distinct_transitions(walks), tuple(walks))
+
+
+def _unlike(test: Part, train: Part) -> Part:
+    """What is measured on without what reads like something learned from. Raises SuiteError where nothing is left."""
+    learned = {_read(each) for each in train.transitions}
+    kept = tuple(each for each in test.transitions if _read(each) not in learned)
+    if not kept:
+        raise SuiteError(
+            f"every transition of {test.domain} that was held out reads like one that is learned from; expected "
+            "instances that differ more, or another seed"
+        )
+    return replace(test, transitions=kept)
+
+
+def _read(transition: Transition) -> tuple[frozenset[Atom], Action]:
+    """A transition by what is said of it: the task's static facts and goal are not."""
+    task, before, action, _ = transition
+    return frozenset(map(task.fluent, task.fluents(before))), action
 
 
 def _parted(count: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:

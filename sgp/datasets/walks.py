@@ -7,6 +7,7 @@ problem. Ours: where the starts have fewer, plans from random states follow.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,6 +30,8 @@ from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 from sgp.progress import track
+
+logger = logging.getLogger(__name__)
 
 MOST_PLANS = 100  # of an instance (embedplan, section 3)
 MOST_TRANSITIONS = 1_000  # of an instance, ours: the paper has millions in all
@@ -72,6 +75,7 @@ class Instance:
     walks: tuple[Trajectory, ...]
     sampled: tuple[State, ...]
     optimal: bool
+    sha256: str = ""  # of what was found
 
     @property
     def name(self) -> str:
@@ -116,7 +120,7 @@ def instance(suite: Suite, domain: str, split: str) -> Instance:
     _require_one_instance(task, starts)
     file = cache_folder() / "walks" / f"{_identity(starts)}.json"
     if not file.is_file():
-        write_json(file, _to_record(_found(suite, domain, split, task, starts)))
+        write_json(file, _to_record(_found(suite, domain, split, starts)))
     found = _read(file)
     if not found.plans:
         raise SuiteError(
@@ -124,10 +128,11 @@ def instance(suite: Suite, domain: str, split: str) -> Instance:
             "expected one that can be solved: leave its folder out"
         )
     sampled = tuple(task.state_with(atoms) for atoms in found.states)
-    return Instance(domain, task, tuple(_replayed(task, walk) for walk in found.plans), sampled, found.optimal)
+    walks = tuple(_replayed(task, walk) for walk in found.plans)
+    return Instance(domain, task, walks, sampled, found.optimal, sha256(file.read_bytes()).hexdigest())
 
 
-def _found(suite: Suite, domain: str, split: str, task: Task, starts: Sequence[Problem]) -> Walks:
+def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> Walks:
     rng = np.random.default_rng(int(_identity(starts)[:15], 16))
     tasks = [Task(start) for start in starts]
     spaces = _spaces(tasks)
@@ -138,6 +143,15 @@ def _found(suite: Suite, domain: str, split: str, task: Task, starts: Sequence[P
     walks = tuple(
         Walk(_fluent_atoms(each, each.init), plan) for each in tasks if (plan := experts.get(each.problem.sha256))
     )
+    if len(walks) < len(starts):
+        logger.warning(
+            "%s %s: %d of %d starts are left out, of which no plan with an action was found",
+            domain,
+            split,
+            len(starts) - len(walks),
+            len(starts),
+        )
+    task = Task(starts[0], mode="lifted")
     return Walks(False, walks, tuple(_met(task, [_replayed(task, walk) for walk in walks], rng)))
 
 
@@ -160,6 +174,7 @@ def _spaces(tasks: Sequence[Task]) -> list[StateSpace] | None:
             space = StateSpace.expand(task, MOST_STATES)
             if space is None:
                 return None
+            spaces = [each for each in spaces if _stands(each.task, [space]) is None]  # the others are parts of it
             spaces.append(space)
     return spaces
 
@@ -216,10 +231,16 @@ def _descent(space: StateSpace, place: int, rng: np.random.Generator) -> tuple[W
 
 def _uniform(spaces: Sequence[StateSpace], rng: np.random.Generator) -> Iterator[Atoms]:
     """States drawn uniformly from spaces, all where they are few."""
-    places = [(space, place) for space in spaces for place in range(len(space))]
-    chosen = rng.permutation(len(places))[:SAMPLED]
-    for space, place in (places[number] for number in sorted(chosen.tolist())):
-        yield _fluent_atoms(space.task, space.state(place))
+    ends = np.cumsum([len(space) for space in spaces])
+    drawn: dict[frozenset[Atom], Atoms] = {}  # spaces may have states in common
+    for number in rng.permutation(ends[-1]).tolist():
+        which = int(np.searchsorted(ends, number, side="right"))
+        space = spaces[which]
+        atoms = _fluent_atoms(space.task, space.state(number - int(ends[which] - len(space))))
+        drawn.setdefault(frozenset(atoms), atoms)
+        if len(drawn) == SAMPLED:
+            break
+    return iter(drawn.values())
 
 
 def _met(task: Task, walks: Sequence[Trajectory], rng: np.random.Generator) -> Iterator[Atoms]:

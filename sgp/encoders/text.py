@@ -1,15 +1,16 @@
 """States and actions as English sentences, embedded by a frozen encoder of sentences.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix C.2. A state is said by
-the sentences of the atoms that hold and that actions can change, in the order of the task's atoms: shuffling them moves
-a vector of mode "sentence" further than another fact does.
+the sentences of the atoms that hold and that actions can change, in the order of the PDDL's predicates and objects:
+shuffling them moves a vector of mode "sentence" further than another fact does. Of actions the paper embeds the PDDL
+("pick-up(C)"); here they are sentences, too.
 """
 
 from __future__ import annotations
 
 import logging
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol, get_args
 
@@ -25,7 +26,6 @@ from sgp.planning.words import Words
 logger = logging.getLogger(__name__)
 
 Mode = Literal["atoms", "sentence"]
-TEMPLATE = "a sentence an atom, joined by '. '"  # changes with the texts that are embedded, so that caches know
 
 
 class Sentences(Protocol):
@@ -105,7 +105,7 @@ class TextEncoder:
 
     def text(self, task: Task, state: State) -> str:
         """What is said of a state."""
-        return self.said([task.fluent(each) for each in task.fluents(state)])
+        return self.said(sorted((task.fluent(each) for each in task.fluents(state)), key=_place_in(task)))
 
     def said(self, atoms: Sequence[Atom]) -> str:
         """What is said of atoms."""
@@ -119,7 +119,7 @@ class TextEncoder:
         rows = self._known(task, fluents)
         found = np.empty((len(states), self.dimension), np.float32)
         for place, numbers in enumerate(fluents):
-            rows[numbers].sum(axis=0, out=found[place])
+            found[place] = rows[numbers].sum(axis=0, dtype=np.float64)  # so that the order of atoms says nothing
         return found
 
     def embed_atoms(self, atoms: Sequence[Atom]) -> Embeddings:
@@ -172,3 +172,10 @@ class TextEncoder:
         if new:
             rows[new] = self.atom_vectors([task.fluent(number) for number in new])
         return rows
+
+
+def _place_in(task: Task) -> Callable[[Atom], tuple[int, list[int]]]:
+    """Where an atom stands in the order of the PDDL's predicates, then of its objects."""
+    predicates = {name: place for place, name in enumerate(task.domain_text.predicates)}
+    objects = {each.name: place for place, each in enumerate(task.objects)}
+    return lambda atom: (predicates[atom.predicate], [objects[name] for name in atom.objects])

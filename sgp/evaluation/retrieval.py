@@ -11,7 +11,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sgp.datasets.training_data import Transition
 from sgp.datasets.walks import Instance
 from sgp.domains import words_of
-from sgp.errors import InputError, expected_one_of
+from sgp.errors import ConfigurationError, InputError, expected_one_of
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
@@ -33,6 +33,9 @@ POOL = 128  # candidates, the true one among them (embedplan, section 3)
 ACTIONS = 50  # most applicable actions that are told apart (embedplan, section 3)
 KS = (1, 5, 10)
 TIED = 1e-6  # similarities no further apart are equal: half of what single precision leaves
+
+
+OfTask = TypeVar("OfTask", Transition, Trajectory)
 
 
 class Candidate(NamedTuple):
@@ -86,26 +89,29 @@ def queries(
     across: bool,
     seed: int,
     size: int = POOL,
+    stream: Sequence[Transition] = (),
 ) -> list[Query]:
     """A query for each transition, with `size` candidates or as many as there are.
 
     `paper` draws them uniformly from the states of the transition's instance, or where `across` of all instances of
-    the domain; `batch` takes the states after of the transitions that follow, as the paper's implementation does;
+    the domain; `batch` takes the states after of the transitions that follow in `stream`, the first behind the last,
+    as the paper's implementation does, or in the transitions themselves where there is none;
     `hard` takes the state before, all its successors, then what lies further away, breadth first; `all` is every known
     state of the domain, whatever the size asked for, as the paper's implementation ranks the steps of plans.
     """
     rng, said = np.random.default_rng([seed, POOLS.index(kind)]), _Said()
     states = {each.task: [Candidate(each.task, state) for state in each.states] for each in of}
     everything = [candidate for found in states.values() for candidate in found]
-    asked = []
-    for place, transition in enumerate(transitions):
+    asked, stream = [], stream or transitions
+    places = {each: place for place, each in enumerate(stream)}
+    for transition in transitions:
         match kind:
             case "paper":
                 source = everything if across else states[transition.task]
                 others: Iterator[Candidate] = (source[each] for each in rng.permutation(len(source)))
             case "batch":
-                block = transitions[place - place % size :][:size]
-                others = (Candidate(each.task, each.after) for each in block)
+                here = places[transition]
+                others = (Candidate(each.task, each.after) for each in (*stream[here + 1 :], *stream[:here]))
             case "hard":
                 others = (Candidate(transition.task, state) for state in around(transition.task, transition.before))
             case _:
@@ -169,7 +175,7 @@ def _tell_small(asked: Sequence[Query], size: int) -> None:
             least[name] = min(len(query.pool), least.get(name, size))
     for name, count in least.items():
         logger.warning(
-            "instance %s has pools of %d candidates where %d were asked for, because no more states are known of it; "
+            "instance %s has pools of %d candidates where %d were asked for, because there are no more of this kind; "
             "chance is higher there",
             name,
             count,
@@ -187,7 +193,12 @@ def ranks(model: TransitionModel, asked: Sequence[Query]) -> list[Rank]:
 
 
 def rank(similarity: NDArray[np.floating[Any]]) -> Rank:
-    """Where the first of some similarities [n] ranks."""
+    """Where the first of some similarities [n] ranks. Raises ConfigurationError for one that is no number."""
+    if not np.isfinite(similarity).all():
+        raise ConfigurationError(
+            f"a model gives {int((~np.isfinite(similarity)).sum())} of {len(similarity)} similarities that are no "
+            "numbers; expected finite embeddings: train it with a lower rate"
+        )
     others = similarity[1:] - similarity[0]
     better = int((others > TIED).sum())
     return Rank(better, int((others >= -TIED).sum()) - better, len(similarity))
@@ -196,7 +207,8 @@ def rank(similarity: NDArray[np.floating[Any]]) -> Rank:
 def action_ranks(model: TransitionModel, transitions: Sequence[Transition], seed: int) -> list[Rank]:
     """Where the action taken ranks among those applicable, by how near its prediction is to the state after.
 
-    Source: embedplan, eq. 33; `ACTIONS` at most are drawn, the one taken among them.
+    Source: embedplan, eq. 33, which has all actions of the domain; here, as in its loss of actions, those applicable,
+    of which `ACTIONS` at most are drawn, the one taken among them.
     """
     rng = np.random.default_rng([seed, len(POOLS)])
     rivals = []
@@ -275,29 +287,30 @@ def plan_hits(plans: Sequence[Sequence[Rank]], k: int) -> PlanHits:
     )
 
 
-def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State]) -> list[bool]:
+def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State], seed: int = 0) -> list[bool]:
     """Whether each step of a plan leads to the true state where every prediction is taken for the nearest state.
 
-    The states after the first are those that were predicted, of equally near ones the first; where the next action is
-    not applicable in one, the plan ends and all further steps are wrong.
+    The states after the first are those that were predicted, of equally near ones one at random; where the next action
+    is not applicable in one, the plan ends and all further steps are wrong.
     """
     pool = [Candidate(walk.task, state) for state in states]
+    rng = np.random.default_rng(seed)
     found, here = list[bool](), walk.states[0]
     for action, true in zip(walk.actions, walk.states[1:], strict=False):
         if action not in {each.actions[0] for each in walk.task.applicable(here)}:
             break
         (row,) = predictions(model, [Transition(walk.task, here, action, true)])
         near = _rows(model, pool)(pool, action) @ row
-        here = states[int(np.flatnonzero(near >= near.max() - TIED)[0])]
+        here = states[int(rng.choice(np.flatnonzero(near >= near.max() - TIED)))]
         found.append(here == true)
     return found + [False] * (len(walk) - len(found))
 
 
-def evenly(transitions: Sequence[Transition], most: int | None, seed: int) -> list[Transition]:
-    """At most so many transitions, drawn in turn from each task's so that small instances are not lost."""
+def evenly(those: Sequence[OfTask], most: int | None, seed: int) -> list[OfTask]:
+    """At most so many transitions or plans, drawn in turn from each task's so that small instances are not lost."""
     rng = np.random.default_rng([seed, 17])
-    of: dict[Task, list[Transition]] = {}
-    for each in transitions:
+    of: dict[Task, list[OfTask]] = {}
+    for each in those:
         of.setdefault(each.task, []).append(each)
     shuffled = [[found[place] for place in rng.permutation(len(found))] for found in of.values()]
     turns = max(map(len, shuffled), default=0)

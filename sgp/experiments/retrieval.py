@@ -5,14 +5,12 @@ Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import date
 from hashlib import sha256
 
-from sgp.api import configured, train_lesson
-from sgp.datasets.protocols import Lesson, Part, domain_instances, lessons
+from sgp.api import configured, measured_here, train_lesson
+from sgp.datasets.protocols import Lesson, domain_instances, lessons
 from sgp.datasets.store import cache_folder
 from sgp.datasets.training_data import steps_of
 from sgp.datasets.walks import Instance
@@ -32,9 +30,11 @@ from sgp.evaluation.retrieval import (
 )
 from sgp.evaluation.scores import Measurement, Score, read_scores, write_scores
 from sgp.methods import get_method
+from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
 from sgp.methods.loading import load_model
 from sgp.methods.texts import keep_texts
+from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import TransitionModel
 from sgp.progress import progress
 from sgp.workers import Jobs, workers
@@ -80,20 +80,27 @@ class Learner:
 
 
 def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None) -> tuple[Learner, ...]:
-    """Learners by `METHOD` or `METHOD:VARIANT`; settings are those of every learner that is trained by epochs.
+    """Learners by `METHOD` or `METHOD:VARIANT`, each with those of the settings that it has.
 
-    Raises InputError for a method that makes planners, ConfigurationError for an unknown variant or setting.
+    Raises InputError for a method that makes planners, ConfigurationError for an unknown variant and for a setting that
+    none has.
     """
-    found: dict[Learner, None] = {}
+    asked, fitting, found = dict(settings or {}), set[str](), dict[Learner, None]()
     for name in names:
         key, _, chosen = name.partition(":")
         method = get_method(key)
         if not isinstance(method, PredictingMethod):
             raise InputError(f"method {key} makes planners; expected one that predicts states, such as embedplan")
         for variant in [chosen] if chosen else method.variants:
-            given = dict(settings or {}) if hasattr(method.variants.get(variant), "training") else {}
-            configured(key, variant, given)  # what it raises
+            config = configured(key, variant, None)[2]  # what it raises
+            given = {path: value for path, value in asked.items() if has_setting(config, path)}
+            configured(key, variant, given)
+            fitting |= given.keys()
             found[Learner(method.key, variant, tuple(given.items()))] = None
+    for path in asked.keys() - fitting:
+        raise ConfigurationError(
+            f"no learner has the setting '{path}'; expected a field of their configurations, such as text.sentences"
+        )
     return tuple(found)
 
 
@@ -134,17 +141,21 @@ def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list
     identity = sha256(f"{run.sha256} {lesson.sha256} {lesson.measured} {asdict(asked)}".encode()).hexdigest()
     file = cache_folder() / "retrieval" / f"{identity}.json"
     if not file.is_file():
-        model = load_model(run.folder)
-        found = [score for name in lesson.measured for score in _of_domain(model, lesson, learner, asked, name)]
+        model, note = load_model(run.folder), measured_here(run, 1)
+        found = [score for name in lesson.measured for score in _of_domain(model, lesson, learner, asked, name, note)]
         write_scores(file, found)
         keep_texts()
     return read_scores(file)
 
 
-def _of_domain(model: TransitionModel, lesson: Lesson, learner: Learner, asked: Asked, domain: str) -> Iterator[Score]:
+def _of_domain(
+    model: TransitionModel, lesson: Lesson, learner: Learner, asked: Asked, domain: str, note: str
+) -> Iterator[Score]:
     part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
     transitions = evenly(part.transitions, asked.transitions, lesson.seed)
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
+    if lesson.most is not None:
+        name = f"{name}+most={lesson.most}"
     count = len({each.task for each in transitions})
     subject = Measurement(
         method=learner.method,
@@ -153,29 +164,37 @@ def _of_domain(model: TransitionModel, lesson: Lesson, learner: Learner, asked: 
         suite=lesson.suite,
         split=lesson.protocol,
         seed=lesson.seed,
-        note=f"{date.today().isoformat()}, {os.cpu_count()} cores",
+        note=f"{note}, at most {asked.transitions} transitions and {asked.plans} plans a domain",
     )
+    walks = evenly(part.walks, asked.plans, lesson.seed)
     actions = action_ranks(model, transitions, lesson.seed)
     yield from _scores(subject, {"queries": float(len(transitions)), **summary(actions, "acc")}, count)
     for kind in asked.pools:
-        pooled = queries(kind, transitions, of, lesson.protocol == "interpolation", lesson.seed, asked.size)
+        across = lesson.protocol == "interpolation"
+        pooled = queries(kind, transitions, of, across, lesson.seed, asked.size, part.transitions)
         found = ranks(model, pooled)
         metrics = {**summary(found), "pool": _mean([each.size for each in found]), "merged": _merged(pooled)}
-        metrics |= _of_plans(model, part, lesson, asked, kind)
-        metrics |= _followed(model, part, of, asked) if kind == "paper" else {}
         yield from _scores(replace(subject, decoding=kind), metrics, count)
+        if walks:
+            metrics = _of_plans(model, walks, of, lesson, asked, kind)
+            metrics |= _followed(model, walks, of, lesson.seed) if kind == "paper" else {}
+            yield from _scores(replace(subject, decoding=kind), metrics, len({each.task for each in walks}))
 
 
-def _of_plans(model: TransitionModel, part: Part, lesson: Lesson, asked: Asked, kind: Pools) -> dict[str, float]:
-    """The metrics of whole plans, where plans or instances are split."""
-    walks = part.walks[: asked.plans]
-    if not walks:
-        return {}
-    of = domain_instances(lesson.suite, part.domain)
+def _of_plans(
+    model: TransitionModel,
+    walks: Sequence[Trajectory],
+    of: Sequence[Instance],
+    lesson: Lesson,
+    asked: Asked,
+    kind: Pools,
+) -> dict[str, float]:
+    """The metrics of whole plans, the true state given before each step."""
     steps = [steps_of(walk) for walk in walks]
     flat = [step for plan in steps for step in plan]
-    found = iter(ranks(model, queries(kind, flat, of, False, lesson.seed, asked.size)))
-    plans = [[next(found) for _ in plan] for plan in steps]
+    stream = tuple(dict.fromkeys(flat))  # plans may share steps
+    found = dict(zip(stream, ranks(model, queries(kind, stream, of, False, lesson.seed, asked.size)), strict=True))
+    plans = [[found[step] for step in plan] for plan in steps]
     metrics: dict[str, float] = {"plans": float(len(plans))}
     for k in (1, 5):
         hits = plan_hits(plans, k)
@@ -183,11 +202,12 @@ def _of_plans(model: TransitionModel, part: Part, lesson: Lesson, asked: Asked, 
     return metrics
 
 
-def _followed(model: TransitionModel, part: Part, of: Sequence[Instance], asked: Asked) -> dict[str, float]:
+def _followed(
+    model: TransitionModel, walks: Sequence[Trajectory], of: Sequence[Instance], seed: int
+) -> dict[str, float]:
     """Which share of plans is executed exactly where predictions are taken for the nearest state of the instance."""
     states = {each.task: each.states for each in of}
-    exact = [float(all(followed(model, walk, states[walk.task]))) for walk in part.walks[: asked.plans]]
-    return {"closed_loop_exact": _mean(exact)} if exact else {}
+    return {"closed_loop_exact": _mean([float(all(followed(model, walk, states[walk.task], seed))) for walk in walks])}
 
 
 def _mean(values: Sequence[float]) -> float:

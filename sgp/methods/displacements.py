@@ -91,20 +91,29 @@ class Copy:
 class Displaced(Copy):
     """Adds the mean displacement of an action in training, or of its schema where the action was not met.
 
-    `means` [m, D] are of the actions and schemas in `names`.
+    `means` [m, D] are of what `names` names (`_named`); to actions of an unseen schema nothing is added, which is told.
     """
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], names: Sequence[str], means: Vectors):
         super().__init__(encoder_of)
         self._means = dict(zip(names, means, strict=True))
+        self._unseen = _Unseen()
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """The predicted embeddings [n, D]."""
-        return np.asarray(self.embed(task, states) + np.array([self._change(each) for each in actions]))
+        return self._displaced(task, self.embed(task, states), actions)
 
-    def _change(self, action: Action) -> Vectors | float:
-        found = self._means.get(str(action), self._means.get(action.name))
-        return _unseen(action) if found is None else found
+    def _displaced(
+        self, task: Task, rows: NDArray[np.floating[Any]], actions: Sequence[Action]
+    ) -> NDArray[np.floating[Any]]:
+        found = rows.astype(np.float64)
+        for place, action in enumerate(actions):
+            change = self._means.get(_named(task, str(action)), self._means.get(_named(task, action.name)))
+            if change is None:
+                self._unseen.tell(task, action)
+            else:
+                found[place] += change
+        return found
 
 
 class Ridge(Copy):
@@ -130,7 +139,7 @@ class Renamed(Displaced):
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """The predicted embeddings [n, D], each as seen from its action."""
         seen = [self.embed_seen(task, [state], action)[0] for state, action in zip(states, actions, strict=True)]
-        return np.asarray(np.array(seen) + np.array([self._change(each) for each in actions]))
+        return self._displaced(task, np.array(seen), actions)
 
 
 class Induced(Copy):
@@ -138,7 +147,7 @@ class Induced(Copy):
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
         super().__init__(encoder_of)
-        self._effects = effects
+        self._effects, self._unseen = effects, _Unseen()
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """The embeddings [n, D] of the predicted states."""
@@ -149,10 +158,11 @@ class Induced(Copy):
 
     def _after(self, task: Task, state: State, action: Action) -> tuple[Atom, ...]:
         held = [task.fluent(each) for each in task.fluents(state)]
-        if action.name not in self._effects:
-            _unseen(action)
+        name = _named(task, action.name)
+        if name not in self._effects:
+            self._unseen.tell(task, action)
             return tuple(held)
-        adds, deletes = ([_grounded(atom, action) for atom in each] for each in self._effects[action.name])
+        adds, deletes = ([_grounded(atom, action) for atom in each] for each in self._effects[name])
         return tuple(dict.fromkeys([*(atom for atom in held if atom not in deletes), *adds]))
 
 
@@ -263,7 +273,7 @@ def _means(
         both = [before, after]
         rows = seen_from(encoder, task, both, action) if kind == "renamed" else encoder.embed(task, both)
         for name in (action.name, str(action)) if kind == "grounded" else (action.name,):
-            changes[name].append(rows[1].astype(np.float64) - rows[0])
+            changes[_named(task, name)].append(rows[1].astype(np.float64) - rows[0])
     return list(changes), np.array([np.mean(each, axis=0) for each in changes.values()])
 
 
@@ -294,7 +304,7 @@ def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], l
     found: dict[str, tuple[dict[Atom, None], dict[Atom, None]]] = defaultdict(lambda: ({}, {}))
     for task, before, action, after in transitions:
         held, holds = set(task.fluents(before)), set(task.fluents(after))
-        for side, numbers in zip(found[action.name], (holds - held, held - holds), strict=True):
+        for side, numbers in zip(found[_named(task, action.name)], (holds - held, held - holds), strict=True):
             side.update(dict.fromkeys(renamed(task.fluent(number), action) for number in sorted(numbers)))
     return {name: (list(adds), list(deletes)) for name, (adds, deletes) in found.items()}
 
@@ -305,12 +315,28 @@ def _grounded(atom: Atom, action: Action) -> Atom:
     return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
 
 
-def _unseen(action: Action) -> float:
-    """What is known of the change that an action of an unseen schema makes: nothing, and that is told."""
-    logger.warning(
-        "action %s occurs in no transition that was learned from; it is predicted to change nothing", action.name
-    )
-    return 0.0
+def _named(task: Task, name: str) -> str:
+    """An action or schema among those of several domains, of which two may have schemas of one name."""
+    return f"{task.domain_text.name} {name}"
+
+
+class _Unseen:
+    """Tells of each schema once that nothing is known of the changes that its actions make."""
+
+    def __init__(self) -> None:
+        self._told: set[str] = set()
+
+    def tell(self, task: Task, action: Action) -> None:
+        """Logs a warning the first time."""
+        name = _named(task, action.name)
+        if name not in self._told:
+            self._told.add(name)
+            logger.warning(
+                "action %s of domain %s occurs in no transition that was learned from; it is predicted to change "
+                "nothing",
+                action.name,
+                task.domain_text.name,
+            )
 
 
 def _write(file: Path, arrays: Mapping[str, Vectors], about: Mapping[str, str]) -> None:

@@ -107,12 +107,13 @@ class EmbedPlan:
         network = _network(train.states.shape[1], training.shape, seed)
         identity = identify((data.sha256, asdict(training), seed))
         kept, facts = network.state_dict(), {"epoch": 0, "validation_loss": mean_loss(network, config, validation)}
-        least = np.inf
+        least, last = np.inf, 0
         title = f"train {data.domain} {draft.key.variant} seed {seed}"
         with tempfile.TemporaryDirectory() as folder, progress(title, config.epochs) as bar:
             for epoch in train_transitions(
                 network, config, train, validation, seed, draft.device, Path(folder), identity
             ):
+                last = epoch.number
                 if epoch.validation_loss < least:
                     least, kept, facts = epoch.validation_loss, dict(epoch.weights), dict(epoch.facts)
                 bar.advance()
@@ -121,6 +122,7 @@ class EmbedPlan:
         model = LatentModel(encoder_of, network, draft.device)
         draft.facts.update(
             **facts,
+            epochs=last,
             dimension=train.states.shape[1],
             parameters=network.count_parameters(),
             seconds=round(time.perf_counter() - started, 3),

@@ -9,7 +9,7 @@ from typing import Any
 
 from sgp.datasets.store import cache_folder
 from sgp.domains import words_of
-from sgp.encoders.text import TEMPLATE, TextConfig, TextEncoder
+from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.errors import StoreError
 from sgp.files import read_json, write_json
 from sgp.models.kept_sentences import KeptSentences
@@ -72,7 +72,7 @@ def _vectors(key: str) -> KeptSentences:
     if (key, folder) not in _ASKED:
         found = sentence_vectors(key, cache=folder)
         file = folder / "text" / f"{key}.safetensors" if found.limit else None  # others are as fast as a file
-        _ASKED[key, folder] = KeptSentences(found, file, TEMPLATE)
+        _ASKED[key, folder] = KeptSentences(found, file)
     return _ASKED[key, folder]
 
 

@@ -22,7 +22,7 @@ class LatentShape:
     """The layers. Raises ConfigurationError for what cannot be."""
 
     kind: Kind = "mlp"  # embedplan, section 3; the hypernetwork is its alternative
-    head_layers: int = 2  # the paper says 4 hidden layers; its implementation has 2 where problems are seen
+    head_layers: int = 2  # linear ones; the paper says 4 hidden layers, its implementation has 2 within a domain
     width: int = 0  # of the heads' hidden layers; 0: the input's, as in the implementation, the paper does not say
     latent: int = 128  # embedplan, Table 6
     hidden: int = 128  # of the transition network (embedplan, eq. 28)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.models.device import Device
 from sgp.models.frozen_files import FROZEN, TOKENIZER, WEIGHTS, FrozenFiles
+from sgp.workers import one_thread
 
-_BATCH = 4096  # tokens that are computed with at once, padding counted
 _SHOWN = 8  # words of a text that an error shows
 
 
@@ -48,7 +48,7 @@ class SentenceVectors(Protocol):
 
 
 class FrozenTransformer:
-    """An encoder whose files stand in a folder; what it says of a text depends on no other text beyond 1e-6."""
+    """An encoder whose files stand in a folder; what it says of a text depends on no other text."""
 
     def __init__(self, files: FrozenFiles, folder: Path, device: Device):
         from tokenizers import Tokenizer
@@ -76,26 +76,14 @@ class FrozenTransformer:
                     f"a text has {len(each)} tokens ('{_beginning(text)}'); expected at most {self.limit} for "
                     f"sentence encoder {self.key}; embed atom by atom (mode atoms)"
                 )
-        vectors = np.empty((len(texts), self.dimension), np.float32)
-        for places in _batches([len(each) for each in tokens]):
-            vectors[places] = self._model.vectors([tokens[place] for place in places])
-        return vectors
+        if not texts:
+            return np.empty((0, self.dimension), np.float32)
+        with one_thread():  # one by one, too: in a batch the last bits would depend on the others
+            return np.concatenate([self._model.vectors([each]) for each in tokens])
 
     def _tokens(self, texts: Sequence[str]) -> list[list[int]]:
         """One by one: a batch would start threads, which processes that are made later do not survive."""
         return [self._tokenizer.encode(text).ids for text in texts]
-
-
-def _batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """The places of all texts, those of like length together, in batches that do not grow large."""
-    batch: list[int] = []
-    for place in sorted(range(len(lengths)), key=lengths.__getitem__):
-        if batch and (len(batch) + 1) * lengths[place] > _BATCH:
-            yield batch
-            batch = []
-        batch.append(place)
-    if batch:
-        yield batch
 
 
 def _beginning(text: str) -> str:

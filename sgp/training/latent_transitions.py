@@ -26,8 +26,6 @@ from sgp.planning.task import State, Task
 from sgp.progress import track
 from sgp.training.epochs import Epoch, train_epochs
 
-_AT_ONCE = 1024  # transitions of which a loss is computed together where nothing is learned
-
 
 @dataclass(frozen=True)
 class ContrastTraining:

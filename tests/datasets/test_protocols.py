@@ -23,6 +23,15 @@ def ferry():
     return domain_instances("acpbench", "ferry")[:6]
 
 
+def said(transitions):
+    """What is said of transitions: goals and static facts are not."""
+    return {(frozenset(map(each.task.fluent, each.task.fluents(each.before))), each.action) for each in transitions}
+
+
+def by_key(instances, wanted):
+    return [each for one in instances for each in one.transitions if (each.task, each.before, each.action) in wanted]
+
+
 def keys(transitions):
     return {(each.task, each.before, each.action) for each in transitions}
 
@@ -30,9 +39,11 @@ def keys(transitions):
 def test_interpolation_parts_transitions(ferry):
     train, test = split("interpolation", ferry, 42)
     everything = {key for instance in ferry for key in keys(instance.transitions)}
-    assert keys(train.transitions) | keys(test.transitions) == everything
-    assert not keys(train.transitions) & keys(test.transitions)
     assert len(train.transitions) == round(0.8 * len(everything))
+    left = everything - keys(train.transitions)
+    assert keys(test.transitions) <= left
+    assert not said(test.transitions) & said(train.transitions)
+    assert all(said([each]) & said(train.transitions) for each in by_key(ferry, left - keys(test.transitions)))
     assert not test.walks
 
 
@@ -53,11 +64,20 @@ def test_plan_variant_parts_the_plans_of_every_instance(ferry):
 def test_extrapolation_parts_instances(ferry):
     train, test = split("extrapolation", ferry, 42)
     learned, held = ({each.task for each in side.transitions} for side in (train, test))
-    assert (len(learned), len(held)) == (5, 1)
+    assert (len(learned), len(held)) == (5, 1), "all six differ in objects"
     assert not learned & held
     assert split("multi-domain", ferry, 42)[1].transitions == test.transitions
     others = {split("extrapolation", ferry, seed)[1].transitions[0].task.name for seed in range(12)}
     assert len(others) > 1, "seeds hold out other instances"
+
+
+@pytest.mark.parametrize("seed", [42, 123, 456])
+def test_instances_of_the_same_objects_are_held_out_together(seed):
+    """Of Blocksworld's instances five have the same three blocks, and three the same five."""
+    train, test = split("extrapolation", domain_instances("acpbench", "blocksworld"), seed)
+    objects = [{frozenset(each.task.objects) for each in side.transitions} for side in (train, test)]
+    assert not objects[0] & objects[1]
+    assert not said(train.transitions) & said(test.transitions)
 
 
 def test_whole_domains_are_parted_by_the_others():
@@ -94,7 +114,7 @@ def test_a_tenth_is_held_for_validation_and_the_rest_bounded():
 
 
 def test_what_cannot_be_parted_is_told(ferry):
-    with pytest.raises(SuiteError, match="ferry has 1 instance; protocol extrapolation needs at least two"):
+    with pytest.raises(SuiteError, match="ferry has 1 instance with objects and static facts of its own"):
         split("extrapolation", ferry[:1], 42)
     of_one_plan = replace(ferry[0], walks=ferry[0].walks[:1])
     with pytest.raises(SuiteError, match="every instance of ferry has one plan alone; protocol plan-variant needs"):

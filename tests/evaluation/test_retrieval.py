@@ -78,6 +78,11 @@ def test_ties_count_by_their_expected_value():
     assert np.mean([place < 2 for place in drawn]) == pytest.approx(found.hit(2), abs=0.01)
 
 
+def test_what_is_no_number_is_no_hit():
+    with pytest.raises(ConfigurationError, match="a model gives 2 of 3 similarities that are no numbers"):
+        rank(np.array([np.nan, 0.5, np.inf]))
+
+
 def test_who_knows_is_always_first_and_who_sees_nothing_is_at_chance(ferry):
     steps = [step for instance in ferry for step in instance.transitions][:40]
     for kind in ("paper", "batch", "hard"):

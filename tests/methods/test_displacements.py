@@ -117,11 +117,20 @@ def test_the_floors_are_plain_formulas():
 def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog):
     model = model_of("renamed", lesson("blocksworld", "cross-domain", "ferry"))
     task = domain_instances("acpbench", "ferry")[0].task
-    (action,) = [each.actions[0] for each in task.applicable(task.init)][:1]
-    assert np.allclose(
-        model.predict(task, [task.init], [action]), model.embed_seen(task, [task.init], action), atol=1e-6
-    )
-    assert f"action {action.name} occurs in no transition that was learned from" in caplog.text
+    actions = [each.actions[0] for each in task.applicable(task.init)]
+    seen = [model.embed_seen(task, [task.init], action)[0] for action in actions]
+    assert np.allclose(model.predict(task, [task.init] * len(actions), actions), seen, atol=1e-6)
+    for name in {action.name for action in actions}:
+        assert caplog.text.count(f"action {name} of domain ferry occurs in no transition that was learned from") == 1
+
+
+def test_schemas_of_one_name_are_told_apart_by_their_domains():
+    """'drop' empties a rover's store, and puts a crate down in Depot."""
+    of = Lesson("acpbench", "multi-domain", ("depot", "rovers"), ("rovers",), 42)
+    test = of.held_out("rovers").transitions[:40]
+    asked = queries("hard", test, domain_instances("acpbench", "rovers"), across=False, seed=0, size=32)
+    dropped = [each for each in asked if each.transition.action.name == "drop"]
+    assert all(each.hit(1) == 1.0 for each in ranks(model_of("renamed", of), dropped or asked[:5]))
 
 
 def test_what_cannot_be_is_told():

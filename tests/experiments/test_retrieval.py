@@ -1,0 +1,96 @@
+"""Retrieval from end to end: every protocol gives its scores, once; settings reach those that have them."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from sgp.api import train_lesson
+from sgp.datasets.protocols import PROTOCOLS, Lesson
+from sgp.datasets.store import cache_folder
+from sgp.errors import ConfigurationError, InputError
+from sgp.experiments.retrieval import Asked, learners_of, retrieve
+from sgp.reports.retrieval_table import retrieval_sheet
+
+SYMBOLS = {"text.sentences": "symbols"}
+ASKED = Asked(("paper", "hard"), size=16, transitions=12, plans=4)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _home(shared_home):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGP_HOME", str(shared_home))
+        yield
+
+
+def retrieved(protocol, names, domains=("ferry", "satellite"), **settings):
+    learners = learners_of(names, {**SYMBOLS, **settings})
+    return retrieve("acpbench", [protocol], learners, domains, (42,), ASKED, most=150, device="cpu")
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_a_protocol_gives_its_scores(protocol):
+    scores = retrieved(protocol, ["displacements:schema", "displacements:copy"])
+    subjects = {(each.variant, each.domain) for each in scores}
+    settings = "+text.sentences=symbols"
+    from_other = {"ferry": "+from=satellite", "satellite": "+from=ferry"} if protocol == "cross-domain" else {}
+    # In leave-one-out of two domains, one is learned from, too.
+    assert subjects == {
+        (f"{kind}{settings}+most=150{from_other.get(domain, '') or lone(protocol, domain)}", domain)
+        for kind in ("schema", "copy")
+        for domain in ("ferry", "satellite")
+    }
+    hits = {(each.variant[:4], each.domain, each.decoding): each.value for each in scores if each.metric == "hit@5"}
+    assert all(0 <= value <= 1 for value in hits.values())
+    assert len(hits) == 2 * 2 * 2
+    for each in scores:
+        assert (each.suite, each.split, each.seed, each.method) == ("acpbench", protocol, 42, "displacements")
+        assert each.count >= 1
+        assert "2 cores" in each.note or "cores" in each.note
+    plans = {each.metric for each in scores if each.decoding == "paper" and "plan" in each.metric}
+    assert ("plan_exact_hit@1" in plans) == (protocol != "interpolation")
+    sheet = retrieval_sheet(scores, "title")
+    assert [row.words[0] for row in sheet.rows if row.heading] == [f"{protocol}, pools {kind}" for kind in ASKED.pools]
+
+
+def lone(protocol, domain):
+    other = {"ferry": "satellite", "satellite": "ferry"}[domain]
+    return f"+from={other}" if protocol == "leave-one-out" else ""
+
+
+def test_lifted_displacements_follow_whole_plans_exactly():
+    scores = retrieved("plan-variant", ["displacements:renamed"], ["ferry"])
+    found = {each.metric: each.value for each in scores if each.decoding in ("paper", "")}
+    assert found["closed_loop_exact"] == found["plan_exact_hit@1"] == found["hit@1"] == 1.0
+    assert found["acc@1"] == 1.0
+    assert found["plans"] == 4
+
+
+def test_what_was_measured_is_kept():
+    first = retrieved("extrapolation", ["embedplan:hashed-atoms"], ["ferry"], **{"training.epochs": "1"})
+    kept = {path: path.stat().st_mtime_ns for path in (cache_folder() / "retrieval").iterdir()}
+    assert retrieved("extrapolation", ["embedplan:hashed-atoms"], ["ferry"], **{"training.epochs": "1"}) == first
+    assert {path: path.stat().st_mtime_ns for path in (cache_folder() / "retrieval").iterdir()} == kept
+
+
+def test_an_unseen_schema_is_told_once_whatever_stands_beside_it(caplog):
+    """Of Satellite's schemas 'switch_off' occurs in no plan; it is a rival of those that do."""
+    with caplog.at_level(logging.WARNING):
+        retrieved("extrapolation", ["displacements:renamed"], ["satellite"])
+    told = [each.getMessage() for each in caplog.records if "occurs in no transition" in each.getMessage()]
+    assert len(told) == len(set(told)) <= 2
+
+
+def test_settings_reach_the_learners_that_have_them():
+    found = learners_of(["embedplan:hashed-atoms", "displacements:ridge"], {"penalty": "5", "training.epochs": "3"})
+    assert [each.settings for each in found] == [(("training.epochs", "3"),), (("penalty", "5"),)]
+    with pytest.raises(ConfigurationError, match=r"no learner has the setting 'no\.such'"):
+        learners_of(["displacements:ridge"], {"no.such": "1"})
+    with pytest.raises(InputError, match="method contrastive-jumps makes planners; expected one that predicts states"):
+        learners_of(["contrastive-jumps"])
+
+
+def test_a_method_that_learns_from_plans_is_refused():
+    with pytest.raises(InputError, match="method contrastive-jumps learns from no transitions"):
+        train_lesson("contrastive-jumps", Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), 1))
