@@ -118,7 +118,8 @@ def retrieve(
     """The scores of every learner by every protocol, domain and seed; what was measured before is kept.
 
     `most` bounds the transitions of a domain that are learned from. Raises InputError for an unknown protocol,
-    SuiteError for a domain that is not there and for instances of which there are too few, and what training raises.
+    SuiteError for a domain that is not there and for instances of which there are too few, StoreError for damaged
+    files, and what training raises.
     """
     works = [
         (lesson, learner, asked or Asked(), device)
