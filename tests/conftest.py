@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
@@ -93,6 +94,14 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store that keeps its runs for the whole session."""
     return tmp_path_factory.mktemp("shared-home")
+
+
+@pytest.fixture(scope="module")
+def in_shared_home(shared_home: Path) -> Iterator[Path]:
+    """That store in use, for modules whose tests may find what others made."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SGP_HOME", str(shared_home))
+        yield shared_home
 
 
 # Small enough for a second of training.

@@ -132,15 +132,20 @@ class DomainContract:
             assert serving(read_domain(model)) is domain
 
     def test_every_predicate_and_action_has_a_template_that_mentions_each_argument_once(self, domain: Domain) -> None:
-        """In words, of all its models; templates for models of others may stand beside them."""
+        """In words, of all its models; those for models of others stand apart, and are no second ones."""
         atoms: dict[str, int] = {}
         actions: dict[str, int] = {}
         for text in domain.texts.values():
             atoms.update(text.predicates)
             actions.update((name, len(schema.parameters)) for name, schema in text.schemas.items())
-        for templates, arities, more in ((domain.words.atoms, atoms, ["not"]), (domain.words.actions, actions, [])):
-            assert templates.keys() >= arities.keys()
-            for name, template in templates.items():
+        words, others = domain.words, domain.others_words
+        for templates, foreign, arities, more in (
+            (words.atoms, others.atoms, atoms, ["not"]),
+            (words.actions, others.actions, actions, []),
+        ):
+            assert templates.keys() == arities.keys()
+            assert not foreign.keys() & arities.keys()
+            for name, template in {**templates, **foreign}.items():
                 fields = [part[1:] for part in Formatter().parse(template) if part[1] is not None]
                 arity = arities.get(name, len(fields) - len(more))
                 assert sorted(fields) == sorted((each, "", None) for each in [*map(str, range(arity)), *more]), name

@@ -8,6 +8,8 @@ from hashlib import sha256
 from random import Random
 from typing import NamedTuple, TypeVar
 
+from numpy.random import Generator
+
 from sgp.datasets.experts import expert_plans
 from sgp.datasets.suite import Suite
 from sgp.errors import SuiteError
@@ -16,6 +18,7 @@ from sgp.planning.pddl import Action, Problem
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 
+MOST_ACTIONS = 50  # that are told apart in a state (embedplan, section 3)
 _HELD_OUT = 5  # every fifth
 SEVERAL = "+"  # between the names of domains that are learned from together
 Part = TypeVar("Part", "Demonstration", Problem)
@@ -369,6 +372,13 @@ def _sha256_with(digest: str, change: str) -> str:
 
 def _sha256_of(parts: Iterable[DemonstrationTexts]) -> str:
     return sha256(" ".join(each.sha256 for each in parts).encode()).hexdigest()
+
+
+def told_apart(transition: Transition, rng: Generator, most: int = MOST_ACTIONS) -> list[Action]:
+    """The action of a transition, then others that are applicable before it, drawn: `most` in all."""
+    task, before, action, _ = transition
+    others = [each.actions[0] for each in task.applicable(before) if each.actions[0] != action]
+    return [action, *(others[place] for place in rng.permutation(len(others))[: most - 1])]
 
 
 def steps_of(trajectory: Trajectory) -> list[Transition]:

@@ -103,13 +103,16 @@ def _of_plugin(plugin: Plugin) -> Domain:
 
 def saying(text: DomainText) -> Domain | None:
     """The domain that serves a text, else one whose words say all its predicates and actions, or None."""
-    return serving(text) or next((domain for domain in _house_first() if not domain.words.lacking(text)), None)
+    found = (domain for domain in _house_first() if not (domain.words | domain.others_words).lacking(text))
+    return serving(text) or next(found, None)
 
 
 def words_of(text: DomainText) -> Words:
     """The words of the domain that says a text, or none, which leave everything as PDDL."""
     domain = saying(text)
-    return Words() if domain is None else domain.words
+    if domain is None:
+        return Words()
+    return domain.words if domain.serves(text) else domain.words | domain.others_words
 
 
 def draw_scene(text: DomainText, scene: Scene) -> str:

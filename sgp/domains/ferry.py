@@ -117,7 +117,6 @@ DOMAIN = Domain(
             "at": "{0} is {not}at {1}",
             "empty-ferry": "the ferry is {not}empty",
             "on": "{0} is {not}on the ferry",
-            "not-eq": "{0} and {1} are {not}two places",  # in models of others
         },
         actions={
             "sail": "sail from {0} to {1}",
@@ -125,5 +124,6 @@ DOMAIN = Domain(
             "debark": "debark {0} at {1}",
         },
     ),
+    others_words=Words(atoms={"not-eq": "{0} and {1} are {not}two places"}),
     draw=draw,
 )

@@ -214,7 +214,10 @@ DOMAIN = Domain(
             "move_down": "move {0} down from {1} to {2}",
             "move_right": "move {0} right from {1} to {2}",
             "move_left": "move {0} left from {1} to {2}",
-            # In models of others.
+        },
+    ),
+    others_words=Words(
+        actions={
             "change-color": "change {0} from {1} to {2}",
             "paint-up": "let {0} on {2} paint {1} above it {3}",
             "paint-down": "let {0} on {2} paint {1} below it {3}",

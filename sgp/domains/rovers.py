@@ -349,9 +349,6 @@ DOMAIN = Domain(
             "store_of": "{0} is {not}the store of {1}",
             "calibration_target": "{1} is {not}a calibration target of {0}",
             "on_board": "{0} is {not}on board {1}",
-            # In models of others.
-            "available": "{0} is {not}available",
-            "channel_free": "the channel of {0} is {not}free",
         },
         actions={
             "navigate": "drive {0} from {1} to {2}",
@@ -364,6 +361,9 @@ DOMAIN = Domain(
             "communicate_rock_data": "send the rock data of {2} from {0} at {3} to {1} at {4}",
             "communicate_image_data": "send the image of {2} in {3} from {0} at {4} to {1} at {5}",
         },
+    ),
+    others_words=Words(
+        atoms={"available": "{0} is {not}available", "channel_free": "the channel of {0} is {not}free"},
     ),
     draw=draw,
 )

@@ -127,7 +127,7 @@ class TextEncoder:
         if self.mode == "sentence":
             (found,) = self.vectors.vectors([self.said(atoms)])
             return np.asarray(found)
-        return np.asarray(self.atom_vectors(atoms).sum(axis=0, dtype=np.float32))
+        return np.asarray(self.atom_vectors(atoms).sum(axis=0, dtype=np.float64), np.float32)
 
     def atom_vectors(self, atoms: Sequence[Atom]) -> Embeddings:
         """The vectors [n, D] of atoms' sentences."""

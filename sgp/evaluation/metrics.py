@@ -159,35 +159,21 @@ _OF_NAMES = (
         better=Better.LOWER,
     ),
 )
-_OF_TRANSITIONS = (
-    *(
-        Metric(
-            name=f"{name}@{first}",
-            title=f"{what} among the first {first}",
-            heading=f"{name}@{first}",
-            unit="share",
-            form=".3f",
-            better=Better.HIGHER,
-        )
-        for name, what in (("hit", "next state"), ("acc", "action"))
-        for first in (1, 5, 10)
-    ),
-    Metric(
-        name="plan_mean_hit@5",
-        title="steps of plans with the next state among the first 5, mean over plans",
-        heading="steps, hit@5",
-        unit="share",
-        form=".3f",
-        better=Better.HIGHER,
-    ),
-    Metric(
-        name="plan_exact_hit@5",
-        title="plans with every next state among the first 5",
-        heading="whole plans, hit@5",
-        unit="share",
-        form=".3f",
-        better=Better.HIGHER,
-    ),
+_OF_TRANSITIONS = tuple(
+    Metric(name=name, title=title, heading=heading, unit="share", form=".3f", better=Better.HIGHER)
+    for name, title, heading in (
+        *((f"hit@{k}", f"next state among the first {k}", f"hit@{k}") for k in (1, 5, 10)),
+        *((f"acc@{k}", f"action among the first {k}", f"acc@{k}") for k in (1, 5, 10)),
+        *(
+            (f"plan_{over}_hit@{k}", f"{what} among the first {k}", f"{short}, hit@{k}")
+            for over, what, short in (
+                ("mean", "steps of plans with the next state, mean over plans,", "steps"),
+                ("exact", "plans with every next state", "whole plans"),
+            )
+            for k in (1, 5)
+        ),
+        ("closed_loop_exact", "plans executed exactly on predictions taken for the nearest state", "closed loop"),
+    )
 )
 _OF_MODELS = (
     Metric(name="dimension", title="dimension of the encoding", heading="dimension", form=",.0f"),

@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.datasets.training_data import Transition
+from sgp.datasets.training_data import Transition, told_apart
 from sgp.datasets.walks import Instance
 from sgp.domains import words_of
 from sgp.errors import ConfigurationError, InputError, expected_one_of
@@ -24,13 +24,13 @@ from sgp.planning.pddl import Action
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import SeenFromAction, TransitionModel
+from sgp.planning.words import Words
 
 logger = logging.getLogger(__name__)
 
 Pools = Literal["paper", "batch", "hard", "all"]
 POOLS: tuple[Pools, ...] = get_args(Pools)
 POOL = 128  # candidates, the true one among them (embedplan, section 3)
-ACTIONS = 50  # most applicable actions that are told apart (embedplan, section 3)
 KS = (1, 5, 10)
 TIED = 1e-6  # similarities no further apart are equal: half of what single precision leaves
 
@@ -154,6 +154,7 @@ class _Said:
     def __init__(self) -> None:
         self._states: dict[Candidate, frozenset[str]] = {}
         self._atoms: dict[tuple[Task, int], str] = {}
+        self._words: dict[Task, Words] = {}
 
     def __call__(self, candidate: Candidate) -> frozenset[str]:
         if candidate not in self._states:
@@ -163,7 +164,9 @@ class _Said:
 
     def _sentence(self, task: Task, number: int) -> str:
         if (task, number) not in self._atoms:
-            self._atoms[task, number] = words_of(task.domain_text).sentence(task.fluent(number))
+            if task not in self._words:
+                self._words[task] = words_of(task.domain_text)
+            self._atoms[task, number] = self._words[task].sentence(task.fluent(number))
         return self._atoms[task, number]
 
 
@@ -208,14 +211,10 @@ def action_ranks(model: TransitionModel, transitions: Sequence[Transition], seed
     """Where the action taken ranks among those applicable, by how near its prediction is to the state after.
 
     Source: embedplan, eq. 33, which has all actions of the domain; here, as in its loss of actions, those applicable,
-    of which `ACTIONS` at most are drawn, the one taken among them.
+    of which `MOST_ACTIONS` at most are drawn, the one taken among them.
     """
     rng = np.random.default_rng([seed, len(POOLS)])
-    rivals = []
-    for task, before, action, after in transitions:
-        others = [each.actions[0] for each in task.applicable(before) if each.actions[0] != action]
-        drawn = [others[place] for place in rng.permutation(len(others))[: ACTIONS - 1]]
-        rivals.append([Transition(task, before, each, after) for each in (action, *drawn)])
+    rivals = [[each._replace(action=action) for action in told_apart(each, rng)] for each in transitions]
     predicted = iter(predictions(model, [each for group in rivals for each in group]))
     rows_of = _rows(model, [Candidate(each.task, each.after) for each in transitions])
     found = []
@@ -276,15 +275,12 @@ class PlanHits:
 
     mean: float
     exact: float
-    count: int
 
 
 def plan_hits(plans: Sequence[Sequence[Rank]], k: int) -> PlanHits:
     """Plans by the ranks of their steps, the true state given before each (embedplan, section 4, teacher forcing)."""
     hits = [[each.hit(k) for each in plan] for plan in plans]
-    return PlanHits(
-        float(np.mean([np.mean(each) for each in hits])), float(np.mean([np.prod(each) for each in hits])), len(hits)
-    )
+    return PlanHits(*(float(np.mean([over(each) for each in hits])) for over in (np.mean, np.prod)))
 
 
 def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State], seed: int = 0) -> list[bool]:
@@ -295,12 +291,13 @@ def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State], 
     """
     pool = [Candidate(walk.task, state) for state in states]
     rng = np.random.default_rng(seed)
+    rows_of = _rows(model, pool)
     found, here = list[bool](), walk.states[0]
     for action, true in zip(walk.actions, walk.states[1:], strict=False):
         if action not in {each.actions[0] for each in walk.task.applicable(here)}:
             break
         (row,) = predictions(model, [Transition(walk.task, here, action, true)])
-        near = _rows(model, pool)(pool, action) @ row
+        near = rows_of(pool, action) @ row
         here = states[int(rng.choice(np.flatnonzero(near >= near.max() - TIED)))]
         found.append(here == true)
     return found + [False] * (len(walk) - len(found))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
+from statistics import fmean
 
 from sgp.api import configured, measured_here, train_lesson
 from sgp.datasets.protocols import Lesson, domain_instances, lessons
@@ -19,7 +20,6 @@ from sgp.evaluation.retrieval import (
     KS,
     POOL,
     Pools,
-    Query,
     action_ranks,
     evenly,
     followed,
@@ -34,6 +34,7 @@ from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
 from sgp.methods.loading import load_model
 from sgp.methods.texts import keep_texts
+from sgp.planning.subject import transferred_variant
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import TransitionModel
 from sgp.progress import progress
@@ -48,7 +49,6 @@ LEARNERS = (
         for kind in ("copy", "grounded", "schema", "schema-bag", "ridge", "renamed", "induction")
     ),
 )
-_FLOOR = "+from="  # between a variant and the domain that it was trained on, where that is another
 
 
 @dataclass(frozen=True)
@@ -155,12 +155,11 @@ def _of_domain(
     part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
     transitions = evenly(part.transitions, asked.transitions, lesson.seed)
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
-    if lesson.most is not None:
-        name = f"{name}+most={lesson.most}"
+    source = "" if domain in lesson.of or len(lesson.of) > 1 else lesson.domain
     count = len({each.task for each in transitions})
     subject = Measurement(
         method=learner.method,
-        variant=name if domain in lesson.of or len(lesson.of) > 1 else f"{name}{_FLOOR}{lesson.domain}",
+        variant=transferred_variant(name, lesson.most, source),
         domain=domain,
         suite=lesson.suite,
         split=lesson.protocol,
@@ -174,7 +173,8 @@ def _of_domain(
         across = lesson.protocol == "interpolation"
         pooled = queries(kind, transitions, of, across, lesson.seed, asked.size, part.transitions)
         found = ranks(model, pooled)
-        metrics = {**summary(found), "pool": _mean([each.size for each in found]), "merged": _merged(pooled)}
+        metrics = {**summary(found), "pool": fmean(each.size for each in found)}
+        metrics["merged"] = float(sum(each.merged for each in pooled))
         yield from _scores(replace(subject, decoding=kind), metrics, count)
         if walks:
             metrics = _of_plans(model, walks, of, lesson, asked, kind)
@@ -208,15 +208,7 @@ def _followed(
 ) -> dict[str, float]:
     """Which share of plans is executed exactly where predictions are taken for the nearest state of the instance."""
     states = {each.task: each.states for each in of}
-    return {"closed_loop_exact": _mean([float(all(followed(model, walk, states[walk.task], seed))) for walk in walks])}
-
-
-def _mean(values: Sequence[float]) -> float:
-    return sum(values) / len(values) if values else 0.0
-
-
-def _merged(pooled: Sequence[Query]) -> float:
-    return float(sum(each.merged for each in pooled))
+    return {"closed_loop_exact": fmean(all(followed(model, walk, states[walk.task], seed)) for walk in walks)}
 
 
 def _scores(subject: Measurement, metrics: Mapping[str, float], count: int) -> Iterator[Score]:

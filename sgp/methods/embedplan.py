@@ -105,24 +105,23 @@ class EmbedPlan:
             for part in (data.train, data.validation)
         )
         network = _network(train.states.shape[1], training.shape, seed)
-        identity = identify((data.sha256, asdict(training), seed))
-        kept, facts = network.state_dict(), {"epoch": 0, "validation_loss": mean_loss(network, config, validation)}
-        least, last = np.inf, 0
+        draft.facts.update(epoch=0, epochs=0, validation_loss=mean_loss(network, config, validation))
+        identity, least = identify((data.sha256, asdict(training), seed)), np.inf
+        network.save(draft.folder / _WEIGHTS)
         title = f"train {data.domain} {draft.key.variant} seed {seed}"
         with tempfile.TemporaryDirectory() as folder, progress(title, config.epochs) as bar:
             for epoch in train_transitions(
                 network, config, train, validation, seed, draft.device, Path(folder), identity
             ):
-                last = epoch.number
+                draft.facts.update(epochs=epoch.number)
                 if epoch.validation_loss < least:
-                    least, kept, facts = epoch.validation_loss, dict(epoch.weights), dict(epoch.facts)
+                    least = epoch.validation_loss
+                    network.save(draft.folder / _WEIGHTS)
+                    draft.facts.update(epoch.facts)
                 bar.advance()
-        network.load_state_dict(kept)
-        network.save(draft.folder / _WEIGHTS)
+        network.read(draft.folder / _WEIGHTS)
         model = LatentModel(encoder_of, network, draft.device)
         draft.facts.update(
-            **facts,
-            epochs=last,
             dimension=train.states.shape[1],
             parameters=network.count_parameters(),
             seconds=round(time.perf_counter() - started, 3),

@@ -283,7 +283,8 @@ class Domain:
     `renamed` tells what further models call predicates of the first; `splits` maps a bundled suite's name to its splits
     and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
     over sizes; `track` how large the IPC 2023's problems are; `slots` are the variables of the fixed-size encoding;
-    `words` says atoms and actions in English; `draw` makes an SVG of a scene, a goal's (partial) one included.
+    `words` says atoms and actions in English, `others_words` what models of others have beside them; `draw` makes an
+    SVG of a scene, a goal's (partial) one included.
     """
 
     name: str
@@ -298,6 +299,7 @@ class Domain:
     track: Track | None = None
     slots: Slots | None = None
     words: Words = field(default_factory=Words)
+    others_words: Words = field(default_factory=Words)
     draw: Callable[[Scene], str] | None = None
     solvable: bool = True
 

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 _DRAWN = "+drawn="  # between a variant and how many of the training problems a run learned from, by which draw
 _WITHOUT = "+without="  # between a variant and the training problem that was left out
 _LESSON = "+protocol="  # between a variant and the protocol that says what a run learned from
+_MOST = "+most="  # between a variant and how many transitions of a domain it learned from at most
+_FROM = "+from="  # between a variant and the one domain that it learned from, where it is measured in another
 _SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
 
 
@@ -115,6 +117,11 @@ def drawn_variant(variant: str, count: int, draw: int) -> str:
 def lesson_variant(variant: str, protocol: str, most: int | None) -> str:
     """The variant of a run that learned by a protocol, from so many transitions at most, as its folder is named."""
     return f"{variant}{_LESSON}{protocol}{'' if most is None else f'.{most}'}"
+
+
+def transferred_variant(variant: str, most: int | None, source: str) -> str:
+    """A variant as scores name it that learned from so many transitions at most, of another domain ("" of this one)."""
+    return f"{variant}{'' if most is None else f'{_MOST}{most}'}{_FROM + source if source else ''}"
 
 
 def parted_draw(text: str) -> tuple[str, int | None]:

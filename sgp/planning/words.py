@@ -27,6 +27,10 @@ class Words:
             return str(said)
         return template.format(*objects, **{"not": "" if positive else "not "})
 
+    def __or__(self, more: Words) -> Words:
+        """These templates and more of them."""
+        return Words({**self.atoms, **more.atoms}, {**self.actions, **more.actions})
+
     def lacking(self, text: DomainText) -> list[str]:
         """The predicates and actions of a domain for which no template fits."""
         kinds = zip((self.atoms, self.actions), text.signature, strict=True)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from sgp.datasets.training_data import Transition
+from sgp.datasets.training_data import MOST_ACTIONS, Transition, told_apart
 from sgp.encoders.text import TextEncoder
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
@@ -39,7 +39,7 @@ class ContrastTraining:
     weight_decay: float = 1e-2  # embedplan, Table 6
     temperature: float = 0.07  # embedplan, section 3
     action_weight: float = 2.0  # lambda (embedplan, section 3)
-    actions: int = 50  # most applicable actions that are told apart in a state (embedplan, section 3)
+    actions: int = MOST_ACTIONS  # most applicable ones that are told apart in a state
 
     def __post_init__(self) -> None:
         for name, least in (("epochs", 0), ("patience", 1), ("warm_up", 0), ("batch", 2), ("actions", 2)):
@@ -86,11 +86,9 @@ def transition_rows(
     actions: dict[tuple[Task, Action], int] = {}
     rows, applicable = list[tuple[int, int, int]](), list[list[int]]()
     found = list(transitions)
-    for task, before, action, after in track(found, title, len(found)):
-        others = [each.actions[0] for each in task.applicable(before) if each.actions[0] != action]
-        drawn = [others[place] for place in rng.permutation(len(others))[: most - 1]]
-        numbers = [actions.setdefault((task, each), len(actions)) for each in (action, *drawn)]
-        ends = [states.setdefault((task, each), len(states)) for each in (before, after)]
+    for each in track(found, title, len(found)):
+        numbers = [actions.setdefault((each.task, one), len(actions)) for one in told_apart(each, rng, most)]
+        ends = [states.setdefault((each.task, one), len(states)) for one in (each.before, each.after)]
         rows.append((ends[0], numbers[0], ends[1]))
         applicable.append(numbers)
     width = max(map(len, applicable), default=1)

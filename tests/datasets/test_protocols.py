@@ -11,11 +11,8 @@ from sgp.errors import InputError, SuiteError
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _home(shared_home):
-    """The instances are found once."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SGP_HOME", str(shared_home))
-        yield
+def _home(in_shared_home):
+    """Instances are found once."""
 
 
 @pytest.fixture(scope="module")

@@ -26,10 +26,8 @@ QUICK = {"training.epochs": "30", "training.learning_rate": "0.001", "training.w
 
 
 @pytest.fixture(scope="module", autouse=True)
-def _home(shared_home):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("SGP_HOME", str(shared_home))
-        yield
+def _home(in_shared_home):
+    """Instances are found once."""
 
 
 def cosine(one, other):

@@ -29,14 +29,20 @@ def generated(domain):
 
 
 def atoms_of_pymimir(problem):
-    """All fluent atoms that pymimir has once it has instantiated all actions."""
+    """The fluent atoms that are true at first or that an action adds which pymimir instantiates.
+
+    It also has those that actions only delete where they never hold.
+    """
     parser = formalism.Parser(normalise(problem.domain_pddl), "", formalism.ParserOptions())
     parsed = parser.parse_problem(normalise(problem.problem_pddl), "", formalism.ParserOptions())
     with native_output_silenced():
-        search.SearchContext.create(parsed, search.SearchContextOptions(search.GroundedOptions()))
+        actions = search.LiftedGrounder(parsed).create_ground_actions()
+    effects = [each.get_conjunctive_effect() for action in actions for each in action.get_conditional_effects()]
+    added = {index for each in effects for index in each.get_positive_effects()}
+    known = parsed.get_repositories().get_fluent_ground_atoms_from_indices(sorted(added))
     return {
         Atom(each.get_predicate().get_name(), tuple(thing.get_name() for thing in each.get_objects()))
-        for each in parsed.get_repositories().get_fluent_ground_atoms()
+        for each in (*known, *parsed.get_fluent_initial_atoms())
     }
 
 
@@ -46,16 +52,7 @@ def test_atoms_that_can_be_reached_are_those_of_pymimir(domain):
         task = Task(problem)
         goal = {literal.atom for literal in task.goal}
         ours = set(task.model.fluents)
-        others = atoms_of_pymimir(problem) - ours - goal  # pymimir has the goal's atoms, reached or not
-        added = {
-            each.atom.predicate
-            for schema in task.domain_text.schemas.values()
-            for each in schema.effect
-            if each.positive
-        }
-        assert ours <= atoms_of_pymimir(problem) | goal
-        # And those that are deleted where they never hold.
-        assert all(atom.predicate not in added and atom not in task.text.init for atom in others)
+        assert ours | goal == atoms_of_pymimir(problem) | goal  # the goal's atoms are known, reached or not
         for atom, index in task.model.fluents.items():
             assert task.fluent(index) == atom
 
