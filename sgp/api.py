@@ -39,7 +39,7 @@ from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
 from sgp.methods.contract import Method, Selectable
 from sgp.methods.fitting import fitting_run, is_shipped
-from sgp.methods.loading import load_planner, loaded, planner_of
+from sgp.methods.loading import load_planner, planner_of, require_loadable
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem, read_domain
@@ -197,7 +197,7 @@ def _usable_run(key: RunKey) -> Run | None:
     try:
         run = find_run(key)
         if run is not None:
-            loaded(run)
+            require_loadable(run)
     except StoreError:
         return None
     return run
@@ -316,7 +316,7 @@ def import_run(file: Path | str, replace: bool = False) -> Run:
     where the run does not load here.
     """
     with unpacked_run(Path(file)) as run:
-        loaded(run)
+        require_loadable(run)
         return place_run(run, replace)
 
 

@@ -128,6 +128,7 @@ QUICK_OF = {
     "aiw-ad": QUICK_TREES,
     "nameless": QUICK_ACTIONS,
     "symt": QUICK_VIEWS,
+    "embedplan": {"training.epochs": "3"},
 }
 
 

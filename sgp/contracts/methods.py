@@ -51,18 +51,20 @@ def _smallest() -> str:
 class MethodContract:
     """The contract of the methods that a subclass names by their keys; each trains on problems of a bundled suite.
 
-    `settings` are fields of training by a method's key that make it quick; they are for tests alone.
+    `settings` are fields of training by a method's key that make it quick; they are for tests alone. `variants` are
+    those of a method that are tried, all where it is not named, as where others need weights that are not installed.
     """
 
     keys: ClassVar[Sequence[str]] = ()
     settings: ClassVar[Mapping[str, Settings]] = {}
+    variants: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
         """Every test runs over every method, and over its variants where it asks for one."""
         methods = [planning_method(key) for key in self.keys]
         assert methods, f"{type(self).__name__} names no method; expected some in 'keys'"
         if "variant" in metafunc.fixturenames:
-            every = [(method, variant) for method in methods for variant in method.variants]
+            every = [(method, name) for method in methods for name in self._tried(method)]
             metafunc.parametrize(
                 ("method", "variant"), every, ids=[f"{method.key}-{variant}" for method, variant in every]
             )
@@ -95,6 +97,9 @@ class MethodContract:
     def _quick(self, method: str) -> Settings:
         return self.settings.get(method, {})
 
+    def _tried(self, method: PlanningMethod) -> list[str]:
+        return list(self.variants.get(method.key, method.variants))
+
     def test_a_run_saved_and_loaded_gives_identical_rollouts(
         self, method: PlanningMethod, variant: str, domain: str, trained: Training
     ) -> None:
@@ -111,7 +116,7 @@ class MethodContract:
         A portfolio needs a second planner, and what a decoding is not for another training than the default's.
         """
         assert next(iter(method.decodings)) == "default"
-        run = trained(method.key, _smallest(), None)
+        run = trained(method.key, _smallest(), self._tried(method)[0])
         for decoding in method.decodings:
             if decoding == PORTFOLIO:
                 with pytest.raises(ConfigurationError, match="holds one planner alone"):
@@ -148,7 +153,7 @@ class MethodContract:
         """Of a method whose training passes through several planners."""
         if not isinstance(method, Selectable):
             pytest.skip("makes one planner")
-        name, config = configure(method, None, self._quick(method.key))
+        name, config = configure(method, self._tried(method)[0], self._quick(method.key))
         data = load_training_data(load_suite(SUITE), _smallest())
         snapshot = next(method.snapshots(config, data, tmp_path / "training", 13, "cpu"))
         assert np.isfinite(snapshot.loss)
@@ -206,7 +211,7 @@ class MethodContract:
         self, method: PlanningMethod, trained: Training
     ) -> None:
         """Whatever the policy would make of it."""
-        run = trained(method.key, _smallest(), None)
+        run = trained(method.key, _smallest(), self._tried(method)[0])
         other = next(name for name in _domains() if name != _smallest())
         with pytest.raises(DomainMismatch, match=f"was trained on {_smallest()}; .*lacks the predicate"):
             api.solve(load_suite(SUITE).problems(other, "validation")[0], run.folder)
@@ -215,7 +220,7 @@ class MethodContract:
         self, method: PlanningMethod, trained: Training, tmp_path: Path
     ) -> None:
         """By the numbers that are kept of a training problem, each of them; what learns nothing keeps none."""
-        run = trained(method.key, _smallest(), None)
+        run = trained(method.key, _smallest(), self._tried(method)[0])
         for name in run.record["check"].get("vectors", ()):
             folder = shutil.copytree(run.folder, tmp_path / name / run.folder.name)
             record = json.loads((folder / "run.json").read_text(encoding="utf-8"))
@@ -226,7 +231,7 @@ class MethodContract:
 
     def test_seeds_matter_only_to_methods_that_say_so(self, method: PlanningMethod, contract_store: Path) -> None:
         """Two seeds give one planner exactly where `deterministic` says so."""
-        variant, domain = next(iter(method.variants)), _smallest()
+        variant, domain = self._tried(method)[0], _smallest()
         runs = [
             api.train(method.key, domain, SUITE, variant, seed=seed, overrides=self._quick(method.key))
             for seed in (1, 2)

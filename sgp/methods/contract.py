@@ -21,8 +21,8 @@ class Method(Protocol):
 
     `variants` names its configurations of training (frozen dataclasses that check themselves), the default first.
     `learns_from` says which data `train` receives; of `Transitions` they may be of several domains. `libraries` are the
-    distributions whose versions its runs record. A method is a `PlanningMethod` or a `PredictingMethod`, and may be
-    `Selectable`, `Ablatable` or `Tunable`.
+    distributions whose versions its runs record. A method is a `PlanningMethod`, a `PredictingMethod` or, where its
+    models can plan, both, and may be `Selectable`, `Ablatable` or `Tunable`.
     """
 
     key: str
@@ -80,10 +80,10 @@ class PlanningMethod(Method, Protocol):
 
 @runtime_checkable
 class PredictingMethod(Method, Protocol):
-    """A method that makes models of transitions, which predict and are measured, and do not plan."""
+    """A method that makes models of transitions, which predict and are measured."""
 
-    def train(self, training: Any, data: Any, draft: RunDraft) -> TransitionModel:
-        """Learns a model and writes into the draft's folder what `load_model` needs."""
+    def train(self, training: Any, data: Any, draft: RunDraft) -> TransitionModel | Planner:
+        """Learns a model and writes into the draft's folder what `load_model` needs; the planner, where it can plan."""
 
     def load_model(self, run: Run) -> TransitionModel:
         """The model of a run. Raises StoreError where the run's files are damaged or of another version."""

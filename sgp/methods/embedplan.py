@@ -1,7 +1,8 @@
 """EmbedPlan: predicts the state after an action in the space of frozen sentence vectors.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan). States and actions are said in English and
-embedded by a frozen encoder; heads and a small network are learned by contrast. It is measured by retrieval.
+embedded by a frozen encoder; heads and a small network are learned by contrast. It is measured by retrieval. That it
+plans, too, is ours: it goes where what it predicts looks most like the goal.
 """
 
 from __future__ import annotations
@@ -25,8 +26,10 @@ from sgp.methods.texts import text_encoders
 from sgp.models.device import Device, choose_device
 from sgp.models.latent_transition import LatentShape, LatentTransition
 from sgp.planning.pddl import Action
+from sgp.planning.planner import Planner
 from sgp.planning.task import State, Task
-from sgp.planning.transition_model import TransitionModel
+from sgp.policies.decoding import DEFAULT
+from sgp.policies.toward_goal import GoalwardDecoding
 from sgp.progress import progress
 from sgp.training.checkpoint import identify
 from sgp.training.latent_transitions import ContrastTraining, mean_loss, train_transitions, transition_rows
@@ -57,10 +60,15 @@ class LatentModel:
         """The states' latent embeddings [n, L]."""
         return self._numbers(self.network.embed, self.encoder_of(task).embed(task, states))
 
+    def embed_goal(self, task: Task) -> NDArray[np.floating[Any]]:
+        """The goal's latent embedding [L], that of a state in which its positive atoms alone hold."""
+        return np.asarray(self._numbers(self.network.embed, self.encoder_of(task).embed_goal(task)[None])[0])
+
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """The predicted latent embeddings [n, L] of the states after."""
-        encoder = self.encoder_of(task)
-        return self._numbers(self.network.predict, encoder.embed(task, states), encoder.embed_actions(actions))
+        encoder, places = self.encoder_of(task), {state: place for place, state in enumerate(dict.fromkeys(states))}
+        rows = encoder.embed(task, list(places))[[places[state] for state in states]]
+        return self._numbers(self.network.predict, rows, encoder.embed_actions(actions))
 
     @torch.no_grad()
     def _numbers(self, computed: Callable[..., torch.Tensor], *rows: NDArray[np.float32]) -> NDArray[np.floating[Any]]:
@@ -84,6 +92,10 @@ class EmbedPlan:
         "hashed-atoms": EmbedPlanTraining(TextConfig("hashed")),  # needs no weights
         "untrained": EmbedPlanTraining(training=ContrastTraining(epochs=0)),
     }
+    decodings: Mapping[str, GoalwardDecoding] = {
+        DEFAULT: GoalwardDecoding(),
+        "true-successors": GoalwardDecoding(compared="true"),  # what planning would be if every prediction were right
+    }
 
     def deterministic(self, training: EmbedPlanTraining) -> bool:
         """Training starts from random weights."""
@@ -93,7 +105,7 @@ class EmbedPlan:
         """Names are parts of sentences."""
         return False
 
-    def train(self, training: EmbedPlanTraining, data: Transitions, draft: RunDraft) -> TransitionModel:
+    def train(self, training: EmbedPlanTraining, data: Transitions, draft: RunDraft) -> Planner:
         """Trains until the loss in validation no longer falls, and keeps the epoch in which it was least.
 
         Raises ConfigurationError where the loss is no longer finite, and for a text over the encoder's limit.
@@ -128,9 +140,13 @@ class EmbedPlan:
         )
         first = data.train[0].task
         draft.keep_check(first.problem, {"embedding": model.embed(first, [first.init])[0]})
-        return model
+        return self.decodings[DEFAULT].planner(model)
 
-    def load_model(self, run: Run) -> TransitionModel:
+    def load(self, run: Run, decoding: GoalwardDecoding) -> Planner:
+        """The planner by the model of a run."""
+        return decoding.planner(self.load_model(run))
+
+    def load_model(self, run: Run) -> LatentModel:
         """The model of a run, verified to embed a state as it did when it was trained."""
         training = from_record(EmbedPlanTraining, run.training)
         network = _network(int(run.record["facts"]["dimension"]), training.shape, seed=0)

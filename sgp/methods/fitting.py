@@ -10,6 +10,7 @@ from sgp.datasets.runs import RECORD, Run, open_run, run_folders
 from sgp.datasets.store import data_folder
 from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.methods import planning_method
+from sgp.methods.contract import PredictingMethod
 from sgp.planning.declarations import DomainText
 from sgp.planning.subject import learned_from_all
 
@@ -37,7 +38,8 @@ def is_shipped(run: Run) -> bool:
 def fitting_run(domain: DomainText, name: str) -> Run:
     """The run whose domain has these predicates and actions: a shipped one, or the user's latest.
 
-    Runs that left training problems out are none of these. One that is damaged, or whose method is not installed, is
+    Runs that left training problems out are none of these, nor those of models of transitions, which plan where they
+    are asked to. One that is damaged, or whose method is not installed, is
     passed over with a warning. Raises DomainMismatch where there is none, with the commands that train one for the
     domain of this `name`, and StoreError where the package's data are missing.
     """
@@ -63,8 +65,8 @@ def _fitting(folders: Iterable[Path], domain: DomainText) -> Iterator[Run]:
     for folder in folders:
         try:
             run = open_run(folder)
-            if len(run.record["domains"]) == 1 and run.domain_text.signature == domain.signature:
-                planning_method(run.key.method)
+            fits = len(run.record["domains"]) == 1 and run.domain_text.signature == domain.signature
+            if fits and not isinstance(planning_method(run.key.method), PredictingMethod):
                 yield run
         except (StoreError, InputError) as error:  # damaged; of a method that is not here, or that does not plan
             logger.warning("%s", error)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from sgp.datasets.runs import Run, open_run
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError
@@ -31,9 +31,12 @@ def load_planner(folder: Path | str, decoding: str = DEFAULT) -> Planner:
 
 def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
     """The planner of an opened run, as `load_planner` gives it."""
-    planning_method(run.key.method)
-    planner: Planner = loaded(run, decoding)
-    return planner
+    method = planning_method(run.key.method)
+
+    def load() -> Planner:
+        return method.load(run, configure_decoding(method, own_decoding(run.training, decoding))[1])
+
+    return _kept(run, f"planner {decoding}", load)
 
 
 def load_portfolio(
@@ -64,35 +67,42 @@ def load_model(folder: Path | str) -> TransitionModel:
     Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method and for one
     that makes planners.
     """
-    run = open_run(folder)
-    if not isinstance(get_method(run.key.method), PredictingMethod):
+    return model_of(open_run(folder))
+
+
+def model_of(run: Run) -> TransitionModel:
+    """The model of transitions of an opened run, as `load_model` gives it."""
+    method = get_method(run.key.method)
+    if not isinstance(method, PredictingMethod):
         raise InputError(
             f"{run.folder} holds a planner of method {run.key.method}, not a model of transitions; load it with "
             "'load_planner'"
         )
-    model: TransitionModel = loaded(run)
-    return model
+    return _kept(run, "model", lambda: method.load_model(run))
 
 
-_KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # what was loaded, by folder, run and decoding
+def require_loadable(run: Run) -> None:
+    """Raises what `load_planner` or `load_model` raises of a run, whichever it is for."""
+    if isinstance(get_method(run.key.method), PredictingMethod):
+        model_of(run)
+    else:
+        planner_of(run)
+
+
+Loaded = TypeVar("Loaded")
+_KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # what was loaded, by folder, run and what it is
 _MOST_KEPT = 32
 
 
-def loaded(run: Run, decoding: str = DEFAULT) -> Any:
-    """What a run holds, a planner or a model of transitions; kept while its folder holds the run of this hash.
-
-    Raises what `load_planner` and `load_model` raise.
-    """
-    method, place = get_method(run.key.method), (str(run.folder), run.sha256, decoding)
+def _kept(run: Run, what: str, load: Callable[[], Loaded]) -> Loaded:
+    """What a run holds, a planner or a model of transitions; kept while its folder holds the run of this hash."""
+    place = str(run.folder), run.sha256, what
     if place in _KEPT:
         _KEPT.move_to_end(place)
-        return _KEPT[place]
+        known: Loaded = _KEPT[place]
+        return known
     try:
-        if isinstance(method, PredictingMethod):
-            found: Any = method.load_model(run)
-        else:
-            planning = planning_method(run.key.method)
-            found = planning.load(run, configure_decoding(planning, own_decoding(run.training, decoding))[1])
+        found = load()
     except (KeyError, TypeError, ValueError, AttributeError) as error:  # a record of another version's fields
         raise StoreError(
             f"{run.folder} holds a record that {run.key.method} cannot load ({error!r}); train it again"

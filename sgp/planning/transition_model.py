@@ -1,4 +1,4 @@
-"""What predicts the state after an action, in an embedding; it is measured, and is no planner."""
+"""What predicts the state after an action, in an embedding. It is measured; with a goal's embedding, it can plan."""
 
 from __future__ import annotations
 
@@ -24,6 +24,14 @@ class TransitionModel(Protocol):
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """For each state and an action that is applicable there, the embedding [n, D] of the state after."""
+        ...
+
+
+class GoalModel(TransitionModel, Protocol):
+    """A model of transitions that embeds goals among states, so that a policy can go by it."""
+
+    def embed_goal(self, task: Task) -> NDArray[np.floating[Any]]:
+        """The goal's embedding [D]."""
         ...
 
 
