@@ -117,7 +117,11 @@ def train_lesson(
         raise InputError(f"method {learner.key} learns from no transitions; expected one that does, such as embedplan")
     choose_device(device)
     key = RunKey(
-        learner.key, lesson_variant(name, lesson.protocol, lesson.most), lesson.suite, lesson.domain, lesson.seed
+        learner.key,
+        lesson_variant(name, lesson.protocol, lesson.most, lesson.shots),
+        lesson.suite,
+        lesson.domain,
+        lesson.seed,
     )
     return _trained(key, config, lesson, device, workers(1))
 

@@ -67,6 +67,10 @@ class ConfigurationError(InputError):
     """A setting is outside its range, or two settings conflict."""
 
 
+class TextTooLong(ConfigurationError):
+    """A text has more tokens than an encoder of sentences reads."""
+
+
 class MissingLibrary(InputError):
     """A library that is needed for what was asked is not installed."""
 

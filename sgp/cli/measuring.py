@@ -122,6 +122,13 @@ def retrieve(
     plans: Annotated[int, typer.Option(min=0, help="Most plans of a domain to follow.")] = 50,
     size: Annotated[int, typer.Option(min=10, help="Candidates in a pool.")] = 128,
     most: Annotated[int | None, typer.Option(min=2, help="Most transitions of a domain to learn from.")] = None,
+    shots: Annotated[
+        str,
+        typer.Option(
+            help="Numbers of transitions of each schema of the domain left out that are learned from beside, separated "
+            "by commas; of leave-one-out alone."
+        ),
+    ] = "0",
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
@@ -144,6 +151,7 @@ def retrieve(
         retrieval.Asked(pools_of(words(pools)), size, transitions, plans),
         most,
         jobs=crew(jobs, cluster),
+        shots=parse_seeds(shots, "shots"),
     )
     write_scores_to(scores, json, csv)
     console().print(retrieval_sheet(scores, f"retrieval on {suite}").terminal())

@@ -44,7 +44,8 @@ class Part:
 class Lesson:
     """What one model learns from and in which domains it is measured then, by a protocol and a seed; as text.
 
-    `most` bounds the transitions of each domain that are learned from.
+    `most` bounds the transitions of each domain that are learned from; `shots` is how many of each schema of the
+    domain measured are learned from beside, where it is left out.
     """
 
     suite: str
@@ -53,6 +54,7 @@ class Lesson:
     measured: tuple[str, ...]
     seed: int
     most: int | None = None
+    shots: int = 0
 
     @property
     def domain(self) -> str:
@@ -62,8 +64,10 @@ class Lesson:
     @property
     def sha256(self) -> str:
         """Hash of all that decides what is learned from. Raises what `instances` raises."""
-        walks = (each.sha256 for name in self.of for each in domain_instances(self.suite, name))
+        walks = (each.sha256 for name in self._learned for each in domain_instances(self.suite, name))
         parts = (self.protocol, *self.of, str(self.seed), str(self.most), str(_SHARE), str(_VALIDATION), *walks)
+        if self.shots:
+            parts = (*parts, f"{self.shots} shots")
         return sha256(" ".join(parts).encode()).hexdigest()
 
     def replayed(self) -> Transitions:
@@ -77,28 +81,52 @@ class Lesson:
             held = max(round(_VALIDATION * len(kept)), 1)
             validation += kept[:held]
             train += kept[held:]
+        train += [shot for name in self._shown for shot in self._shots(name)]
         if not train:
             raise SuiteError(
                 f"{self.domain} of suite {self.suite} has one transition to learn from in protocol {self.protocol}; "
                 "expected at least two: add instances, or longer ones"
             )
-        domains = {name: suite.domain_pddl(name) for name in self.of}
+        domains = {name: suite.domain_pddl(name) for name in self._learned}
         return Transitions(self.suite, domains, tuple(train), tuple(validation), self.sha256)
 
     def held_out(self, domain: str) -> Part:
         """What is measured on in a domain. Raises what `split` and `instances` raise."""
-        return split(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
+        part = split(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
+        return _unlike(part, self._shots(domain)) if domain in self._shown else part
+
+    @property
+    def _shown(self) -> tuple[str, ...]:
+        """Domains of which a few transitions are learned from."""
+        return self.measured if self.shots else ()
+
+    @property
+    def _learned(self) -> tuple[str, ...]:
+        return (*self.of, *self._shown)
+
+    def _shots(self, domain: str) -> list[Transition]:
+        """So many transitions of each schema, drawn; those of fewer shots are among those of more."""
+        found = split(self.protocol, domain_instances(self.suite, domain), self.seed)[1].transitions
+        of: dict[str, list[Transition]] = {}
+        for place in np.random.default_rng([self.seed, 2]).permutation(len(found)):
+            of.setdefault(found[place].action.name, []).append(found[place])
+        return [each for some in of.values() for each in some[: self.shots]]
 
 
 def lessons(
-    suite: str, protocol: str, domains: Sequence[str] = (), seed: int = 0, most: int | None = None
+    suite: str, protocol: str, domains: Sequence[str] = (), seed: int = 0, most: int | None = None, shots: int = 0
 ) -> tuple[Lesson, ...]:
     """What is learned and measured by a protocol, in all domains of a suite where none are named.
 
-    Raises InputError for another protocol, SuiteError for a domain that is not there and for too few of them.
+    Raises InputError for another protocol and for shots where no domain is left out, SuiteError for a domain that is
+    not there and for too few of them.
     """
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol '{protocol}'; {expected_one_of(PROTOCOLS, protocol)}")
+    if shots < 0 or (shots and protocol != "leave-one-out"):
+        raise InputError(
+            f"asked for {shots} transitions a schema in protocol {protocol}; expected 0, or at least 1 in leave-one-out"
+        )
     source = load_suite(suite)
     asked = {source.domain(name).name for name in domains}
     names = [name for name in source.domains if not asked or name in asked]
@@ -109,7 +137,7 @@ def lessons(
         )
 
     def lesson(of: Sequence[str], measured: Sequence[str]) -> Lesson:
-        return Lesson(source.name, protocol, tuple(of), tuple(measured), seed, most)
+        return Lesson(source.name, protocol, tuple(of), tuple(measured), seed, most, shots)
 
     others = {name: [other for other in names if other != name] for name in names}
     match protocol:
@@ -159,7 +187,7 @@ def _by_transitions(of: Sequence[Instance], rng: np.random.Generator) -> tuple[P
     if len(found) < 2:
         raise SuiteError(f"{of[0].domain} has {len(found)} transition; expected at least two, one to measure on")
     train, test = (Part(of[0].domain, tuple(found[place] for place in side)) for side in _parted(len(found), rng))
-    return train, _unlike(test, train)
+    return train, _unlike(test, train.transitions)
 
 
 def _by_plans(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, Part]:
@@ -189,16 +217,16 @@ def _by_instances(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Par
         _part(of[0].domain, [walk for place in side for instance in alike[place] for walk in instance.walks])
         for side in _parted(len(alike), rng)
     )
-    return train, _unlike(test, train)
+    return train, _unlike(test, train.transitions)
 
 
 def _part(domain: str, walks: Sequence[Trajectory]) -> Part:
     return Part(domain, distinct_transitions(walks), tuple(walks))
 
 
-def _unlike(test: Part, train: Part) -> Part:
+def _unlike(test: Part, learned_from: Sequence[Transition]) -> Part:
     """What is measured on without what reads like something learned from. Raises SuiteError where nothing is left."""
-    learned = {_read(each) for each in train.transitions}
+    learned = {_read(each) for each in learned_from}
     kept = tuple(each for each in test.transitions if _read(each) not in learned)
     if not kept:
         raise SuiteError(

@@ -186,13 +186,16 @@ def _tell_small(asked: Sequence[Query], size: int) -> None:
         )
 
 
-def ranks(model: TransitionModel, asked: Sequence[Query]) -> list[Rank]:
-    """Where the true states rank by cosine similarity with what is predicted (embedplan, eq. 2)."""
+def similarities(model: TransitionModel, asked: Sequence[Query]) -> list[NDArray[np.float64]]:
+    """The cosine similarities [candidates] of each pool with what is predicted (embedplan, eq. 2)."""
     rows_of = _rows(model, [candidate for query in asked for candidate in query.pool])
     predicted = predictions(model, [query.transition for query in asked])
-    return [
-        rank(rows_of(query.pool, query.transition.action) @ row) for query, row in zip(asked, predicted, strict=True)
-    ]
+    return [rows_of(query.pool, query.transition.action) @ row for query, row in zip(asked, predicted, strict=True)]
+
+
+def ranks(model: TransitionModel, asked: Sequence[Query]) -> list[Rank]:
+    """Where the true states rank by similarity with what is predicted."""
+    return [rank(each) for each in similarities(model, asked)]
 
 
 def rank(similarity: NDArray[np.floating[Any]]) -> Rank:

@@ -128,12 +128,14 @@ def parse_variants(text: str) -> dict[str, list[str]]:
     return found
 
 
-def parse_seeds(text: str) -> tuple[int, ...]:
-    """Seeds, separated by commas. Raises InputError for what is no number."""
+def parse_seeds(text: str, what: str = "seeds") -> tuple[int, ...]:
+    """Seeds or other whole numbers, separated by commas. Raises InputError for what is no number."""
     try:
         return tuple(dict.fromkeys(int(word) for word in text.split(",")))
     except ValueError as error:
-        raise InputError(f"seeds are '{text}'; expected whole numbers separated by commas, such as 13,14,15") from error
+        raise InputError(
+            f"{what} are '{text}'; expected whole numbers separated by commas, such as 13,14,15"
+        ) from error
 
 
 def grid_cells(

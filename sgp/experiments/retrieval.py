@@ -5,6 +5,7 @@ Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from hashlib import sha256
@@ -15,7 +16,8 @@ from sgp.datasets.protocols import Lesson, domain_instances, lessons
 from sgp.datasets.store import cache_folder
 from sgp.datasets.training_data import steps_of
 from sgp.datasets.walks import Instance
-from sgp.errors import ConfigurationError, InputError
+from sgp.errors import ConfigurationError, InputError, TextTooLong
+from sgp.evaluation.confidence import abstention, calibration_error
 from sgp.evaluation.retrieval import (
     KS,
     POOL,
@@ -25,7 +27,9 @@ from sgp.evaluation.retrieval import (
     followed,
     plan_hits,
     queries,
+    rank,
     ranks,
+    similarities,
     summary,
 )
 from sgp.evaluation.scores import Measurement, Score, read_scores, write_scores
@@ -38,9 +42,13 @@ from sgp.planning.subject import transferred_variant
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import TransitionModel
 from sgp.progress import progress
+from sgp.training.latent_transitions import ContrastTraining
 from sgp.workers import Jobs, workers
 
+logger = logging.getLogger(__name__)
+
 SEEDS = (42, 123, 456)  # embedplan, appendix I.2
+_TEMPERATURE = ContrastTraining.temperature  # by which similarities become probabilities, of all models
 LEARNERS = (
     "embedplan:minilm-atoms",
     "embedplan:untrained",
@@ -48,6 +56,7 @@ LEARNERS = (
         f"displacements:{kind}"
         for kind in ("copy", "grounded", "schema", "schema-bag", "ridge", "renamed", "induction")
     ),
+    "wl-displacements:schema",
 )
 
 
@@ -114,18 +123,22 @@ def retrieve(
     most: int | None = None,
     device: str = "auto",
     jobs: Jobs = 1,
+    shots: Sequence[int] = (0,),
 ) -> list[Score]:
     """The scores of every learner by every protocol, domain and seed; what was measured before is kept.
 
-    `most` bounds the transitions of a domain that are learned from. Raises InputError for an unknown protocol,
-    SuiteError for a domain that is not there and for instances of which there are too few, StoreError for damaged
-    files, and what training raises.
+    `most` bounds the transitions of a domain that are learned from; `shots` are numbers of transitions of each schema
+    of the domain left out that are learned from beside. What a model cannot represent is told and has no scores.
+    Raises InputError for an unknown protocol and for shots in another one than leave-one-out, SuiteError for a domain
+    that is not there and for instances of which there are too few, StoreError for damaged files, and what training
+    raises.
     """
     works = [
         (lesson, learner, asked or Asked(), device)
         for protocol in protocols
         for seed in seeds
-        for lesson in lessons(suite, protocol, domains, seed, most)
+        for few in shots
+        for lesson in lessons(suite, protocol, domains, seed, most, few)
         for learner in learners
     ]
     found: dict[int, list[Score]] = {}
@@ -138,12 +151,25 @@ def retrieve(
 
 def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list[Score]:
     """Trains one model, or takes the one that was trained, and measures it in all domains of its lesson."""
-    run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
+    try:
+        run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
+    except TextTooLong as error:  # of one model; others go on, in this domain, too
+        logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, lesson.domain, error)
+        return []
     identity = sha256(f"{run.sha256} {lesson.sha256} {lesson.measured} {asdict(asked)}".encode()).hexdigest()
     file = cache_folder() / "retrieval" / f"{identity}.json"
     if not file.is_file():
         model, note = load_model(run.folder), measured_here(run, 1)
-        found = [score for name in lesson.measured for score in _of_domain(model, lesson, learner, asked, name, note)]
+        found = list[Score]()
+        for name in lesson.measured:
+            try:
+                reason = model.refuses(domain_instances(lesson.suite, name)[0].task)
+                if reason is None:
+                    found += _of_domain(model, lesson, learner, asked, name, note)
+            except TextTooLong as error:
+                reason = str(error)
+            if reason is not None:
+                logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, name, reason)
         write_scores(file, found)
         keep_texts()
     return read_scores(file)
@@ -159,7 +185,7 @@ def _of_domain(
     count = len({each.task for each in transitions})
     subject = Measurement(
         method=learner.method,
-        variant=transferred_variant(name, lesson.most, source),
+        variant=transferred_variant(name, lesson.most, source, lesson.shots),
         domain=domain,
         suite=lesson.suite,
         split=lesson.protocol,
@@ -172,8 +198,11 @@ def _of_domain(
     for kind in asked.pools:
         across = lesson.protocol == "interpolation"
         pooled = queries(kind, transitions, of, across, lesson.seed, asked.size, part.transitions)
-        found = ranks(model, pooled)
+        near = similarities(model, pooled)
+        found = [rank(each) for each in near]
         metrics = {**summary(found), "pool": fmean(each.size for each in found)}
+        metrics["abstention_auroc"] = abstention(near)
+        metrics["calibration_error"] = calibration_error(near, _TEMPERATURE)
         metrics["merged"] = float(sum(each.merged for each in pooled))
         yield from _scores(replace(subject, decoding=kind), metrics, count)
         if walks:

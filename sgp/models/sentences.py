@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.errors import ConfigurationError, expected_one_of
+from sgp.errors import ConfigurationError, TextTooLong, expected_one_of
 from sgp.models.device import Device
 from sgp.models.frozen_files import FROZEN, TOKENIZER, WEIGHTS, FrozenFiles
 from sgp.workers import one_thread
@@ -44,7 +44,7 @@ class SentenceVectors(Protocol):
         """The number of tokens of each text, special ones counted."""
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors [n, dimension] of unit length. Raises ConfigurationError for a text beyond the limit."""
+        """Vectors [n, dimension] of unit length. Raises TextTooLong for a text beyond the limit."""
 
 
 class FrozenTransformer:
@@ -72,7 +72,7 @@ class FrozenTransformer:
         tokens = self._tokens(texts)
         for text, each in zip(texts, tokens, strict=True):
             if len(each) > self.limit:
-                raise ConfigurationError(
+                raise TextTooLong(
                     f"a text has {len(each)} tokens ('{_beginning(text)}'); expected at most {self.limit} for "
                     f"sentence encoder {self.key}; embed atom by atom (mode atoms)"
                 )

@@ -10,6 +10,7 @@ _DRAWN = "+drawn="  # between a variant and how many of the training problems a 
 _WITHOUT = "+without="  # between a variant and the training problem that was left out
 _LESSON = "+protocol="  # between a variant and the protocol that says what a run learned from
 _MOST = "+most="  # between a variant and how many transitions of a domain it learned from at most
+_SHOTS = "+shots="  # between a variant and how many transitions a schema of the domain measured it learned from, beside
 _FROM = "+from="  # between a variant and the one domain that it learned from, where it is measured in another
 _SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
 
@@ -114,14 +115,18 @@ def drawn_variant(variant: str, count: int, draw: int) -> str:
     return f"{variant}{_DRAWN}{count}.{draw}"
 
 
-def lesson_variant(variant: str, protocol: str, most: int | None) -> str:
+def lesson_variant(variant: str, protocol: str, most: int | None, shots: int = 0) -> str:
     """The variant of a run that learned by a protocol, from so many transitions at most, as its folder is named."""
-    return f"{variant}{_LESSON}{protocol}{'' if most is None else f'.{most}'}"
+    return f"{variant}{_LESSON}{protocol}{'' if most is None else f'.{most}'}{_of_shots(shots)}"
 
 
-def transferred_variant(variant: str, most: int | None, source: str) -> str:
+def transferred_variant(variant: str, most: int | None, source: str, shots: int = 0) -> str:
     """A variant as scores name it that learned from so many transitions at most, of another domain ("" of this one)."""
-    return f"{variant}{'' if most is None else f'{_MOST}{most}'}{_FROM + source if source else ''}"
+    return f"{variant}{'' if most is None else f'{_MOST}{most}'}{_of_shots(shots)}{_FROM + source if source else ''}"
+
+
+def _of_shots(shots: int) -> str:
+    return f"{_SHOTS}{shots}" if shots else ""
 
 
 def parted_draw(text: str) -> tuple[str, int | None]:

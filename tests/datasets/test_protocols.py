@@ -120,3 +120,34 @@ def test_what_cannot_be_parted_is_told(ferry):
         lessons("acpbench", "extrapolate")
     with pytest.raises(SuiteError, match="protocol cross-domain needs at least two domains; there is ferry alone"):
         lessons("acpbench", "cross-domain", ["ferry"])
+
+
+def test_shots_are_a_few_of_each_schema_and_are_not_measured():
+    found = {
+        shots: next(
+            each
+            for each in lessons("acpbench", "leave-one-out", ["ferry", "satellite"], 42, 60, shots)
+            if each.measured == ("ferry",)
+        )
+        for shots in (0, 1, 3)
+    }
+    shown = {shots: shown_of(each.replayed().train) for shots, each in found.items()}
+    assert shown[0] == []
+    schemas = {each.action.name for each in found[0].held_out("ferry").transitions}
+    for shots in (1, 3):
+        names = [each.action.name for each in shown[shots]]
+        assert {name: names.count(name) for name in names} == dict.fromkeys(schemas, shots)
+        assert not said(shown[shots]) & said(found[shots].held_out("ferry").transitions)
+        assert list(found[shots].replayed().domains) == ["satellite", "ferry"]
+    assert said(shown[1]) <= said(shown[3])
+    assert len({each.sha256 for each in found.values()}) == 3
+
+
+def shown_of(transitions):
+    return [each for each in transitions if each.task.domain_text.name == "ferry"]
+
+
+@pytest.mark.parametrize(("protocol", "shots"), [("cross-domain", 1), ("leave-one-out", -1)])
+def test_shots_are_of_a_domain_left_out(protocol, shots):
+    with pytest.raises(InputError, match=f"asked for {shots} transitions a schema in protocol {protocol}; expected 0"):
+        lessons("acpbench", protocol, ["ferry", "satellite"], 42, 60, shots)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from dataclasses import replace
 
 import pytest
 
@@ -11,6 +13,8 @@ from sgp.datasets.protocols import PROTOCOLS, Lesson
 from sgp.datasets.store import cache_folder
 from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import Asked, learners_of, retrieve
+from sgp.methods import texts
+from sgp.models import bert
 from sgp.reports.retrieval_table import retrieval_sheet
 
 SYMBOLS = {"text.sentences": "symbols"}
@@ -63,6 +67,41 @@ def test_lifted_displacements_follow_whole_plans_exactly():
     assert found["closed_loop_exact"] == found["plan_exact_hit@1"] == found["hit@1"] == 1.0
     assert found["acc@1"] == 1.0
     assert found["plans"] == 4
+
+
+def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_scores(caplog):
+    with caplog.at_level(logging.WARNING):
+        learners = learners_of(["wl-displacements"])
+        assert retrieve("acpbench", ["cross-domain"], learners, ("ferry", "satellite"), (42,), ASKED, 150) == []
+    assert "wl-displacements schema has no scores in satellite: domain satellite was not learned from" in caplog.text
+    scores = retrieve(
+        "acpbench",
+        ["leave-one-out"],
+        learners_of(["wl-displacements", "displacements:renamed"], SYMBOLS),
+        ("ferry", "satellite"),
+        (42,),
+        ASKED,
+        most=150,
+        shots=(2,),
+    )
+    assert {each.variant.partition("+shots=2+")[2] for each in scores} == {"from=satellite", "from=ferry"}
+    hits = {
+        (each.method, each.domain): each.value for each in scores if (each.metric, each.decoding) == ("hit@1", "hard")
+    }
+    assert hits["displacements", "ferry"] == 1.0, "a transition of each schema is enough"
+    assert hits["displacements", "ferry"] > hits["wl-displacements", "ferry"] > 0.1
+
+
+def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, caplog):
+    monkeypatch.setattr(bert, "SHAPES", {"minilm": replace(bert.SHAPES["minilm"], limit=20)})
+    for known in ("_ASKED", "_KNOWN"):
+        monkeypatch.setattr(texts, known, {})
+    with caplog.at_level(logging.WARNING):
+        learners = learners_of(["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"})
+        scores = retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), ASKED, most=30)
+    assert {each.method for each in scores} == {"displacements"}
+    told = r"embedplan minilm-sentence has no scores in ferry: a text has \d+ tokens"
+    assert re.search(rf"{told} .* at most 20 .* atom by atom \(mode atoms\)", caplog.text)
 
 
 def test_what_was_measured_is_kept():
