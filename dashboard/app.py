@@ -17,6 +17,7 @@ st.navigation(
         st.Page(VIEWS / "coverage.py", title="Coverage"),
         st.Page(VIEWS / "scaling.py", title="Scaling"),
         st.Page(VIEWS / "failures.py", title="Failures"),
+        st.Page(VIEWS / "next_state.py", title="Next state"),
         st.Page(VIEWS / "own_problem.py", title="Your own problem"),
         st.Page(VIEWS / "tour.py", title="Tour"),
     ],

@@ -11,8 +11,22 @@ Stamp = tuple[tuple[str, int, int], ...]
 
 def stamp() -> Stamp:
     """The files of recorded rollouts and their maps with time and size: another stamp means that one was made."""
-    files = [file for folder in folders() for file in sorted(folder.glob("*.json*"))]
+    return _stamp_of(folders())
+
+
+def retrieved_stamp() -> Stamp:
+    """The same of recorded retrievals."""
+    return _stamp_of(retrieved_folders())
+
+
+def _stamp_of(those: tuple[Path, Path]) -> Stamp:
+    files = [file for folder in those for file in sorted(folder.glob("*.json*"))]
     return tuple((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files)
+
+
+def retrieved_folders() -> tuple[Path, Path]:
+    """Where recorded retrievals lie: those that come with the package, and the user's own."""
+    return sgp.retrieved_folder(), sgp.own_retrieved_folder()
 
 
 def folders() -> tuple[Path, Path]:

@@ -41,6 +41,7 @@ CHAPTERS = (
             "sgp.experiments.joint",
             "sgp.experiments.learning_curve",
             "sgp.experiments.retrieval",
+            "sgp.experiments.retrieval_record",
             "sgp.experiments.scaling_runs",
             "sgp.experiments.selection",
             "sgp.methods",

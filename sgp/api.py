@@ -109,8 +109,8 @@ def train_lesson(
 ) -> Run:
     """A run trained on what a protocol learns from, or the one in the store that was; see `retrieve`.
 
-    Raises InputError, MissingLibrary and ConfigurationError as `train` does, and what a lesson raises when its
-    transitions are asked for.
+    Raises InputError, MissingLibrary, ConfigurationError and StoreError as `train` does, and what a lesson raises when
+    its transitions are asked for.
     """
     learner, name, config = configured(method, variant, overrides)
     if learner.learns_from is not Transitions:

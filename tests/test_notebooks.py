@@ -28,6 +28,7 @@ EXPECTED = [
     "09_your_domain",
     "10_lookahead",
     "11_symmetry",
+    "12_embedplan",
 ]
 HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
 LEARNING = {"backward", "zero_grad", "partial_fit"}  # what a loop calls that trains

@@ -129,6 +129,10 @@ def retrieve(
             "by commas; of leave-one-out alone."
         ),
     ] = "0",
+    record: Annotated[
+        bool,
+        typer.Option("--record", help="Keep some steps by the first seed under SGP_HOME/retrieved for the dashboard."),
+    ] = False,
     json: JsonFile = None,
     csv: CsvFile = None,
     jobs: Jobs = 0,
@@ -139,21 +143,29 @@ def retrieve(
     from sgp.evaluation.retrieval import pools_of
     from sgp.experiments import retrieval
     from sgp.experiments.grid import parse_seeds
+    from sgp.experiments.retrieval_record import record_retrievals
     from sgp.reports.retrieval_table import retrieval_sheet
+    from sgp.viewer.retrieved import own_retrieved_folder
 
     learners = retrieval.learners_of(words(variants) or retrieval.LEARNERS, overrides_of(settings))
+    protocols = words(protocol) or [each for each in PROTOCOLS if len(words(domains)) != 1 or each not in OF_SEVERAL]
+    asked = retrieval.Asked(pools_of(words(pools)), size, transitions, plans)
     scores = retrieval.retrieve(
         suite,
-        words(protocol) or [each for each in PROTOCOLS if len(words(domains)) != 1 or each not in OF_SEVERAL],
+        protocols,
         learners,
         words(domains),
         parse_seeds(seeds),
-        retrieval.Asked(pools_of(words(pools)), size, transitions, plans),
+        asked,
         most,
         jobs=crew(jobs, cluster),
         shots=parse_seeds(shots, "shots"),
     )
     write_scores_to(scores, json, csv)
+    if record:
+        folder, first = own_retrieved_folder(), parse_seeds(seeds)[0]
+        for path in record_retrievals(folder, suite, protocols, learners, words(domains), first, asked, most):
+            typer.echo(path)
     console().print(retrieval_sheet(scores, f"retrieval on {suite}").terminal())
 
 

@@ -63,7 +63,10 @@ class Lesson:
 
     @property
     def sha256(self) -> str:
-        """Hash of all that decides what is learned from. Raises what `instances` raises."""
+        """Hash of all that decides what is learned from.
+
+        Raises SuiteError, UnsupportedPddl, ToolError and StoreError as `domain_instances` does.
+        """
         walks = (each.sha256 for name in self._learned for each in domain_instances(self.suite, name))
         parts = (self.protocol, *self.of, str(self.seed), str(self.most), str(_SHARE), str(_VALIDATION), *walks)
         if self.shots:
@@ -71,7 +74,11 @@ class Lesson:
         return sha256(" ".join(parts).encode()).hexdigest()
 
     def replayed(self) -> Transitions:
-        """The transitions to learn from, a tenth of them to validate on. Raises what `split` and `instances` raise."""
+        """The transitions to learn from, a tenth of them to validate on.
+
+        Raises SuiteError where there are too few; that, UnsupportedPddl, ToolError and StoreError as
+        `domain_instances` does.
+        """
         suite = load_suite(self.suite)
         rng = np.random.default_rng([self.seed, 1])
         train, validation = list[Transition](), list[Transition]()
@@ -91,7 +98,11 @@ class Lesson:
         return Transitions(self.suite, domains, tuple(train), tuple(validation), self.sha256)
 
     def held_out(self, domain: str) -> Part:
-        """What is measured on in a domain. Raises what `split` and `instances` raise."""
+        """What is measured on in a domain.
+
+        Raises SuiteError where there is too little to split; that, UnsupportedPddl, ToolError and StoreError as
+        `domain_instances` does.
+        """
         part = split(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
         return _unlike(part, self._shots(domain)) if domain in self._shown else part
 
@@ -119,7 +130,7 @@ def lessons(
     """What is learned and measured by a protocol, in all domains of a suite where none are named.
 
     Raises InputError for another protocol and for shots where no domain is left out, SuiteError for a domain that is
-    not there and for too few of them.
+    not there and for too few of them, StoreError where the package's data are missing.
     """
     if protocol not in PROTOCOLS:
         raise InputError(f"unknown protocol '{protocol}'; {expected_one_of(PROTOCOLS, protocol)}")
@@ -152,7 +163,11 @@ def lessons(
 
 
 def domain_instances(suite: str, domain: str) -> tuple[Instance, ...]:
-    """The instances of a domain, once a process: whoever learns and measures meets the same tasks."""
+    """The instances of a domain, once a process: whoever learns and measures meets the same tasks.
+
+    Raises SuiteError for a suite or domain that is not there and for one without plans, UnsupportedPddl for PDDL that
+    cannot be used, ToolError where Fast Downward fails, StoreError for damaged files.
+    """
     return _instances(suite, load_suite(suite).manifest_sha256, home(), domain)
 
 

@@ -54,7 +54,8 @@ class Sentences(Protocol):
 class TextConfig:
     """Which sentences' encoder, and whether a state is one text or the sum of its atoms' sentences.
 
-    The paper embeds a whole state (`sentence`); the sum is ours: it is exact, knows no limit, and is fast.
+    The paper embeds a whole state (`sentence`); the sum is ours: it is exact, knows no limit, and is fast. Raises
+    ConfigurationError for another mode.
     """
 
     sentences: str = "minilm"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from typing import Any, Literal, NamedTuple, TypeVar, get_args
 
@@ -177,13 +178,18 @@ def _tell_small(asked: Sequence[Query], size: int) -> None:
             name = query.transition.task.name
             least[name] = min(len(query.pool), least.get(name, size))
     for name, count in least.items():
-        logger.warning(
-            "instance %s has pools of %d candidates where %d were asked for, because there are no more of this kind; "
-            "chance is higher there",
-            name,
-            count,
-            size,
-        )
+        _tell_once(name, count, size)
+
+
+@cache  # every model is measured in the same pools
+def _tell_once(name: str, count: int, size: int) -> None:
+    logger.warning(
+        "instance %s has pools of %d candidates where %d were asked for, because there are no more of this kind; "
+        "chance is higher there",
+        name,
+        count,
+        size,
+    )
 
 
 def similarities(model: TransitionModel, asked: Sequence[Query]) -> list[NDArray[np.float64]]:

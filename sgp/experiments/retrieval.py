@@ -62,7 +62,10 @@ LEARNERS = (
 
 @dataclass(frozen=True)
 class Asked:
-    """How a model is measured: kinds of pools, candidates in each, most transitions and most plans of a domain."""
+    """How a model is measured: kinds of pools, candidates in each, most transitions and most plans of a domain.
+
+    Raises ConfigurationError for numbers that cannot be.
+    """
 
     pools: tuple[Pools, ...] = ("paper", "hard")
     size: int = POOL

@@ -97,7 +97,6 @@ class Displaced(Copy):
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], names: Sequence[str], means: Vectors):
         super().__init__(encoder_of)
         self._means = dict(zip(names, means, strict=True))
-        self._unseen = _Unseen()
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """The predicted embeddings [n, D]."""
@@ -110,7 +109,7 @@ class Displaced(Copy):
         for place, action in enumerate(actions):
             change = self._means.get(_named(task, str(action)), self._means.get(_named(task, action.name)))
             if change is None:
-                self._unseen.tell(task, action)
+                _tell_unseen(task, action)
             else:
                 found[place] += change
         return found
@@ -147,7 +146,7 @@ class Induced(Copy):
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
         super().__init__(encoder_of)
-        self._effects, self._unseen = effects, _Unseen()
+        self._effects = effects
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
         """The embeddings [n, D] of the predicted states."""
@@ -160,7 +159,7 @@ class Induced(Copy):
         held = [task.fluent(each) for each in task.fluents(state)]
         name = _named(task, action.name)
         if name not in self._effects:
-            self._unseen.tell(task, action)
+            _tell_unseen(task, action)
             return tuple(held)
         adds, deletes = ([_grounded(atom, action) for atom in each] for each in self._effects[name])
         return tuple(dict.fromkeys([*(atom for atom in held if atom not in deletes), *adds]))
@@ -320,23 +319,19 @@ def _named(task: Task, name: str) -> str:
     return f"{task.domain_text.name} {name}"
 
 
-class _Unseen:
-    """Tells of each schema once that nothing is known of the changes that its actions make."""
+_TOLD: set[str] = set()  # one a process: every model of a lesson lacks the same schemas
 
-    def __init__(self) -> None:
-        self._told: set[str] = set()
 
-    def tell(self, task: Task, action: Action) -> None:
-        """Logs a warning the first time."""
-        name = _named(task, action.name)
-        if name not in self._told:
-            self._told.add(name)
-            logger.warning(
-                "action %s of domain %s occurs in no transition that was learned from; it is predicted to change "
-                "nothing",
-                action.name,
-                task.domain_text.name,
-            )
+def _tell_unseen(task: Task, action: Action) -> None:
+    """Logs once that nothing is known of the changes that a schema's actions make."""
+    name = _named(task, action.name)
+    if name not in _TOLD:
+        _TOLD.add(name)
+        logger.warning(
+            "action %s of domain %s occurs in no transition that was learned from; it is predicted to change nothing",
+            action.name,
+            task.domain_text.name,
+        )
 
 
 def _write(file: Path, arrays: Mapping[str, Vectors], about: Mapping[str, str]) -> None:

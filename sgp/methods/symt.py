@@ -12,6 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -111,12 +112,14 @@ class SymTDecoding:
 
 @dataclass(frozen=True, eq=False)
 class LearnedDistance:
-    """How far the goal is from states, by SymT-E."""
+    """How far the goal is from states, by SymT-E. Each state of a task is read once: who may go back goes in circles."""
 
     model: HeuristicTransformer
     tokens: Tokens
     device: Device
     seed: int
+    # A memo, not a state: dropping it changes nothing but time.
+    known: WeakKeyDictionary[Task, dict[State, float]] = field(default_factory=WeakKeyDictionary)
 
     def refuses(self, task: Task) -> str | None:
         """What tokens say."""
@@ -125,16 +128,19 @@ class LearnedDistance:
     @torch.inference_mode()
     def __call__(self, states: Sequence[tuple[Task, Sequence[State]]]) -> NDArray[np.float64]:
         """The values [n] of states of some tasks, one after the other, those of each task computed together."""
-        found = [np.empty(0)]
+        found = list[float]()
         for task, some in states:
+            known = self.known.setdefault(task, {})
+            new = [each for each in dict.fromkeys(some) if each not in known]
             naming = self.tokens.drawn_naming(task, self.seed)
-            rows = [self.tokens.named(self.tokens.state(task, each), naming) for each in some]
+            rows = [self.tokens.named(self.tokens.state(task, each), naming) for each in new]
             longest = max(map(len, rows), default=1)
             step = max(1, _AT_ONCE // longest**2)
             for begin in looking(range(0, len(rows), step)):
                 atoms, real = padded(rows[begin : begin + step], self.device)
-                found.append(self.model.values(atoms, real).double().cpu().numpy())
-        return np.concatenate(found)
+                known.update(zip(new[begin : begin + step], self.model.values(atoms, real).tolist(), strict=True))
+            found += [known[each] for each in some]
+        return np.array(found)
 
 
 class SymT:

@@ -49,7 +49,11 @@ class Text:
 
 
 def text_encoders(config: TextConfig) -> Callable[[Task], TextEncoder]:
-    """Gives a task's encoder. Raises ConfigurationError for another sentences' encoder, MissingLibrary without it."""
+    """Gives a task's encoder.
+
+    Raises ConfigurationError for another sentences' encoder, MissingLibrary where it is not installed, StoreError for
+    damaged files of vectors.
+    """
     _vectors(config.sentences)  # what it raises
     return lambda task: _encoder(config, task.domain_text)
 

@@ -22,14 +22,41 @@ from sgp.planning.task import State, Successor, Task
 from sgp.policies.writers import MOST_TOKENS, Tail, Told, Writer
 
 How = Literal["greedy", "applicable", "regrounding", "ranked"]
+_NOTHING = Tail(np.empty(0), 0)  # of a state that is read anew
 TIE = 1e-4  # logits that differ by so much are alike: last bits depend on what is computed beside
 
 
+@dataclass(frozen=True, eq=False)
+class _Met:
+    """A state that was read on the way, behind so many tokens, with what came of it, and those met `before` it."""
+
+    state: State
+    ranking: Ranking
+    length: int
+    before: _Met | None
+
+    def find(self, state: State) -> _Met | None:
+        """Where this state was met; None where it was not."""
+        met: _Met | None = self
+        while met is not None and met.state != state:
+            met = met.before
+        return met
+
+
 class _Behind(NamedTuple):
-    """What a candidate's node is to go on behind: tokens of its action, where these were not written, behind others."""
+    """What a candidate's node is to go on behind: tokens of its action, where these were not written, behind others.
+
+    `met` are the states on the way, where these are read anew.
+    """
 
     tail: Tail
     row: Sequence[int] = ()
+    met: _Met | None = None
+
+    @property
+    def length(self) -> int:
+        """The tokens that stand before what follows."""
+        return self.tail.length + len(self.row)
 
 
 @dataclass(eq=False)
@@ -54,7 +81,8 @@ class WrittenActions:
     `greedy` writes the most probable token each time, `applicable` the most probable of those that lead to an
     applicable action, both behind the whole plan so far; `regrounding` reads every state anew and writes one applicable
     action; `ranked` reads every state anew, too, and costs an action by -log of its probability among the applicable
-    ones. The first three take no goal state that was not written. Names are drawn by `seed` and the problem's text.
+    ones. A state that is met again has what came of it before. The first three take no goal state that was not written.
+    Names are drawn by `seed` and the problem's text.
     """
 
     writer: Writer
@@ -73,13 +101,13 @@ class WrittenActions:
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
         """One ranking per node; they are written token by token beside each other."""
-        refusals = [self._refuses(node) for node in nodes]
+        known = [self._again(node) or self._refusal(node, choice) for node, choice in zip(nodes, choices, strict=True)]
         ranked = self._ranked if self.how == "ranked" else self._chosen
-        pairs = zip(nodes, choices, refusals, strict=True)
-        found = iter(ranked([(node, choice) for node, choice, refusal in pairs if refusal is None]))
+        pairs = zip(nodes, choices, known, strict=True)
+        found = iter(ranked([(node, choice) for node, choice, ranking in pairs if ranking is None]))
         return [
-            next(found) if refusal is None else Ranking(np.full(len(choice), np.inf), reason=refusal)
-            for choice, refusal in zip(choices, refusals, strict=True)
+            self._remembered(node, next(found)) if ranking is None else ranking
+            for node, ranking in zip(nodes, known, strict=True)
         ]
 
     def sample(self, task: Task) -> dict[str, NDArray[np.float64]]:
@@ -87,11 +115,35 @@ class WrittenActions:
         (begun,) = self.writer.begin(self.tokens, [self._told(task, task.init)])
         return {"logits": begun.following}
 
-    def _refuses(self, node: Node) -> str | None:
-        """Why a state cannot be read that is read anew."""
-        if self.how in ("greedy", "applicable"):
+    @property
+    def _anew(self) -> bool:
+        """Whether every state is read anew."""
+        return self.how in ("regrounding", "ranked")
+
+    def _refusal(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
+        """That a state cannot be read that is read anew; None where it can."""
+        reason = self.writer.refuses(self.tokens, node.task, node.state) if self._anew else None
+        return None if reason is None else Ranking(np.full(len(choice), np.inf), reason=reason)
+
+    def _again(self, node: Node) -> Ranking | None:
+        """What came of this state before on the way, where it was read and there is room to write as much again."""
+        behind: _Behind | None = node.memory
+        met = behind.met.find(node.state) if behind is not None and behind.met is not None else None
+        if behind is None or met is None:
             return None
-        return self.writer.refuses(self.tokens, node.task, node.state)
+        further = behind.length - met.length
+        memories = [each._replace(tail=_moved(each.tail, further)) for each in met.ranking.memories or ()]
+        if max((each.length for each in memories), default=0) > MOST_TOKENS:
+            return None
+        return replace(met.ranking, memories=[each._replace(met=behind.met) for each in memories])
+
+    def _remembered(self, node: Node, ranking: Ranking) -> Ranking:
+        """The same with the state kept for those behind it, where states are read anew."""
+        if not self._anew or ranking.reason:
+            return ranking
+        behind: _Behind | None = node.memory
+        met = _Met(node.state, ranking, behind.length if behind else 0, behind.met if behind else None)
+        return replace(ranking, memories=[each._replace(met=met) for each in ranking.memories or ()])
 
     def _told(self, task: Task, state: State) -> Told:
         return Told(task, state, self.tokens.drawn_naming(task, self.seed))
@@ -103,7 +155,7 @@ class WrittenActions:
         behind = [tail for tail, each in zip(begun, rows, strict=True) for _ in each]
         scores = self.writer.weigh(behind, [row for each in rows for row in each])
         parts = np.split(scores, np.cumsum([len(each) for each in rows])[:-1])
-        return [Ranking(np.asarray(np.logaddexp.reduce(part) - part)) for part in parts]
+        return [Ranking(np.logaddexp.reduce(part) - part, memories=[_Behind(_NOTHING)] * len(part)) for part in parts]
 
     def _chosen(self, asked: Sequence[tuple[Node, Sequence[Successor]]]) -> list[Ranking]:
         told = [self._told(node.task, node.state) for node, _ in asked]
@@ -143,7 +195,7 @@ class WrittenActions:
 
     def _left(self, tail: Tail) -> Tail:
         """What a node keeps of a tail: where states are read anew, its length alone."""
-        return Tail(tail.following[:0], tail.length) if self.how == "regrounding" else tail
+        return _moved(_NOTHING, tail.length) if self.how == "regrounding" else tail
 
     def _is_inapplicable(self, node: Node, action: Action) -> bool:
         """Whether it is, or too many actions are applicable, so that another one stands for it."""
@@ -171,7 +223,7 @@ class WrittenActions:
             if behind is None:
                 tails.append(next(begun))
             elif anew:
-                tails.append(replace(next(begun), length=behind.tail.length + len(behind.row)))
+                tails.append(replace(next(begun), length=behind.length))
             else:
                 tails.append(next(went) if behind.row else behind.tail)
         return tails
@@ -241,6 +293,11 @@ class WrittenActions:
             except PlanError:
                 return f"the goal held, then: inapplicable: {action}", self._words(further)
             tail = further.tail
+
+
+def _moved(tail: Tail, further: int) -> Tail:
+    """The same behind so many more tokens."""
+    return replace(tail, length=tail.length + further)
 
 
 def _most_probable(tokens: Sequence[int], logits: NDArray[np.float64]) -> int:

@@ -112,7 +112,8 @@ def test_the_floors_are_plain_formulas():
     assert np.allclose(predicted("ridge"), rows @ weights, atol=1e-4)
 
 
-def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog):
+def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, monkeypatch):
+    monkeypatch.setattr("sgp.methods.displacements._TOLD", set())
     model = model_of("renamed", lesson("blocksworld", "cross-domain", "ferry"))
     task = domain_instances("acpbench", "ferry")[0].task
     actions = [each.actions[0] for each in task.applicable(task.init)]

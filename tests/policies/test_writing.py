@@ -249,3 +249,34 @@ def test_what_is_written_behind_the_same_tokens_is_kept_apart(kind, task):
         assert np.allclose(tail.following, again.following, atol=1e-5)
         (onward,), (same,) = (writer.write([each], [[25]]) for each in (tail, again))
         assert np.allclose(onward.following, same.following, atol=1e-5)
+
+
+@pytest.mark.parametrize("how", ["regrounding", "ranked"])
+def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(how, monkeypatch):
+    torch.manual_seed(1)
+    model = PlanTransformer(len(TOKENS.vocabulary), TOKENS.vocabulary.arity, SHAPE).eval()
+    policy = WrittenActions(PlanWriter(model, "cpu"), TOKENS, how)
+    read = []
+    monkeypatch.setattr(
+        PlanWriter,
+        "begin",
+        lambda self, tokens, told, begin=PlanWriter.begin: read.extend(told) or begin(self, tokens, told),
+    )
+
+    def rollouts():
+        read.clear()
+        tasks = [Task(problem) for problem in SUITE.problems("gripper", "interpolation")]
+        return Planner(policy, one_step, revisits=True).solve_many(tasks, Limit(actions=180)), len(read)
+
+    found, count = rollouts()
+    met = [{step.state for step in rollout.steps} for rollout in found]
+    monkeypatch.setattr(WrittenActions, "_again", lambda self, node: None)
+    anew, every = rollouts()
+    assert [rollout.reason for rollout in anew] == [rollout.reason for rollout in found]
+    assert every == sum(len(rollout.steps) + bool(rollout.reason) for rollout in anew)
+    assert count <= sum(map(len, met)) + sum(bool(rollout.reason) for rollout in found) < every / 3
+    for one, other in zip(found, anew, strict=True):
+        assert (one.plan, one.outcome) == (other.plan, other.outcome)
+        for step, again in zip(one.steps, other.steps, strict=True):
+            assert np.allclose(step.costs, again.costs, atol=1e-4)
+            assert [word for word, _ in step.written] == [word for word, _ in again.written]

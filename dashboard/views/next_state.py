@@ -1,0 +1,193 @@
+"""Page: a state and an action, and which states models hold to be the next one."""
+
+from html import escape
+
+import pandas  # noqa: F401  plotly would look into a pandas that another session is still importing
+import plotly.graph_objects as plotly
+import sources
+import streamlit as st
+
+import sgp
+
+STYLE = """<style>
+.next { display: grid; gap: 12px; color: var(--st-text-color); font-family: var(--st-font); }
+.next.pair { grid-template-columns: repeat(2, minmax(0, 1fr)); }
+.next.near { grid-template-columns: repeat(5, minmax(0, 1fr)); }
+@media (max-width: 900px) { .next.near { grid-template-columns: repeat(2, minmax(0, 1fr)); } }
+.next figure { margin: 0; padding: 8px; border: 1px solid #8886; border-radius: 6px; min-width: 0; }
+.next figure.true { border: 2px solid light-dark(#0067a5, #63b3ed); }
+.next figcaption { font-size: 14px; font-variant-numeric: tabular-nums; }
+.next .drawing { display: grid; place-items: center; }
+.next.pair .drawing { height: 210px; } .next.near .drawing { height: 130px; }
+.next svg { width: 100%; height: 100%; color: inherit; fill: currentColor; }
+.next ul { margin: 4px 0 0; padding: 0; list-style: none; font-size: 13px; overflow-wrap: anywhere; }
+.next .more { color: light-dark(#0067a5, #63b3ed); } .next .less { color: light-dark(#b34700, #ff9e57); }
+</style>"""
+SIGNS = {"+": "more", "-": "less", "≠": ""}
+MOST_DIFFERENCES = 6
+MINUS = "\N{MINUS SIGN}"
+READING = f"""A model predicts where the next state lies; the states nearest to that are listed. **+** holds there and \
+not in the true next state, **{MINUS}** the other way round. The title of a card tells the cosine with what was \
+predicted."""
+# Streamlit takes drawings out of HTML; every word in these was escaped where they were made.
+shown = st.components.v2.component(
+    "sgp_next_state", js="export default ({ data, parentElement }) => { parentElement.innerHTML = data; };"
+)
+AXES = {"showgrid": False, "zeroline": False, "showticklabels": False}
+
+
+@st.cache_resource(show_spinner="Reading the recorded steps", max_entries=4)
+def files(stamp: sources.Stamp) -> tuple[list[sgp.Retrieved], list[str]]:
+    """The recorded retrievals, the package's and the user's own, and what cannot be read."""
+    return sgp.retrieved_files(*sources.retrieved_folders())
+
+
+@st.cache_resource(show_spinner=False, max_entries=512)
+def drawing(_file: sgp.Retrieved, source: str, state: int, stamp: sources.Stamp) -> str:
+    """A state as SVG."""
+    return _file.drawing(state)
+
+
+def choose(label: str, options: list[str], key: str) -> int:
+    """The place of what is chosen; it stands in the address, where what is no option counts as not given."""
+    asked = st.query_params.get(key)
+    index = options.index(asked) if asked in options else 0
+    chosen = st.selectbox(label, options, index=index, key=f"{key}: {' | '.join(options)}")
+    if st.query_params.get(key) != chosen:
+        st.query_params[key] = chosen
+    return options.index(chosen)
+
+
+def figure(svg: str, caption: str, kind: str = "", differences: list[tuple[str, str]] | None = None) -> str:
+    """A drawing with its caption, and how the state differs from the true one."""
+    listed = differences or []
+    lines = [
+        f'<li class="{SIGNS[sign]}">{escape(sign.replace("-", MINUS))} {escape(words)}</li>'
+        for sign, words in listed[:MOST_DIFFERENCES]
+    ]
+    if len(listed) > MOST_DIFFERENCES:
+        lines.append(f"<li>and {len(listed) - MOST_DIFFERENCES} more</li>")
+    return (
+        f'<figure class="{kind}"><figcaption>{caption}</figcaption><div class="drawing">{svg}</div>'
+        f"<ul>{''.join(lines)}</ul></figure>"
+    )
+
+
+def chart(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: str, umap: bool) -> plotly.Figure:
+    """The map: known states, the nearest candidates, and the way from the state to the prediction and the true one."""
+    at = 2 if umap else 0
+    ground, ends, found = model.ground, model.points(step), model.found(step, pools)
+    drawn = plotly.Figure()
+    own = file.problem_of(file.states(step)[0])
+    for same, name, colour in ((False, "other problems", "#8888"), (True, f"{own}, known states", "#888f")):
+        some = [point for state, point in ground if (file.problem_of(state) == own) == same]
+        if some:
+            drawn.add_scatter(
+                x=[each[at] for each in some],
+                y=[each[at + 1] for each in some],
+                mode="markers",
+                name=name,
+                marker={"size": 5, "color": colour, "symbol": "circle" if same else "circle-open"},
+                hoverinfo="skip",
+            )
+    near = [(rank, each) for rank, each in enumerate(found.nearest, start=1) if each.point]
+    drawn.add_scatter(
+        x=[each.point[at] for _, each in near],
+        y=[each.point[at + 1] for _, each in near],
+        text=[str(rank) for rank, _ in near],
+        mode="markers+text",
+        textposition="top center",
+        name="the ten nearest",
+        marker={"size": 9, "color": "#b34700", "symbol": "circle-open", "line": {"width": 2}},
+        hovertemplate="number %{text}<extra></extra>",
+    )
+    for name, title, colour, symbol in (
+        ("state", "the state", "#5c6470", "square"),
+        ("predicted", "predicted", "#b34700", "x"),
+        ("true", "true next state", "#0067a5", "star"),
+    ):
+        point = ends[name]
+        drawn.add_scatter(
+            x=[point[at]],
+            y=[point[at + 1]],
+            mode="markers",
+            name=title,
+            marker={"size": 14, "color": colour, "symbol": symbol},
+            hovertemplate=f"{title}<extra></extra>",
+        )
+    drawn.update_layout(
+        height=330,
+        margin={"l": 4, "r": 4, "t": 4, "b": 4},
+        xaxis=AXES,
+        yaxis={**AXES, "scaleanchor": "x"},
+        legend={"orientation": "h", "y": -0.02},
+    )
+    return drawn
+
+
+def show_map(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: str) -> None:
+    """The map by the projection that is chosen, or why there is none."""
+    if not model.ground:
+        st.info("States look different to this model from each action, so that there is no one map of them.")
+        return
+    ways = ["PCA", "UMAP"]
+    way = st.segmented_control("Map by", ways, default=ways[0], key="map", bind="query-params", required=True)
+    st.plotly_chart(chart(file, model, step, pools, way == "UMAP"), config={"displayModeBar": False}, key="chart")
+    one, other = model.explained
+    told = f"PCA shows {one:.0%} and {other:.0%} of the variance of known states." if way == "PCA" else ""
+    st.caption(f"{told} Distances on a map are approximate; the ranks are exact.".strip())
+
+
+def show(file: sgp.Retrieved, step: int, pools: str, model: sgp.RetrievedModel) -> None:
+    """A step, and what a model made of it."""
+    stamp = sources.retrieved_stamp()
+    before, after = file.states(step)
+    found = model.found(step, pools)
+    left, right = st.columns([3, 2])
+    with left:
+        st.markdown(f"**{escape(found.standing)}**")
+        pair = figure(drawing(file, file.source, before, stamp), "The state")
+        pair += figure(drawing(file, file.source, after, stamp), f"After: {escape(file.action(step))}", "true")
+        shown(key="pair", data=f'{STYLE}<div class="next pair">{pair}</div>')
+        st.caption(READING)
+    with right:
+        show_map(file, model, step, pools)
+    cards = []
+    for rank, near in enumerate(found.nearest, start=1):
+        true = near.state == after
+        told = f"<b>{rank}.</b> {near.similarity:.3f}" + (" <b>the true one</b>" if true else "")
+        svg = drawing(file, file.source, near.state, stamp)
+        cards.append(figure(svg, told, "true" if true else "", file.differences(near.state, after)))
+    shown(key="near", data=f'{STYLE}<div class="next near">{"".join(cards)}</div>')
+
+
+def main() -> None:
+    """The page."""
+    found, damaged = files(sources.retrieved_stamp())
+    for sentence in damaged:
+        st.warning(sentence)
+    if not found:
+        st.info("No steps are recorded; `sgp retrieve --domains ferry --protocol extrapolation --record` records some.")
+        return
+    columns = st.columns([4, 5, 2, 4])
+    with columns[0]:
+        file = found[choose("Recorded steps", [each.title for each in found], "file")]
+    with columns[3]:
+        model = file.models[choose("Model", [each.title for each in file.models], "model")]
+    with columns[2]:
+        pools = file.pools[choose("Candidates", file.pools, "pools")]
+    hits = sgp.steps_hit(file, model, pools)
+    with columns[1]:
+        step = choose(
+            "Step",
+            [f"{words}: {'hit' if hit else 'miss'}" for words, hit in zip(file.steps, hits, strict=True)],
+            "step",
+        )
+    show(file, step, pools, model)
+    st.caption(file.about)
+
+
+try:
+    main()
+except sgp.SgpError as error:
+    st.error(str(error))

@@ -1,0 +1,236 @@
+"""Recording retrievals: a few steps of a domain, with the states that models hold to be the next one, to look at."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sgp.analysis.maps import project_linearly, project_neighbours
+from sgp.api import configured, measured_here, train_lesson
+from sgp.datasets.protocols import Lesson, domain_instances, lessons
+from sgp.datasets.suite import load_suite
+from sgp.datasets.training_data import Transition
+from sgp.evaluation.retrieval import Candidate, Pools, Query, evenly, predictions, queries, rank, similarities
+from sgp.experiments.retrieval import Asked, Learner
+from sgp.files import write_text
+from sgp.methods.loading import load_model
+from sgp.planning.task import Task
+from sgp.planning.transition_model import SeenFromAction, TransitionModel
+from sgp.progress import track
+from sgp.viewer.retrieved import FORMAT
+
+MOST = 12  # steps of a file
+NEAREST = 10  # candidates of a step
+_LOOKED_AT = 100  # steps of which these are taken
+_GROUND = 300  # known states on a map
+
+
+def record_retrievals(
+    folder: Path,
+    suite: str,
+    protocols: Sequence[str],
+    learners: Sequence[Learner],
+    domains: Sequence[str] = (),
+    seed: int = 42,
+    asked: Asked | None = None,
+    most: int | None = None,
+    device: str = "auto",
+) -> list[Path]:
+    """Writes a file of steps for each lesson and domain of the protocols, by runs that are trained where missing.
+
+    Raises InputError for an unknown protocol, SuiteError for a domain that is not there and for too few instances,
+    ConfigurationError where a training fails, MissingLibrary for a library that is not installed, UnsupportedPddl for
+    PDDL that cannot be used, ToolError where Fast Downward fails, StoreError for damaged files and for one that cannot
+    be written.
+    """
+    works = [
+        (lesson, name)
+        for protocol in protocols
+        for lesson in lessons(suite, protocol, domains, seed, most)
+        for name in lesson.measured
+    ]
+    found = []
+    for lesson, name in track(works, f"record retrieval on {suite}", len(works)):
+        source = "" if name in lesson.of else f"-from-{'several' if len(lesson.of) > 1 else lesson.domain}"
+        file = folder / f"{name}-{lesson.protocol}-{lesson.seed}{source}.json"
+        write_text(file, json.dumps(_recorded(lesson, name, learners, asked or Asked(), device)) + "\n")
+        found.append(file)
+    return found
+
+
+def _recorded(lesson: Lesson, domain: str, learners: Sequence[Learner], asked: Asked, device: str) -> dict[str, Any]:
+    part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
+    looked_at = evenly(part.transitions, _LOOKED_AT, lesson.seed)
+    across = lesson.protocol == "interpolation"
+    kinds = [kind for kind in asked.pools if kind != "all"]
+    pools = {kind: queries(kind, looked_at, of, across, lesson.seed, asked.size, part.transitions) for kind in kinds}
+    runs = [train_lesson(each.method, lesson, each.variant, dict(each.settings), device) for each in learners]
+    models = [load_model(run.folder) for run in runs]
+    near = [{kind: similarities(model, pool) for kind, pool in pools.items()} for model in models]
+    missed = [any(rank(near[0][kind][place]).better for kind in kinds) for place in range(len(looked_at))]
+    places = _some(missed)
+    table = _Table([instance.task for instance in of])
+    ground = _evenly([Candidate(each.task, state) for each in of for state in each.states], _GROUND)
+    listed = []
+    for model, learner, similar in zip(models, learners, near, strict=True):
+        found: list[dict[Pools, list[tuple[Candidate, float]]]] = [
+            {kind: _nearest(pools[kind][place], similar[kind][place]) for kind in kinds} for place in places
+        ]
+        chart = _Chart(model, ground, [looked_at[place] for place in places], found, table)
+        listed.append(
+            {
+                "method": learner.method,
+                "variant": configured(learner.method, learner.variant, dict(learner.settings))[1],
+                **chart.record(),
+                "steps": [
+                    {
+                        "points": chart.ends(number),
+                        "pools": {
+                            kind: {
+                                **rank(similar[kind][place])._asdict(),
+                                "nearest": [
+                                    [table.number(each), round(value, 4), chart.point(each)]
+                                    for each, value in found[number][kind]
+                                ],
+                            }
+                            for kind in kinds
+                        },
+                    }
+                    for number, place in enumerate(places)
+                ],
+            }
+        )
+    steps = [
+        {
+            "before": table.number(Candidate(each.task, each.before)),
+            "action": str(each.action),
+            "after": table.number(Candidate(each.task, each.after)),
+        }
+        for each in (looked_at[place] for place in places)
+    ]
+    shown = sum(missed[place] for place in places)
+    return {
+        "format": FORMAT,
+        "suite": lesson.suite,
+        "protocol": lesson.protocol,
+        "seed": lesson.seed,
+        "domain": domain,
+        "learned_from": lesson.domain,
+        "about": f"Of {len(looked_at)} steps that were looked at, the first model missed {sum(missed)} in some pool; "
+        f"{shown} of these are among the {len(places)} that are shown. {measured_here(runs[0], 1)}",
+        "domain_pddl": load_suite(lesson.suite).domain_pddl(domain),
+        **table.record(),
+        "pools": kinds,
+        "steps": steps,
+        "models": listed,
+    }
+
+
+def _some(missed: Sequence[bool]) -> list[int]:
+    """Places of at most `MOST` steps, about half of them misses where there are so many, in their order."""
+    misses = [place for place, each in enumerate(missed) if each]
+    hits = [place for place, each in enumerate(missed) if not each]
+    kept = min(len(misses), max(MOST // 2, MOST - len(hits)))
+    return sorted([*_evenly(misses, kept), *_evenly(hits, MOST - kept)])
+
+
+def _evenly(some: Sequence[Any], most: int) -> list[Any]:
+    taken = min(len(some), most)
+    return [some[place * len(some) // taken] for place in range(taken)]
+
+
+def _nearest(query: Query, similar: NDArray[np.float64]) -> list[tuple[Candidate, float]]:
+    """The candidates most similar to what was predicted, of equal ones in the order of the pool."""
+    order = np.argsort(-similar, kind="stable")[:NEAREST]
+    return [(query.pool[place], float(similar[place])) for place in order]
+
+
+class _Table:
+    """States and atoms of a file, each once, numbered as they are asked for."""
+
+    def __init__(self, tasks: Sequence[Task]):
+        self._tasks = {task: number for number, task in enumerate(tasks)}
+        self._states: dict[Candidate, int] = {}
+        self._atoms: dict[str, int] = {}
+
+    def number(self, candidate: Candidate) -> int:
+        """A state's number."""
+        return self._states.setdefault(candidate, len(self._states))
+
+    def record(self) -> dict[str, Any]:
+        """Problems, states and atoms as the file has them."""
+        states = [
+            [
+                self._tasks[task],
+                [self._atoms.setdefault(str(task.fluent(each)), len(self._atoms)) for each in task.fluents(state)],
+            ]
+            for task, state in self._states
+        ]
+        problems = [{"name": task.name, "pddl": task.problem.problem_pddl} for task in self._tasks]
+        return {"problems": problems, "states": states, "atoms": list(self._atoms)}
+
+
+class _Chart:
+    """The map of a model: known states, and of each step its state, the prediction, the true state and the nearest.
+
+    A model to which states look different from each action has no one map.
+    """
+
+    def __init__(
+        self,
+        model: TransitionModel,
+        ground: Sequence[Candidate],
+        steps: Sequence[Transition],
+        found: Sequence[Mapping[Pools, list[tuple[Candidate, float]]]],
+        table: _Table,
+    ):
+        self._table, self._steps, self._one = table, steps, not isinstance(model, SeenFromAction)
+        self._explained: tuple[float, float] = (0.0, 0.0)
+        self._ground = list(ground) if self._one else []
+        if self._one:
+            near = (each for pools in found for pool in pools.values() for each, _ in pool)
+            ends = (Candidate(each.task, state) for each in steps for state in (each.before, each.after))
+            shown = dict.fromkeys([*ground, *ends, *near])
+            self._places = {each: place for place, each in enumerate(shown)}
+            rows = np.vstack([*_embedded(model, list(shown)), predictions(model, steps)]).astype(np.float32)
+            linear, self._explained = project_linearly(rows[: len(ground)], rows)
+            self._points = np.hstack([linear, project_neighbours(rows)])
+
+    def record(self) -> dict[str, Any]:
+        """The known states with their points, and the shares of variance along the axes of PCA."""
+        ground = [[self._table.number(each), self.point(each)] for each in self._ground]
+        return {"ground": ground, "explained": list(self._explained)}
+
+    def point(self, candidate: Candidate) -> list[int] | None:
+        """Where a state stands."""
+        return self._points[self._places[candidate]].tolist() if self._one else None
+
+    def ends(self, number: int) -> dict[str, Any]:
+        """Where a step's state, the prediction and the true state stand."""
+        if not self._one:
+            return {}
+        step = self._steps[number]
+        return {
+            "state": self.point(Candidate(step.task, step.before)),
+            "predicted": self._points[len(self._places) + number].tolist(),
+            "true": self.point(Candidate(step.task, step.after)),
+        }
+
+
+def _embedded(model: TransitionModel, candidates: Sequence[Candidate]) -> Iterator[NDArray[np.float64]]:
+    """Their embeddings of length 1, one row each, in their order."""
+    of: dict[Task, list[int]] = {}
+    for place, each in enumerate(candidates):
+        of.setdefault(each.task, []).append(place)
+    rows: list[Any] = [None] * len(candidates)
+    for task, places in of.items():
+        found = np.asarray(model.embed(task, [candidates[place].state for place in places]), np.float64)
+        found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-30)
+        for place, row in zip(places, found, strict=True):
+            rows[place] = row[None]
+    return iter(rows)

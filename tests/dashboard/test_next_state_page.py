@@ -1,0 +1,83 @@
+"""Next state without a browser: what it opens with, addresses, switches, and where nothing is recorded."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import sgp
+
+ROOT = Path(sgp.__file__).resolve().parents[1]
+
+
+@pytest.fixture(autouse=True)
+def store(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "dashboard"))
+    monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+def page(**address):
+    app = AppTest.from_file(str(ROOT / "dashboard" / "views" / "next_state.py"), default_timeout=60)
+    for key, value in address.items():
+        app.query_params[key] = value
+    return app.run()
+
+
+def choice(app, label):
+    (found,) = [each for each in app.selectbox if each.label == label]
+    return found
+
+
+def test_it_opens_with_the_packages_steps_and_says_hit_or_miss():
+    files, damaged = sgp.retrieved_files()
+    assert damaged == []
+    app = page()
+    assert not app.exception
+    assert not app.error
+    file = files[0]
+    assert choice(app, "Recorded steps").options == [each.title for each in files]
+    assert choice(app, "Candidates").options == file.pools
+    assert choice(app, "Model").options == [each.title for each in file.models]
+    told = [each.rpartition(": ")[2] for each in choice(app, "Step").options]
+    assert [each == "hit" for each in told] == sgp.steps_hit(file, file.models[0], file.pools[0])
+    assert {"hit", "miss"} == set(told)
+    assert file.models[0].found(0, file.pools[0]).standing in app.markdown[0].value
+
+
+def test_a_choice_stands_in_the_address_and_changes_what_is_said():
+    file = sgp.retrieved_files()[0][-1]
+    lifted = next(place for place, each in enumerate(file.models) if "renamed" in each.title)
+    app = page(file=file.title, pools="hard", model=file.models[lifted].title)
+    assert not app.exception
+    assert (choice(app, "Recorded steps").value, choice(app, "Candidates").value) == (file.title, "hard")
+    assert file.models[lifted].found(0, "hard").standing in app.markdown[0].value
+    assert "look different to this model from each action" in app.info[0].value
+    choice(app, "Model").set_value(file.models[0].title).run()
+    assert not app.exception
+    assert not app.info
+    assert app.query_params["model"] in (file.models[0].title, [file.models[0].title])
+
+
+def test_what_the_address_names_and_is_not_there_counts_as_not_given():
+    app = page(file="nothing", step="nowhere", model="<b>none</b>")
+    assert not app.exception
+    assert choice(app, "Recorded steps").value == sgp.retrieved_files()[0][0].title
+
+
+def test_a_users_own_steps_stand_beside_and_damage_is_told(store, monkeypatch):
+    own = store / "retrieved"
+    own.mkdir(parents=True)
+    source = Path(sgp.retrieved_files()[0][0].source)
+    shutil.copy(source, own / "mine.json")
+    (own / "cut.json").write_text(source.read_text()[:500])
+    app = page()
+    assert not app.exception
+    assert len(choice(app, "Recorded steps").options) == len(sgp.retrieved_files()[0]) + 1
+    assert "cut.json" in app.warning[0].value
+    monkeypatch.setattr(sgp, "retrieved_folder", lambda: store / "none")
+    (own / "mine.json").unlink()
+    assert "No steps are recorded; `sgp retrieve" in page().info[0].value
