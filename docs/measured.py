@@ -6,7 +6,7 @@ A page marks what was measured, a table or some lines of text:
     ...
     <!-- end -->
 
-and `SOURCES[NAME]` of `sources.py` makes it: the whole table, or the numbers in the order in which they are read.
+and `SOURCES[NAME]` of `all_sources.py` makes it: the whole table, or the numbers in the order in which they are read.
 `python docs/measured.py` writes them into the pages; a test holds that they stand there, and that no number that looks
 measured stands anywhere else.
 """
@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from sources import SOURCES
+from all_sources import SOURCES
 
 from sgp.errors import InputError
 from sgp.files import write_text

@@ -16,7 +16,7 @@ from functools import cache
 from sgp.domains.drawing.fallback import draw_any
 from sgp.errors import InputError, PluginError, expected_one_of
 from sgp.planning.domain import Domain, Scene
-from sgp.planning.pddl import DomainText
+from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.words import Words
 from sgp.plugins import Plugin, plugins
 
@@ -118,7 +118,21 @@ def words_of(text: DomainText) -> Words:
 def draw_scene(text: DomainText, scene: Scene) -> str:
     """A scene of a domain as SVG, by the domain that says its text, or else by its structure alone."""
     domain = saying(text)
-    return domain.draw(scene) if domain is not None and domain.draw is not None else draw_any(text, scene)
+    if domain is None or domain.draw is None:
+        return draw_any(text, scene)
+    return domain.draw(scene if domain.serves(text) else _with_kinds(domain, text, scene))
+
+
+def _with_kinds(domain: Domain, text: DomainText, scene: Scene) -> Scene:
+    """A scene of another model with the types that are predicates in the domain's own as atoms."""
+    kinds = domain.words.atoms.keys() - text.predicates.keys()
+    told = {
+        Atom(kind, (each.name,))
+        for each in scene.objects
+        for declared in each.types
+        for kind in kinds & text.supertypes(declared)
+    }
+    return replace(scene, atoms=scene.atoms | told)
 
 
 def draw_goal(text: DomainText, scene: Scene) -> str:

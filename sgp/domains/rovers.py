@@ -241,6 +241,7 @@ def draw(scene: Scene) -> str:
     ]
     also += [Atom("calibrated", pair) for pair in facts["calibrated"] if pair not in scene.pairs("on_board")]
     also += [Atom(kind, store) for kind in ("empty", "full") for store in facts[kind] if store[0] not in kept]
+    also += [Atom(kind, (name,)) for kind in ("available", "channel_free") for name in scene.unary(kind)]  # of others
     sent = sum(len(facts[f"communicated_{kind}_data"]) for kind in ("soil", "rock", "image"))
     sentence = (
         f"Rovers with {len(crafts)} rovers, {len(places)} waypoints and {len(aims)} objectives, "

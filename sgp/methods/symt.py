@@ -112,7 +112,7 @@ class SymTDecoding:
 
 @dataclass(frozen=True, eq=False)
 class LearnedDistance:
-    """How far the goal is from states, by SymT-E. Each state of a task is read once: who may go back goes in circles."""
+    """How far the goal is from states, by SymT-E; a state of a task is read once, because many go in circles."""
 
     model: HeuristicTransformer
     tokens: Tokens

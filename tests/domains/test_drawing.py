@@ -13,12 +13,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
+import sgp
 from sgp.domains import all_domains, draw_goal, draw_scene, get_domain, goldminer
 from sgp.domains.drawing.cells import by_directions, by_distance, from_names
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import _spots
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Atom, Literal, Parameter, read_domain, read_problem
+from sgp.planning.pddl import Atom, Literal, Parameter, read_both, read_domain, read_problem
 
 FERRY = read_domain(
     """(define (domain barge)
@@ -40,6 +41,13 @@ def house(domain, model, size=None):
     return text, Scene(problem.objects + text.constants, frozenset(problem.init), problem.goal)
 
 
+def of_others(domain):
+    """An instance whose model is not the house's, or has other names."""
+    problem = sgp.load_suite("acpbench").problems(domain, "p02")[0]
+    text, found = read_both((problem.domain_pddl, domain), (problem.problem_pddl, problem.name))
+    return text, Scene(found.objects + text.constants, frozenset(found.init), found.goal)
+
+
 def barges(count):
     carts = tuple(Parameter(f"cart{n}", ("cart",)) for n in range(count - 2))
     places = (Parameter("north", ("place",)), Parameter("south", ("place",)))
@@ -56,6 +64,7 @@ EVERY = {
     for domain in all_domains()
     for model in domain.models
 }
+EVERY |= {f"acpbench, {name}": (lambda name=name: of_others(name)) for name in sgp.load_suite("acpbench").domains}
 EVERY |= {"graph": lambda: barges(7), "tables": lambda: barges(70)}
 every_scene = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY.keys())
 
