@@ -64,6 +64,7 @@ _HOMES = {
     "sgp.analysis.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),
     "sgp.analysis.names": ("name_sensitivity",),
     "sgp.evaluation.dynamic_validation": ("DynamicConfig",),
+    "sgp.analysis.diagnosis": ("Remark", "diagnosis"),
     "sgp.analysis.explanations": ("Explanation", "explain"),
     "sgp.analysis.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
     "sgp.reports.learning_plots": ("learning_figure",),
@@ -135,7 +136,7 @@ _HOMES = {
         "picture",
         "side_by_side",
     ),
-    "sgp.viewer.playback": ("playback",),
+    "sgp.viewer.playback": ("drawn_state", "playback"),
     "sgp.viewer.retrieved": (
         "Found",
         "Near",

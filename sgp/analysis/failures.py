@@ -35,6 +35,11 @@ class FailureKind(enum.StrEnum):
         """When the kind applies, and which step it names."""
         return _DEFINITIONS[self]
 
+    @property
+    def words(self) -> str:
+        """What happened, for who does not know the kinds."""
+        return _WORDS[self]
+
 
 _DEFINITIONS = {
     FailureKind.ERROR: "the attempt crashed; the step is the end",
@@ -53,6 +58,20 @@ _DEFINITIONS = {
     "the same actions counts as leaving it",
     FailureKind.HORIZON: "the limit on the number of actions or decisions was reached; the step is the end. Primary "
     "only where nothing else is known: the number of open goals was still falling",
+}
+
+_WORDS = {
+    FailureKind.ERROR: "crashed",
+    FailureKind.MEMORY: "ran out of memory",
+    FailureKind.TIMEOUT: "ran out of time",
+    FailureKind.REFUSED: "would take no action",
+    FailureKind.EXHAUSTED: "had nowhere new to go",
+    FailureKind.NEVER_BETTER: "never got closer to the goal",
+    FailureKind.REGRESSED: "got closer, then further away for good",
+    FailureKind.PLATEAU: "stopped getting closer",
+    FailureKind.TIE_LOST: "lost a tie",
+    FailureKind.OFF_EXPERT: "left the expert's plan",
+    FailureKind.HORIZON: "ran out of steps",
 }
 
 _KINDS = {

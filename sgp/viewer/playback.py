@@ -42,6 +42,22 @@ def playback(recorded: Recorded) -> dict[str, Any]:
         ) from error
 
 
+def drawn_state(recorded: Recorded, step: int) -> str:
+    """The state in which a step (from 1) is decided as SVG, the last one for a step past the end.
+
+    Raises StoreError for a record that is damaged, PddlError and PlanError for texts that cannot be read.
+    """
+    try:
+        states = list(recorded.states())
+        text, problem = recorded.domain, recorded.problem
+        objects = (*text.constants, *problem.objects)
+        return draw_scene(text, Scene(objects, states[min(step, len(states)) - 1], problem.goal))
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise StoreError(
+            f"{recorded.place}: not a record of a rollout ({error!r}); record the rollout again"
+        ) from error
+
+
 def _playback(recorded: Recorded) -> dict[str, Any]:
     head, about = recorded.head, recorded.about
     text, problem = recorded.domain, recorded.problem

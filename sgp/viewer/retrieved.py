@@ -16,7 +16,7 @@ from sgp.domains import draw_scene, words_of
 from sgp.errors import SgpError, StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene
-from sgp.planning.pddl import Action, Atom, DomainText, ProblemText, parse_plan, read_both, read_domain
+from sgp.planning.pddl import Atom, DomainText, ProblemText, parse_plan, read_both, read_domain
 from sgp.planning.recorded import atom_of
 
 FORMAT = 1
@@ -130,13 +130,9 @@ class Retrieved:
         ]
 
     def action(self, step: int) -> str:
-        """The action of a step in words, with its PDDL where these differ.
-
-        Raises PlanError for one that cannot be read.
-        """
+        """The action of a step in words. Raises PlanError for one that cannot be read."""
         (action,) = parse_plan(self.record["steps"][step]["action"], self.source)
-        said = self._words.sentence(Action(action.name, action.objects))
-        return said if said == str(action) else f"{said}, {action}"
+        return str(self._words.sentence(action))
 
     def states(self, step: int) -> tuple[int, int]:
         """The state before and the true state after a step."""

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
+from base64 import b64decode
+from html import escape
 from pathlib import Path
 
 import pytest
@@ -129,17 +132,33 @@ def test_failures_link_to_the_step_where_it_went_wrong():
     failure = next(filter(None, map(sgp.failure_of, sgp.recorded_rollouts(sgp.recorded_folder()).rollouts)))
     body = html(app)
     assert f"step={failure.primary.step}" in body
-    assert f"{failure.primary.kind} at step {failure.primary.step}</a>" in body
+    assert f"{failure.primary.kind.words}: step {failure.primary.step}</a>" in body
     assert "./?domain=blocksworld" in body
     assert "gripper" not in body, "solved rollouts are no failures"
 
 
 def test_failures_are_filtered_by_kind():
     app = page("failures")
-    kinds = choice(app, "Kinds, primary or not").options
-    assert kinds[-1] == "horizon"
+    assert choice(app, "What happened").options[-1] == sgp.FailureKind.HORIZON.words
     kept = page("failures", kinds="horizon")
+    assert choice(kept, "What happened").value == ["horizon"]
     assert "step=" in html(kept)
+
+
+def test_a_failure_opens_with_what_counts_tell_and_links_to_its_evidence():
+    (recorded,) = [each for each in sgp.recorded_rollouts(sgp.recorded_folder()).rollouts if sgp.failure_of(each)]
+    body = html(page("failures"))
+    remarks = sgp.diagnosis(recorded)
+    assert len(remarks) >= 3
+    for remark in remarks:
+        assert escape(remark.sentence) in body
+        assert all(f"step={step}" in body for step in remark.steps[:5])
+    counts = sgp.failure_of(recorded).open_goals
+    assert f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end" in body
+    drawings = [b64decode(each).decode() for each in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", body)]
+    assert len(drawings) == 2
+    assert drawings[0] == sgp.drawn_state(recorded, sgp.failure_of(recorded).primary.step)
+    assert drawings[1].count("polyline") == 1
 
 
 def test_names_from_records_are_text(folder):
@@ -149,7 +168,7 @@ def test_names_from_records_are_text(folder):
     record["name"] = "<img src=x onerror=alert(1)>"
     file.write_text("\n".join([json.dumps(record), *steps]) + "\n")
     body = html(page("failures"))
-    assert "<img" not in body
+    assert "<img src=x" not in body
     assert "&lt;img src=x" in body
 
 
