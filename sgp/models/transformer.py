@@ -1,4 +1,4 @@
-"""The transformers of symmetry-aware training: an encoder of atoms, a decoder of plans, with attention written out.
+"""The transformers of symmetry-aware training: an encoder of atoms, a decoder of plans.
 
 Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), sections 2 and 4. All layers of a stack
 share their weights, and nothing tells positions: neither atoms nor tokens of a plan have one. What modules attend to
@@ -85,14 +85,18 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What modules attended to and what layers left, in their order."""
+    """What modules attended to and what layers left, in their order.
 
+    Where `scores` are not asked for, modules leave none and are computed faster.
+    """
+
+    scores: bool = True
     attended: list[Attended] = field(default_factory=list)
     left: list[Left] = field(default_factory=list)
 
 
 class Attention(nn.Module):
-    """Multi-head attention that gives its scores (symt, section 2)."""
+    """Multi-head attention, which gives its scores where they are asked for (symt, section 2)."""
 
     def __init__(self, shape: TransformerShape):
         super().__init__()
@@ -103,15 +107,21 @@ class Attention(nn.Module):
         """Keys and values of rows [b, m, hidden]."""
         return Kept(self._by_head(self.keys(rows)), self._by_head(self.values(rows)))
 
-    def forward(self, rows: Tensor, kept: Kept, open_to: Tensor) -> tuple[Tensor, Tensor]:
-        """What rows [b, n, hidden] take from others, and the scores [b, heads, n, m].
+    def forward(self, rows: Tensor, kept: Kept, open_to: Tensor, scores: bool) -> tuple[Tensor, Tensor | None]:
+        """What rows [b, n, hidden] take from others, and the scores [b, heads, n, m] where they are asked for.
 
         `open_to` [b or 1, n or 1, m] says what each may attend to, at least one.
         """
-        logits = self._by_head(self.asks(rows)) @ kept.keys.transpose(2, 3) / math.sqrt(self.shape.width)
-        scores = logits.masked_fill(~open_to[:, None], -math.inf).softmax(dim=3)
-        taken: Tensor = self.out((scores @ kept.values).transpose(1, 2).flatten(2))
-        return taken, scores
+        asks, given = self._by_head(self.asks(rows)), None
+        if scores:
+            logits = asks @ kept.keys.transpose(2, 3) / math.sqrt(self.shape.width)
+            given = logits.masked_fill(~open_to[:, None], -math.inf).softmax(dim=3)
+            taken = given @ kept.values
+        else:
+            mask = open_to[:, None].expand(len(rows), 1, rows.shape[1], open_to.shape[2])
+            taken = nn.functional.scaled_dot_product_attention(asks, kept.keys, kept.values, mask)
+        out: Tensor = self.out(taken.transpose(1, 2).flatten(2))
+        return out, given
 
     def _by_head(self, rows: Tensor) -> Tensor:
         return rows.view(*rows.shape[:2], self.shape.heads, self.shape.width).transpose(1, 2)
@@ -148,17 +158,18 @@ class Layer(nn.Module):
 
         Tokens that were read `before` are attended to first; `encoded` has the encoder's, and which [b, m] are tokens.
         """
+        wanted = seen is not None and seen.scores
         normed = self.before_among(rows)
         own = self.among.kept(normed)
-        taken, scores = self.among(normed, own.behind(before), open_to)
+        taken, scores = self.among(normed, own.behind(before), open_to, wanted and before is None)
         rows = rows + taken
-        if seen is not None and before is None:
+        if seen is not None and scores is not None:
             seen.attended.append(Attended(scores, real, real))
         if self.cross is not None and self.before_cross is not None and encoded is not None:
             kept, atoms = encoded
-            taken, scores = self.cross(self.before_cross(rows), kept, atoms[:, None])
+            taken, scores = self.cross(self.before_cross(rows), kept, atoms[:, None], wanted)
             rows = rows + taken
-            if seen is not None:
+            if seen is not None and scores is not None:
                 seen.attended.append(Attended(scores, real, atoms))
         rows = rows + self.alone(rows)
         if seen is not None:
@@ -202,9 +213,9 @@ class HeuristicTransformer(AtomEncoder):
         self.shared = nn.LayerNorm(shape.width)
         self.readout = nn.Sequential(nn.Linear(shape.width, shape.hidden), nn.GELU(), nn.Linear(shape.hidden, 1))
 
-    def forward(self, atoms: Tensor, real: Tensor) -> tuple[Tensor, Seen]:
+    def forward(self, atoms: Tensor, real: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
         """Distances [b] of states in tokens; see `encode`."""
-        seen = Seen()
+        seen = Seen(scores)
         return self.values(atoms, real, seen), seen
 
     def values(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Tensor:
@@ -223,9 +234,11 @@ class PlanTransformer(AtomEncoder):
         self.decoded = nn.LayerNorm(shape.hidden)
         self.head = nn.Sequential(nn.Linear(shape.hidden, shape.hidden), nn.GELU(), nn.Linear(shape.hidden, tokens))
 
-    def forward(self, atoms: Tensor, real: Tensor, plans: Tensor, written: Tensor) -> tuple[Tensor, Seen]:
+    def forward(
+        self, atoms: Tensor, real: Tensor, plans: Tensor, written: Tensor, scores: bool = True
+    ) -> tuple[Tensor, Seen]:
         """The logits [b, t, tokens] of each token behind those of plans [b, t], of which `written` [b, t] are some."""
-        seen = Seen()
+        seen = Seen(scores)
         encoded = self.encode(atoms, real, seen)
         logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
         return logits, seen
@@ -271,9 +284,9 @@ class SequenceTransformer(Network):
         self.decoded = nn.LayerNorm(shape.hidden)
         self.head = nn.Linear(shape.hidden, tokens)
 
-    def forward(self, sequences: Tensor, written: Tensor) -> tuple[Tensor, Seen]:
+    def forward(self, sequences: Tensor, written: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
         """The logits [b, t, tokens] behind each token of sequences [b, t], of which `written` [b, t] are some."""
-        seen = Seen()
+        seen = Seen(scores)
         logits, _ = self.decode(sequences, written, seen=seen)
         return logits, seen
 

@@ -103,7 +103,7 @@ class Losses(NamedTuple):
     copied: Tensor | None = None
 
 
-Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming]], Losses]
+Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming], bool], Losses]  # with attention's scores or not
 Length = Callable[[Example], int]  # in tokens, of what is padded
 
 
@@ -141,10 +141,10 @@ def sequence_lengths(tokens: Tokens, positions: int) -> Lengths:
 def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
     """The mean over tokens of -log of the probability of the next one, the end included (symt, section 4)."""
 
-    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming]) -> Losses:
+    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
         atoms, real = _states(tokens, examples, ones, others, device)
         plans, written = _plans(tokens, examples, ones, others, device)
-        logits, seen = model(atoms, real, plans[:, :-1], written[:, 1:])  # the end is never read
+        logits, seen = model(atoms, real, plans[:, :-1], written[:, 1:], scores)  # the end is never read
         return _of_tokens(logits[written[:, 1:]], plans[:, 1:][written[:, 1:]], tokens, seen)
 
     return loss
@@ -153,7 +153,7 @@ def plan_loss(model: PlanTransformer, tokens: Tokens, device: Device) -> Loss:
 def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) -> Loss:
     """The same of a model that reads state and goal as a part of one sequence; those tokens are not predicted."""
 
-    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming]) -> Losses:
+    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
         rows, plans = list[Numbers](), list[NDArray[np.bool_]]()
         for namings in (ones, others):
             for example, naming in zip(examples, namings, strict=True):
@@ -163,7 +163,7 @@ def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) ->
                 plans.append(np.arange(len(rows[-1])) >= len(told))
         sequences, written = padded(rows, device)
         predicted, _ = padded([each.astype(np.int64) for each in plans], device)
-        logits, seen = model(sequences[:, :-1], written[:, 1:])
+        logits, seen = model(sequences[:, :-1], written[:, 1:], scores)
         asked = predicted[:, 1:].bool()
         return _of_tokens(logits[asked], sequences[:, 1:][asked], tokens, seen)
 
@@ -173,9 +173,9 @@ def sequence_loss(model: SequenceTransformer, tokens: Tokens, device: Device) ->
 def distance_loss(model: HeuristicTransformer, tokens: Tokens, device: Device) -> Loss:
     """The mean squared error of distances to the goal (symt, section 4)."""
 
-    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming]) -> Losses:
+    def loss(examples: Sequence[Example], ones: Sequence[Naming], others: Sequence[Naming], scores: bool) -> Losses:
         atoms, real = _states(tokens, examples, ones, others, device)
-        values, seen = model(atoms, real)
+        values, seen = model(atoms, real, scores)
         wanted = torch.tensor([len(each.plan) for each in examples] * 2, dtype=values.dtype, device=device)
         return Losses(functional.mse_loss(values, wanted), seen)
 
@@ -214,9 +214,11 @@ def train_views(
         for step, some in enumerate(batches, start=(number - 1) * config.steps):
             for group in optimizer.param_groups:
                 group["lr"] = config.rate(step)
-            found = loss(*_views(tokens, config, some, random))
-            whole, share = found.predicted, config.share(step)
-            if config.attention and share:
+            share = config.share(step)
+            attends = bool(config.attention and share)
+            found = loss(*_views(tokens, config, some, random), attends)
+            whole = found.predicted
+            if attends:
                 whole = whole + share * config.attention * attention_loss(found.seen, config.reduction)
             if config.hidden and share:
                 whole = whole + share * config.hidden * hidden_loss(found.seen, width, config.reduction)
@@ -238,7 +240,7 @@ def train_views(
     def validate() -> float:
         predicted, copied = list[float](), list[float]()
         for batch in compared:
-            found = loss(*batch)
+            found = loss(*batch, False)
             predicted.append(float(found.predicted))
             copied += [] if found.copied is None else [float(found.copied)]
         if copied:

@@ -61,10 +61,44 @@ def test_attention_is_torchs():
     rows, others = torch.randn(2, 5, SMALL.hidden), torch.randn(2, 7, SMALL.hidden)
     open_to = torch.rand(2, 1, 7) < 0.7
     open_to[:, :, 0] = True
-    taken, scores = own(rows, own.kept(others), open_to)
+    taken, scores = own(rows, own.kept(others), open_to, scores=True)
     expected, weights = theirs(rows, others, others, key_padding_mask=~open_to[:, 0], average_attn_weights=False)
     assert torch.allclose(taken, expected, atol=1e-6)
     assert torch.allclose(scores, weights, atol=1e-6)
+    fused, nothing = own(rows, own.kept(others), open_to, scores=False)
+    assert torch.allclose(fused, expected, atol=1e-6)
+    assert nothing is None
+
+
+@pytest.mark.parametrize("kind", ["plans", "heuristic", "sequence"])
+def test_where_no_scores_are_asked_for_all_else_is_the_same(kind):
+    """Results, what layers leave and gradients, with padding among atoms and behind plans."""
+    told, real = atoms(2), torch.ones(2, 9, dtype=torch.bool)
+    plans, written = torch.randint(5, TOKENS, (2, 8)), torch.ones(2, 8, dtype=torch.bool)
+    real[1, 6:] = written[1, 5:] = False
+    kinds = {
+        "plans": (PlanTransformer, ARITY),
+        "heuristic": (HeuristicTransformer, ARITY),
+        "sequence": (SequenceTransformer, 80),
+    }
+    given = {"plans": (told, real, plans, written), "heuristic": (told, real), "sequence": (plans, written)}[kind]
+    found = []
+    for scores in (True, False):
+        transformer = model(*kinds[kind])
+        result, seen = transformer(*given, scores=scores)
+        assert bool(seen.attended) is scores
+        (result[written] if kind != "heuristic" else result).square().sum().backward()
+        left = [each.hidden[each.rows] for each in seen.left]
+        found.append(
+            [
+                result[written] if kind != "heuristic" else result,
+                *left,
+                *(each.grad for each in transformer.parameters()),
+            ]
+        )
+    assert len(found[0]) > 10
+    for one, other in zip(*found, strict=True):
+        assert torch.allclose(one, other, atol=1e-9)
 
 
 def test_permuting_atoms_permutes_the_encoders_tokens():

@@ -142,7 +142,7 @@ def test_what_is_copied_is_told(data, tmp_path):
     example = sources(data.train[:1], 3000, goals=False)[0].draw(np.random.default_rng(1))
     naming = tokens.drawn_naming(example.task)
     model = PlanTransformer(len(tokens.vocabulary), tokens.vocabulary.arity, TransformerShape(2, 16, 2)).eval()
-    found = plan_loss(model, tokens, "cpu")([example], [naming], [naming])
+    found = plan_loss(model, tokens, "cpu")([example], [naming], [naming], True)
     (begun,), right = PlanWriter(model, "cpu").begin(tokens, [Told(example.task, example.state, naming)]), []
     row = tokens.named(tokens.actions(example.task, example.plan), naming).tolist()
     for token in row:
