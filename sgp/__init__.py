@@ -145,7 +145,6 @@ _HOMES = {
         "own_retrieved_folder",
         "retrieved_files",
         "retrieved_folder",
-        "steps_hit",
     ),
     "sgp.viewer.tour": ("Tour", "read_tour", "tour_script", "tour_titles"),
     "sgp.service.client": ("Report", "Worker"),

@@ -47,7 +47,7 @@ from sgp.planning.planner import NO_LIMIT, Keep, Limit, check_keep, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.subject import drawn_variant, left_out_variant, lesson_variant
+from sgp.planning.subject import drawn_variant, learned_by_protocol, left_out_variant, lesson_variant
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -273,7 +273,8 @@ def evaluate(
     folder that receives every rollout, a file each, of which `keep` says what it holds, as for `solve`; the dashboard
     shows those in `own_rollouts_folder()`. `jobs` processes work at a time, 1 works in this one; or the machines of a
     `Cluster`. Raises DomainMismatch where a suite has no domain for a run, SuiteError for an unknown suite or split,
-    InputError for a run that does not plan, ConfigurationError for a decoding that its method does not have and for a
+    InputError for a run that does not plan or met the suite's instances, ConfigurationError for a decoding that its
+    method does not have and for a
     `keep` without `rollouts`, StoreError for a damaged run, PlanError for a kept attempt whose plan cannot be read,
     ToolError where VAL fails, and ValidationDisagreement where it refuses a plan that our simulator accepts.
     """
@@ -286,6 +287,7 @@ def evaluate(
     works, subjects = [], []
     for run in opened:
         method, domain = planning_method(run.key.method), _domain_for(run, source)
+        _require_unmet(run, source)
         for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
             for split in source.chosen_splits(domain.name, splits):
                 subject = subject_of(run, source.name, domain.name, split, name)
@@ -345,6 +347,7 @@ def diagnose(
     works: list[tuple[Folder, Measurement, list[Demonstration], int]] = []
     for run in map(open_run, dict.fromkeys(map(Path, runs))):
         method, domain = planning_method(run.key.method), _domain_for(run, source)
+        _require_unmet(run, source)
         decoded = [configure_decoding(method, each)[0] for each in decodings]
         for split in source.chosen_splits(domain.name, splits):
             expert = demonstrations(source, domain.name, split, jobs=processes(jobs))
@@ -358,6 +361,15 @@ def diagnose(
             scored[place] = found
             bar.advance()
     return [score for place in sorted(scored) for score in scored[place]]
+
+
+def _require_unmet(run: Run, suite: Suite) -> None:
+    """Raises InputError where a run learned from instances of the suite by a protocol, so that splits tell nothing."""
+    if run.key.suite == suite.name and learned_by_protocol(run.key.variant):
+        raise InputError(
+            f"{run.folder} learned from instances of suite {suite.name} by a protocol of 'sgp retrieve', and its "
+            "splits are these instances; expected another suite, or a run that 'sgp train' made"
+        )
 
 
 def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration], renamings: int) -> list[Score]:

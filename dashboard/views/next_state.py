@@ -6,6 +6,7 @@ import pandas  # noqa: F401  plotly would look into a pandas that another sessio
 import plotly.graph_objects as plotly
 import sources
 import streamlit as st
+import work
 
 import sgp
 
@@ -48,14 +49,31 @@ def drawing(_file: sgp.Retrieved, source: str, state: int, stamp: sources.Stamp)
     return _file.drawing(state)
 
 
-def choose(label: str, options: list[str], key: str) -> int:
-    """The place of what is chosen; it stands in the address, where what is no option counts as not given."""
-    asked = st.query_params.get(key)
+def choose(label: str, options: list[str], key: str, said: dict[str, str] | None = None) -> int:
+    """The place of what is chosen; it stands in the address, where what is no option counts as not given.
+
+    `said` has what is shown behind some options.
+    """
+    asked, more = st.query_params.get(key), said or {}
     index = options.index(asked) if asked in options else 0
-    chosen = st.selectbox(label, options, index=index, key=f"{key}: {' | '.join(options)}")
+    chosen = st.selectbox(
+        label,
+        options,
+        index=index,
+        key=f"{key}: {' | '.join(options)}",
+        format_func=lambda option: f"{option}{more.get(option, '')}",
+    )
     if st.query_params.get(key) != chosen:
         st.query_params[key] = chosen
     return options.index(chosen)
+
+
+def told_apart(titles: list[str]) -> list[str]:
+    """Titles, the second of one text with its number: a user may record what came with the package."""
+    return [
+        title if title not in titles[:place] else f"{title} ({titles[:place].count(title) + 1})"
+        for place, title in enumerate(titles)
+    ]
 
 
 def figure(svg: str, caption: str, kind: str = "", differences: list[tuple[str, str]] | None = None) -> str:
@@ -79,7 +97,7 @@ def chart(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: str,
     ground, ends, found = model.ground, model.points(step), model.found(step, pools)
     drawn = plotly.Figure()
     own = file.problem_of(file.states(step)[0])
-    for same, name, colour in ((False, "other problems", "#8888"), (True, f"{own}, known states", "#888f")):
+    for same, name, colour in ((False, "other problems", "#8888"), (True, f"{escape(own)}, known states", "#888f")):
         some = [point for state, point in ground if (file.problem_of(state) == own) == same]
         if some:
             drawn.add_scatter(
@@ -130,7 +148,7 @@ def show_map(file: sgp.Retrieved, model: sgp.RetrievedModel, step: int, pools: s
     if not model.ground:
         st.info("States look different to this model from each action, so that there is no one map of them.")
         return
-    ways = ["PCA", "UMAP"]
+    ways = ["PCA", "UMAP"] if model.has_umap else ["PCA"]
     way = st.segmented_control("Map by", ways, default=ways[0], key="map", bind="query-params", required=True)
     st.plotly_chart(chart(file, model, step, pools, way == "UMAP"), config={"displayModeBar": False}, key="chart")
     one, other = model.explained
@@ -165,29 +183,25 @@ def main() -> None:
     """The page."""
     found, damaged = files(sources.retrieved_stamp())
     for sentence in damaged:
-        st.warning(sentence)
+        st.warning(work.plain(sentence))
     if not found:
         st.info("No steps are recorded; `sgp retrieve --domains ferry --protocol extrapolation --record` records some.")
         return
     columns = st.columns([4, 5, 2, 4])
     with columns[0]:
-        file = found[choose("Recorded steps", [each.title for each in found], "file")]
+        file = found[choose("Recorded steps", told_apart([each.title for each in found]), "file")]
     with columns[3]:
         model = file.models[choose("Model", [each.title for each in file.models], "model")]
     with columns[2]:
         pools = file.pools[choose("Candidates", file.pools, "pools")]
-    hits = sgp.steps_hit(file, model, pools)
+    standings = {said: f": {model.found(step, pools).word}" for step, said in enumerate(file.steps)}
     with columns[1]:
-        step = choose(
-            "Step",
-            [f"{words}: {'hit' if hit else 'miss'}" for words, hit in zip(file.steps, hits, strict=True)],
-            "step",
-        )
+        step = choose("Step", file.steps, "step", standings)
     show(file, step, pools, model)
-    st.caption(file.about)
+    st.caption(work.plain(file.about))
 
 
 try:
     main()
 except sgp.SgpError as error:
-    st.error(str(error))
+    st.error(work.plain(str(error)))

@@ -33,7 +33,7 @@ NO_EMBEDDING = "this model has no embedding"
 _SIDE = 1000  # of the square that coordinates are rounded to
 _SEED = 0
 _NEIGHBOURS = 15  # UMAP's default, the point itself included
-_FEWEST = _NEIGHBOURS + 1  # points
+FEWEST = _NEIGHBOURS + 1  # points
 _SIBLINGS = 12  # of a training state's candidates
 
 
@@ -123,7 +123,7 @@ def make_map(
         steps.append(tuple(points))
     rows = np.vstack(vectors)
     pca, explained = project_linearly(rows[: len(ground)], rows)
-    umap = project_neighbours(rows) if neighbours and len(rows) >= _FEWEST else None
+    umap = project_neighbours(rows) if neighbours and len(rows) >= FEWEST else None
     return Map(policy.embeds, rows.shape[1], explained, len(ground), tuple(steps), pca, umap)
 
 

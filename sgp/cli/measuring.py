@@ -162,11 +162,13 @@ def retrieve(
         shots=parse_seeds(shots, "shots"),
     )
     write_scores_to(scores, json, csv)
-    if record:
-        folder, first = own_retrieved_folder(), parse_seeds(seeds)[0]
-        for path in record_retrievals(folder, suite, protocols, learners, words(domains), first, asked, most):
-            typer.echo(path)
     console().print(retrieval_sheet(scores, f"retrieval on {suite}").terminal())
+    if record:
+        folder, first, few = own_retrieved_folder(), parse_seeds(seeds)[0], parse_seeds(shots, "shots")
+        for path in record_retrievals(
+            folder, suite, protocols, learners, words(domains), first, asked, most, shots=few
+        ):
+            typer.echo(path)
 
 
 @verb("scaling", "sgp scaling --method contrastive-jumps --domain blocksworld --json scaling.json")

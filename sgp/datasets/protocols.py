@@ -18,7 +18,7 @@ import numpy as np
 
 from sgp.datasets.store import home
 from sgp.datasets.suite import load_suite
-from sgp.datasets.training_data import SEVERAL, Transition, Transitions
+from sgp.datasets.training_data import SEVERAL, Transition, Transitions, steps_of
 from sgp.datasets.walks import Instance, distinct_transitions, instances
 from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.planning.pddl import Action, Atom
@@ -104,7 +104,12 @@ class Lesson:
         `domain_instances` does.
         """
         part = split(self.protocol, domain_instances(self.suite, domain), self.seed)[1]
-        return _unlike(part, self._shots(domain)) if domain in self._shown else part
+        if domain not in self._shown:
+            return part
+        shots = self._shots(domain)
+        read = {_read(each) for each in shots}
+        walks = tuple(each for each in part.walks if read.isdisjoint(map(_read, steps_of(each))))
+        return replace(_unlike(part, shots), walks=walks)
 
     @property
     def _shown(self) -> tuple[str, ...]:

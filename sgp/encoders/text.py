@@ -92,17 +92,21 @@ class TextEncoder:
         return self.vectors.dimension
 
     def refuses(self, task: Task) -> str | None:
-        """Why a text of the initial state is too long, or None. Raises DomainMismatch for another domain's task."""
+        """Why the text of the initial state or of the goal is too long, or None.
+
+        Raises DomainMismatch for another domain's task.
+        """
         task.require_domain(self.domain)
         if self.mode == "atoms" or self.vectors.limit is None:
             return None
-        (length,) = self.vectors.lengths([self.text(task, task.init)])
-        if length <= self.vectors.limit:
-            return None
-        return (
-            f"the text of its initial state has {length} tokens, and the encoder reads {self.vectors.limit}: embed it "
-            "atom by atom (mode atoms)"
-        )
+        texts = {"its initial state": self.text(task, task.init), "its goal": self._goal(task)}
+        for what, length in zip(texts, self.vectors.lengths(list(texts.values())), strict=True):
+            if length > self.vectors.limit:
+                return (
+                    f"the text of {what} has {length} tokens, and the encoder reads {self.vectors.limit}: embed it "
+                    "atom by atom (mode atoms)"
+                )
+        return None
 
     def text(self, task: Task, state: State) -> str:
         """What is said of a state."""
@@ -145,8 +149,15 @@ class TextEncoder:
         return self.embed(task, [each.state for choice in choices for each in choice])
 
     def embed_goal(self, task: Task) -> Embeddings:
-        """The goal's embedding [D]: that of its positive atoms."""
+        """The goal's embedding [D]: that of a state in which its positive atoms alone hold."""
+        if self.mode == "sentence":
+            (found,) = self.vectors.vectors([self._goal(task)])
+            return np.asarray(found)
         return self.embed_atoms(task.goal_atoms)
+
+    def _goal(self, task: Task) -> str:
+        """What is said of the goal, in the order of states."""
+        return self.said(sorted(task.goal_atoms, key=_place_in(task)))
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """Columns of a sentence's vector have no words but their numbers."""

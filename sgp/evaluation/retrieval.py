@@ -175,7 +175,7 @@ def _tell_small(asked: Sequence[Query], size: int) -> None:
     least: dict[str, int] = {}
     for query in asked:
         if len(query.pool) < size:
-            name = query.transition.task.name
+            name = f"{query.transition.task.name} of {query.transition.task.domain_text.name}"
             least[name] = min(len(query.pool), least.get(name, size))
     for name, count in least.items():
         _tell_once(name, count, size)

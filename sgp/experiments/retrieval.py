@@ -48,7 +48,6 @@ from sgp.workers import Jobs, workers
 logger = logging.getLogger(__name__)
 
 SEEDS = (42, 123, 456)  # embedplan, appendix I.2
-_TEMPERATURE = ContrastTraining.temperature  # by which similarities become probabilities, of all models
 LEARNERS = (
     "embedplan:minilm-atoms",
     "embedplan:untrained",
@@ -163,12 +162,14 @@ def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list
     file = cache_folder() / "retrieval" / f"{identity}.json"
     if not file.is_file():
         model, note = load_model(run.folder), measured_here(run, 1)
+        temperature = float(run.training.get("training", {}).get("temperature", ContrastTraining.temperature))
         found = list[Score]()
         for name in lesson.measured:
             try:
-                reason = model.refuses(domain_instances(lesson.suite, name)[0].task)
+                tasks = [each.task for each in domain_instances(lesson.suite, name)]
+                reason = next(filter(None, map(model.refuses, tasks)), None)
                 if reason is None:
-                    found += _of_domain(model, lesson, learner, asked, name, note)
+                    found += list(_of_domain(model, lesson, learner, asked, name, note, temperature))  # all or nothing
             except TextTooLong as error:
                 reason = str(error)
             if reason is not None:
@@ -179,8 +180,15 @@ def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list
 
 
 def _of_domain(
-    model: TransitionModel, lesson: Lesson, learner: Learner, asked: Asked, domain: str, note: str
+    model: TransitionModel,
+    lesson: Lesson,
+    learner: Learner,
+    asked: Asked,
+    domain: str,
+    note: str,
+    temperature: float,
 ) -> Iterator[Score]:
+    """What is measured in a domain; probabilities are by the model's temperature, or the paper's."""
     part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
     transitions = evenly(part.transitions, asked.transitions, lesson.seed)
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
@@ -205,7 +213,7 @@ def _of_domain(
         found = [rank(each) for each in near]
         metrics = {**summary(found), "pool": fmean(each.size for each in found)}
         metrics["abstention_auroc"] = abstention(near)
-        metrics["calibration_error"] = calibration_error(near, _TEMPERATURE)
+        metrics["calibration_error"] = calibration_error(near, temperature)
         metrics["merged"] = float(sum(each.merged for each in pooled))
         yield from _scores(replace(subject, decoding=kind), metrics, count)
         if walks:

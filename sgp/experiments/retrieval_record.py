@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.analysis.maps import project_linearly, project_neighbours
+from sgp.analysis.maps import FEWEST, project_linearly, project_neighbours
 from sgp.api import configured, measured_here, train_lesson
 from sgp.datasets.protocols import Lesson, domain_instances, lessons
+from sgp.datasets.runs import Run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Transition
+from sgp.datasets.walks import Instance
+from sgp.errors import InputError, TextTooLong
 from sgp.evaluation.retrieval import Candidate, Pools, Query, evenly, predictions, queries, rank, similarities
 from sgp.experiments.retrieval import Asked, Learner
 from sgp.files import write_text
@@ -23,6 +27,8 @@ from sgp.planning.task import Task
 from sgp.planning.transition_model import SeenFromAction, TransitionModel
 from sgp.progress import track
 from sgp.viewer.retrieved import FORMAT
+
+logger = logging.getLogger(__name__)
 
 MOST = 12  # steps of a file
 NEAREST = 10  # candidates of a step
@@ -40,44 +46,88 @@ def record_retrievals(
     asked: Asked | None = None,
     most: int | None = None,
     device: str = "auto",
+    shots: Sequence[int] = (0,),
 ) -> list[Path]:
     """Writes a file of steps for each lesson and domain of the protocols, by runs that are trained where missing.
 
-    Raises InputError for an unknown protocol, SuiteError for a domain that is not there and for too few instances,
+    What a model cannot represent is told, and the model left out. Raises InputError for an unknown protocol and where
+    no pools but `all` are asked for, SuiteError for a domain that is not there and for too few instances,
     ConfigurationError where a training fails, MissingLibrary for a library that is not installed, UnsupportedPddl for
     PDDL that cannot be used, ToolError where Fast Downward fails, StoreError for damaged files and for one that cannot
     be written.
     """
+    asked = asked or Asked()
+    if set(asked.pools) <= {"all"}:
+        raise InputError(f"pools are {', '.join(asked.pools)}; expected paper, batch or hard, to record some of")
     works = [
         (lesson, name)
         for protocol in protocols
-        for lesson in lessons(suite, protocol, domains, seed, most)
+        for few in shots
+        for lesson in lessons(suite, protocol, domains, seed, most, few)
         for name in lesson.measured
     ]
     found = []
     for lesson, name in track(works, f"record retrieval on {suite}", len(works)):
-        source = "" if name in lesson.of else f"-from-{'several' if len(lesson.of) > 1 else lesson.domain}"
-        file = folder / f"{name}-{lesson.protocol}-{lesson.seed}{source}.json"
-        write_text(file, json.dumps(_recorded(lesson, name, learners, asked or Asked(), device)) + "\n")
-        found.append(file)
+        recorded = _recorded(lesson, name, learners, asked, device)
+        if recorded is not None:
+            file = folder / f"{_stem(lesson, name)}.json"
+            write_text(file, json.dumps(recorded) + "\n")
+            found.append(file)
     return found
 
 
-def _recorded(lesson: Lesson, domain: str, learners: Sequence[Learner], asked: Asked, device: str) -> dict[str, Any]:
+def _stem(lesson: Lesson, domain: str) -> str:
+    """A file's name: what differs from one recording to the next."""
+    parts = [lesson.suite, domain, lesson.protocol, str(lesson.seed)]
+    parts += [f"most{lesson.most}"] if lesson.most else []
+    parts += [f"shots{lesson.shots}"] if lesson.shots else []
+    if domain not in lesson.of:
+        parts.append(f"from-{'several' if len(lesson.of) > 1 else lesson.domain}")
+    return "-".join(parts)
+
+
+def _models(
+    lesson: Lesson,
+    learners: Sequence[Learner],
+    pools: Mapping[Pools, Sequence[Query]],
+    of: Sequence[Instance],
+    device: str,
+) -> Iterator[tuple[Learner, Run, TransitionModel, dict[Pools, list[NDArray[np.float64]]]]]:
+    """The models that can read these instances, each with its run and the similarities in all pools."""
+    for learner in learners:
+        try:
+            run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
+            model = load_model(run.folder)
+            reason = next(filter(None, (model.refuses(each.task) for each in of)), None)
+            if reason is None:
+                yield learner, run, model, {kind: similarities(model, pool) for kind, pool in pools.items()}
+                continue
+        except TextTooLong as error:
+            reason = str(error)
+        logger.warning("%s %s is not recorded in %s: %s", learner.method, learner.variant, of[0].domain, reason)
+
+
+def _recorded(
+    lesson: Lesson, domain: str, learners: Sequence[Learner], asked: Asked, device: str
+) -> dict[str, Any] | None:
+    """What a file holds; None where no model can read these instances."""
     part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
     looked_at = evenly(part.transitions, _LOOKED_AT, lesson.seed)
     across = lesson.protocol == "interpolation"
     kinds = [kind for kind in asked.pools if kind != "all"]
-    pools = {kind: queries(kind, looked_at, of, across, lesson.seed, asked.size, part.transitions) for kind in kinds}
-    runs = [train_lesson(each.method, lesson, each.variant, dict(each.settings), device) for each in learners]
-    models = [load_model(run.folder) for run in runs]
-    near = [{kind: similarities(model, pool) for kind, pool in pools.items()} for model in models]
-    missed = [any(rank(near[0][kind][place]).better for kind in kinds) for place in range(len(looked_at))]
+    pools: dict[Pools, list[Query]] = {
+        kind: queries(kind, looked_at, of, across, lesson.seed, asked.size, part.transitions) for kind in kinds
+    }
+    models = list(_models(lesson, learners, pools, of, device))
+    if not models:
+        return None
+    (_, first, _, near), *_ = models
+    missed = [any(rank(near[kind][place]).better for kind in kinds) for place in range(len(looked_at))]
     places = _some(missed)
     table = _Table([instance.task for instance in of])
     ground = _evenly([Candidate(each.task, state) for each in of for state in each.states], _GROUND)
     listed = []
-    for model, learner, similar in zip(models, learners, near, strict=True):
+    for learner, _, model, similar in models:
         found: list[dict[Pools, list[tuple[Candidate, float]]]] = [
             {kind: _nearest(pools[kind][place], similar[kind][place]) for kind in kinds} for place in places
         ]
@@ -121,8 +171,10 @@ def _recorded(lesson: Lesson, domain: str, learners: Sequence[Learner], asked: A
         "seed": lesson.seed,
         "domain": domain,
         "learned_from": lesson.domain,
+        "most": lesson.most,
+        "shots": lesson.shots,
         "about": f"Of {len(looked_at)} steps that were looked at, the first model missed {sum(missed)} in some pool; "
-        f"{shown} of these are among the {len(places)} that are shown. {measured_here(runs[0], 1)}",
+        f"{shown} of these are among the {len(places)} that are shown. {measured_here(first, 1)}",
         "domain_pddl": load_suite(lesson.suite).domain_pddl(domain),
         **table.record(),
         "pools": kinds,
@@ -199,7 +251,7 @@ class _Chart:
             self._places = {each: place for place, each in enumerate(shown)}
             rows = np.vstack([*_embedded(model, list(shown)), predictions(model, steps)]).astype(np.float32)
             linear, self._explained = project_linearly(rows[: len(ground)], rows)
-            self._points = np.hstack([linear, project_neighbours(rows)])
+            self._points = np.hstack([linear, project_neighbours(rows)]) if len(rows) >= FEWEST else linear
 
     def record(self) -> dict[str, Any]:
         """The known states with their points, and the shares of variance along the axes of PCA."""

@@ -89,6 +89,11 @@ def require_loadable(run: Run) -> None:
         planner_of(run)
 
 
+def forget() -> None:
+    """Drops what is kept of runs, so that they are read from their folders again."""
+    _KEPT.clear()
+
+
 Loaded = TypeVar("Loaded")
 _KEPT: OrderedDict[tuple[str, str, str], Any] = OrderedDict()  # what was loaded, by folder, run and what it is
 _MOST_KEPT = 32

@@ -120,6 +120,11 @@ def lesson_variant(variant: str, protocol: str, most: int | None, shots: int = 0
     return f"{variant}{_LESSON}{protocol}{'' if most is None else f'.{most}'}{_of_shots(shots)}"
 
 
+def learned_by_protocol(variant: str) -> bool:
+    """Whether a run of this variant learned from transitions of instances, which its suite's splits hold, too."""
+    return _LESSON in variant
+
+
 def transferred_variant(variant: str, most: int | None, source: str, shots: int = 0) -> str:
     """A variant as scores name it that learned from so many transitions at most, of another domain ("" of this one)."""
     return f"{variant}{'' if most is None else f'{_MOST}{most}'}{_of_shots(shots)}{_FROM + source if source else ''}"

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.errors import ConfigurationError, expected_one_of
+from sgp.errors import ConfigurationError, TextTooLong, expected_one_of
 from sgp.planning.candidates import parts
 from sgp.planning.clock import looking
 from sgp.planning.planner import Planner
@@ -19,7 +19,7 @@ from sgp.planning.transition_model import GoalModel
 
 Compared = Literal["predicted", "true"]
 _AT_ONCE = 1024  # candidates that are predicted together, so that memory stays bounded
-_RULES = Rules(additive=False, tie=1e-5)  # single precision leaves less, whatever is computed beside
+_RULES = Rules(additive=False)  # of costs from 1 on the tolerance of ties is above what single precision leaves
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class GoalwardDecoding:
 
 @dataclass(frozen=True)
 class TowardGoal:
-    """Costs a successor by 1 - the cosine of the goal's embedding and that predicted of its action (0 to 2).
+    """Costs a successor by 2 - the cosine of the goal's embedding and that predicted of its action (1 to 3).
 
     With `compared` "true" the successor's own embedding stands for the prediction. Ours: embedplan, section 5.1, leaves
     search guided by predicted embeddings to future work.
@@ -68,9 +68,12 @@ class TowardGoal:
         return [self._rank(node, choice) for node, choice in zip(nodes, choices, strict=True)]
 
     def _rank(self, node: Node, choice: Sequence[Successor]) -> Ranking:
-        goal = _unit(self.model.embed_goal(node.task)[None])[0] if node.memory is None else node.memory
-        rows = [self._rows(node, part) for part in parts(choice, _AT_ONCE)]
-        costs = 1.0 - np.concatenate(rows) @ goal if rows else np.empty(0)
+        try:
+            goal = _unit(self.model.embed_goal(node.task)[None])[0] if node.memory is None else node.memory
+            rows = [self._rows(node, part) for part in parts(choice, _AT_ONCE)]
+        except TextTooLong as error:  # of a state on the way: this problem is refused, and no other
+            return Ranking(np.full(len(choice), np.inf), reason=str(error))
+        costs = 2.0 - np.concatenate(rows) @ goal if rows else np.empty(0)
         return Ranking(costs, memories=[goal] * len(choice))
 
     def _rows(self, node: Node, choice: Sequence[Successor]) -> NDArray[np.float64]:

@@ -28,9 +28,13 @@ TIE = 1e-4  # logits that differ by so much are alike: last bits depend on what 
 
 @dataclass(frozen=True, eq=False)
 class _Met:
-    """A state that was read on the way, behind so many tokens, with what came of it, and those met `before` it."""
+    """A state that was read on the way, behind so many tokens, with what came of it, and those met `before` it.
+
+    `actions` are those of the candidates that were ranked: one alone where it was forced.
+    """
 
     state: State
+    actions: Sequence[tuple[Action, ...]]
     ranking: Ranking
     length: int
     before: _Met | None
@@ -101,13 +105,16 @@ class WrittenActions:
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
         """One ranking per node; they are written token by token beside each other."""
-        known = [self._again(node) or self._refusal(node, choice) for node, choice in zip(nodes, choices, strict=True)]
+        known = [
+            self._again(node, choice) or self._refusal(node, choice)
+            for node, choice in zip(nodes, choices, strict=True)
+        ]
         ranked = self._ranked if self.how == "ranked" else self._chosen
         pairs = zip(nodes, choices, known, strict=True)
         found = iter(ranked([(node, choice) for node, choice, ranking in pairs if ranking is None]))
         return [
-            self._remembered(node, next(found)) if ranking is None else ranking
-            for node, ranking in zip(nodes, known, strict=True)
+            self._remembered(node, choice, next(found)) if ranking is None else ranking
+            for node, choice, ranking in zip(nodes, choices, known, strict=True)
         ]
 
     def sample(self, task: Task) -> dict[str, NDArray[np.float64]]:
@@ -125,11 +132,14 @@ class WrittenActions:
         reason = self.writer.refuses(self.tokens, node.task, node.state) if self._anew else None
         return None if reason is None else Ranking(np.full(len(choice), np.inf), reason=reason)
 
-    def _again(self, node: Node) -> Ranking | None:
-        """What came of this state before on the way, where it was read and there is room to write as much again."""
+    def _again(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
+        """What came of this state before on the way, where it was read and there is room to write as much again.
+
+        None where it was not, or other candidates were ranked.
+        """
         behind: _Behind | None = node.memory
         met = behind.met.find(node.state) if behind is not None and behind.met is not None else None
-        if behind is None or met is None:
+        if behind is None or met is None or met.actions != [each.actions for each in choice]:
             return None
         further = behind.length - met.length
         memories = [each._replace(tail=_moved(each.tail, further)) for each in met.ranking.memories or ()]
@@ -137,12 +147,13 @@ class WrittenActions:
             return None
         return replace(met.ranking, memories=[each._replace(met=behind.met) for each in memories])
 
-    def _remembered(self, node: Node, ranking: Ranking) -> Ranking:
+    def _remembered(self, node: Node, choice: Sequence[Successor], ranking: Ranking) -> Ranking:
         """The same with the state kept for those behind it, where states are read anew."""
         if not self._anew or ranking.reason:
             return ranking
         behind: _Behind | None = node.memory
-        met = _Met(node.state, ranking, behind.length if behind else 0, behind.met if behind else None)
+        actions = [each.actions for each in choice]
+        met = _Met(node.state, actions, ranking, behind.length if behind else 0, behind.met if behind else None)
         return replace(ranking, memories=[each._replace(met=met) for each in ranking.memories or ()])
 
     def _told(self, task: Task, state: State) -> Told:

@@ -89,7 +89,8 @@ def card(run: Run) -> str:
     sizes = [(name, f"{value:,}" if isinstance(value, int) else str(value)) for name, value in facts_of.items()]
     sizes += [(name, f"{(run.folder / name).stat().st_size:,} bytes") for name in record["files"]]
     covered = [score for score in kept_scores(run) if score.metric == "coverage" and score.size is None]
-    limits = _LIMITS if isinstance(get_method(key.method), PlanningMethod) else _PREDICTS
+    plans = isinstance(get_method(key.method), PlanningMethod) and len(record["domains"]) == 1
+    limits = _LIMITS if plans else _PREDICTS
     parts = [
         f"# {key.method} {key.variant} for {key.domain}",
         "\n".join(f"- **{name}**: {value}" for name, value in facts.items()),

@@ -27,6 +27,7 @@ function inStreamlit({ data: bytes, parentElement, setStateValue, setTriggerValu
     const player = mount(parentElement, data[name], { step, onStep, onBranch });
     mounted.set(parentElement, { id: data[name].id, grows, player, told: player.at });
     if (place) player.goOn(place);
+    else if (document.activeElement?.closest('[data-testid="stSelectbox"]')) player.takeFocus(); // it was chosen there
   }
   return () =>
     setTimeout(() => {

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -45,13 +45,18 @@ class Found:
     size: int
 
     @property
+    def word(self) -> str:
+        """Hit, undecided or miss."""
+        return "miss" if self.better else "undecided" if self.tied else "hit"
+
+    @property
     def standing(self) -> str:
-        """Hit or miss, in words."""
+        """The same with the true state's place among the candidates."""
         if self.better:
-            return f"miss: the true state is number {self.better + 1} of {self.size}"
+            return f"{self.word}: the true state is number {self.better + 1} of {self.size}"
         if self.tied:
-            return f"undecided: the true state and {self.tied} of {self.size} candidates are equally near"
-        return f"hit: the true state is the nearest of {self.size}"
+            return f"{self.word}: the true state and {self.tied} of {self.size} candidates are equally near"
+        return f"{self.word}: the true state is the nearest of {self.size}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +74,11 @@ class RetrievedModel:
     def ground(self) -> list[tuple[int, Point]]:
         """States of the file with their points; none where the model has no one map."""
         return [(state, tuple(point)) for state, point in self.record["ground"]]
+
+    @property
+    def has_umap(self) -> bool:
+        """Whether points have places by UMAP, too."""
+        return any(len(point) > 2 for _, point in self.ground)
 
     @property
     def explained(self) -> tuple[float, float]:
@@ -102,9 +112,14 @@ class Retrieved:
     @property
     def title(self) -> str:
         """Domain, protocol, seed."""
-        learned = self.record["learned_from"]
-        other = "" if learned == self.record["domain"] else f", learned from {learned.replace('+', ', ')}"
-        return f"{self.record['domain']}, {self.record['protocol']}, seed {self.record['seed']}{other}"
+        record = self.record
+        parts = [str(record["domain"]), str(record["protocol"])]
+        parts += [f"at most {record['most']} transitions"] if record["most"] else []
+        parts += [f"{record['shots']} of each schema"] if record["shots"] else []
+        parts += [f"seed {record['seed']}"]
+        learned = record["learned_from"]
+        parts += [] if learned == record["domain"] else [f"learned from {learned.replace('+', ', ')}"]
+        return ", ".join(parts)
 
     @property
     def about(self) -> str:
@@ -161,11 +176,14 @@ class Retrieved:
 
     def drawing(self, state: int) -> str:
         """A state as SVG."""
+        return draw_scene(self._domain, self.scene(state))
+
+    def scene(self, state: int) -> Scene:
+        """What a state's drawing shows. Raises PddlError for texts that cannot be read."""
         number = self.record["states"][state][0]
         domain, problem = self._texts(number)
         statics = {atom for atom in problem.init if atom.predicate not in domain.fluent_predicates}
-        scene = Scene((*domain.constants, *problem.objects), self.atoms(state) | statics, ())
-        return draw_scene(domain, scene)
+        return Scene((*domain.constants, *problem.objects), self.atoms(state) | statics, ())
 
     @cached_property
     def _atoms(self) -> list[Atom]:
@@ -236,6 +254,8 @@ def _read(file: Path) -> Retrieved:
 def _look_through(found: Retrieved) -> None:
     """Reads what pages show, without drawing it."""
     _ = found.title, found.about
+    if not found.pools:
+        raise ValueError("there are no pools")
     shown: set[int] = set()
     for step in range(len(found.steps)):
         shown.update(found.states(step))
@@ -243,13 +263,13 @@ def _look_through(found: Retrieved) -> None:
             model.points(step)
             shown.update(near.state for kind in found.pools for near in model.found(step, kind).nearest)
     for model in found.models:
-        _ = model.title, model.explained, model.ground
+        _ = model.title, model.explained
+        points = [point for _, point in model.ground]
+        for step in range(len(found.steps)):
+            points += model.points(step).values()
+            points += (near.point for kind in found.pools for near in model.found(step, kind).nearest if near.point)
+        if {len(point) for point in points} not in ({2}, {4}, set()):
+            raise ValueError(f"points of {model.title} have different numbers of coordinates")
     for state in shown:
         found.atoms(state)
-        found.problem_of(state)
-
-
-def steps_hit(found: Retrieved, model: RetrievedModel, pools: str) -> Sequence[bool]:
-    """Of each recorded step, whether the true state alone was the nearest."""
-    each = (model.found(step, pools) for step in range(len(found.steps)))
-    return [result.better == 0 and result.tied == 0 for result in each]
+        found.scene(state)

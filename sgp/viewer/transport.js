@@ -120,7 +120,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, onMov
 
   function toggleHelp() {
     help.hidden = !help.hidden;
-    (help.hidden ? root : close).focus();
+    (help.hidden ? root : close).focus({ preventScroll: true });
   }
 
   async function copyLink() {
@@ -158,6 +158,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, onMov
 
   function onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented || !(event.key in bound)) return;
+    if (!root.getClientRects().length) return; // Streamlit keeps a player that was replaced, unseen, for a while
     const target = event.composedPath()[0];
     const inside = event.composedPath().includes(root);
     const tag = target.tagName;
@@ -186,6 +187,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, onMov
         return at;
       },
       place: () => ({ at, end: at === last && !playing, playing: playing > 0, speed, focused: root.matches(":focus-within") }),
+      takeFocus: () => root.focus({ preventScroll: true }),
       /** Goes on as another player of this rollout was: with the focus, playing, at its speed. */
       goOn(before) {
         speeds.value = speed = before.speed;

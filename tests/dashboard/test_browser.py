@@ -65,6 +65,32 @@ def test_a_failure_leads_to_its_step(page, address):
     assert page.locator(".sgp header b").inner_text() == rollout.head["name"]
 
 
+def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
+    page.goto(f"{address}/?domain=gripper")
+    page.wait_for_selector('.sgp[data-step="0"]')
+    page.get_by_test_id("stSelectbox").first.locator("input").click()
+    page.get_by_role("option", name="logistics").click()
+    page.wait_for_url("**domain=logistics**")
+    page.wait_for_selector('.sgp[data-step="0"]:focus')
+    page.keyboard.press("ArrowRight")
+    page.wait_for_selector('.sgp[data-step="1"]')
+
+
+def test_help_opens_and_closes_without_scrolling(page, address):
+    page.goto(f"{address}/?domain=logistics")
+    page.wait_for_selector('.sgp[data-step="0"]')
+    page.set_viewport_size({"width": 1366, "height": 500})
+    scrolled = "() => document.querySelector('[data-testid=stMain]').scrollTop"
+    page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop = 240")
+    before = page.evaluate(scrolled)
+    assert before > 100
+    page.keyboard.press("?")
+    page.wait_for_selector(".sgp .help:not([hidden])")
+    page.keyboard.press("Escape")
+    page.wait_for_selector(".sgp .help", state="hidden")
+    assert page.evaluate(scrolled) == before
+
+
 def test_compare_steps_both_sides_and_finds_where_they_part(page, address):
     page.goto(f"{address}/compare?domain=gripper")
     page.wait_for_selector('.compare[data-step="0"]')

@@ -43,7 +43,7 @@ def test_it_opens_with_the_packages_steps_and_says_hit_or_miss():
     assert choice(app, "Candidates").options == file.pools
     assert choice(app, "Model").options == [each.title for each in file.models]
     told = [each.rpartition(": ")[2] for each in choice(app, "Step").options]
-    assert [each == "hit" for each in told] == sgp.steps_hit(file, file.models[0], file.pools[0])
+    assert told == [file.models[0].found(step, file.pools[0]).word for step in range(len(file.steps))]
     assert {"hit", "miss"} == set(told)
     assert file.models[0].found(0, file.pools[0]).standing in app.markdown[0].value
 
@@ -56,8 +56,11 @@ def test_a_choice_stands_in_the_address_and_changes_what_is_said():
     assert (choice(app, "Recorded steps").value, choice(app, "Candidates").value) == (file.title, "hard")
     assert file.models[lifted].found(0, "hard").standing in app.markdown[0].value
     assert "look different to this model from each action" in app.info[0].value
+    choice(app, "Step").set_value(file.steps[3]).run()
     choice(app, "Model").set_value(file.models[0].title).run()
     assert not app.exception
+    assert choice(app, "Step").value == file.steps[3], "two models are compared on one step"
+    assert file.models[0].found(3, "hard").standing in app.markdown[0].value
     assert not app.info
     assert app.query_params["model"] in (file.models[0].title, [file.models[0].title])
 
@@ -76,7 +79,11 @@ def test_a_users_own_steps_stand_beside_and_damage_is_told(store, monkeypatch):
     (own / "cut.json").write_text(source.read_text()[:500])
     app = page()
     assert not app.exception
-    assert len(choice(app, "Recorded steps").options) == len(sgp.retrieved_files()[0]) + 1
+    titles = [each.title for each in sgp.retrieved_files()[0]]
+    assert choice(app, "Recorded steps").options == [*titles, f"{titles[0]} (2)"]
+    choice(app, "Recorded steps").set_value(f"{titles[0]} (2)").run()
+    assert not app.exception
+    assert choice(app, "Recorded steps").value == f"{titles[0]} (2)"
     assert "cut.json" in app.warning[0].value
     monkeypatch.setattr(sgp, "retrieved_folder", lambda: store / "none")
     (own / "mine.json").unlink()

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sgp.datasets.protocols import PROTOCOLS, Lesson, domain_instances, lessons, split
+from sgp.datasets.training_data import steps_of
 from sgp.errors import InputError, SuiteError
 
 
@@ -138,6 +139,9 @@ def test_shots_are_a_few_of_each_schema_and_are_not_measured():
         names = [each.action.name for each in shown[shots]]
         assert {name: names.count(name) for name in names} == dict.fromkeys(schemas, shots)
         assert not said(shown[shots]) & said(found[shots].held_out("ferry").transitions)
+        walks = found[shots].held_out("ferry").walks
+        assert walks
+        assert not said(shown[shots]) & said(step for walk in walks for step in steps_of(walk)), "nor whole plans"
         assert list(found[shots].replayed().domains) == ["satellite", "ferry"]
     assert said(shown[1]) <= said(shown[3])
     assert len({each.sha256 for each in found.values()}) == 3

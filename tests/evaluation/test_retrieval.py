@@ -127,7 +127,7 @@ def test_pools_across_instances_merge_equal_texts(ferry, caplog):
     twin = Instance("ferry", task, (), tuple(task.state_with(atoms) for atoms in fluents), True)
     (query,) = queries("paper", ferry[1].transitions[:1], [ferry[1], twin], across=True, seed=0)
     assert len(query.pool) == 40 == query.merged
-    assert "instance p02 has pools of 40 candidates where 128 were asked for" in caplog.text
+    assert "instance p02 of ferry has pools of 40 candidates where 128 were asked for" in caplog.text
 
 
 def test_the_action_taken_ranks_among_those_that_are_applicable(ferry):

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, TextTooLong
 from sgp.planning.planner import Limit
+from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.policies.toward_goal import GoalwardDecoding, TowardGoal
 
@@ -39,7 +40,7 @@ class Atoms:
 
 
 @pytest.mark.parametrize("compared", ["predicted", "true"])
-def test_costs_are_one_less_the_cosine_with_the_goal(compared):
+def test_costs_are_two_less_the_cosine_with_the_goal(compared):
     task = Task(SUITE.problems("gripper", "validation")[0])
     model = Atoms(task)
     rollout = GoalwardDecoding(compared=compared).planner(model).solve(task, Limit(actions=6))
@@ -48,7 +49,7 @@ def test_costs_are_one_less_the_cosine_with_the_goal(compared):
     for step in rollout.steps:
         rows = model.embed(task, [each.state for each in step.candidates])
         near = rows @ goal / np.linalg.norm(rows, axis=1) / np.linalg.norm(goal)
-        assert np.allclose(step.costs, 1.0 - near)
+        assert np.allclose(step.costs, 2.0 - near)
         assert step.costs[step.chosen] == pytest.approx(step.costs[step.open_to_choice].min())
 
 
@@ -66,3 +67,20 @@ def test_what_a_model_cannot_embed_is_refused():
 def test_what_cannot_be_is_refused(settings, words):
     with pytest.raises(ConfigurationError, match=words):
         GoalwardDecoding(**settings)
+
+
+@pytest.mark.parametrize("compared", ["predicted", "true"])
+def test_a_text_that_grows_too_long_refuses_its_problem_and_no_other(compared):
+    class Short(Atoms):
+        def embed(self, task, states):
+            if task.name == large.name and any(state != task.init for state in states):
+                raise TextTooLong("a text has 300 tokens")
+            return super().embed(task, states)
+
+    small, large = (Task(problem) for problem in SUITE.problems("gripper", "validation"))
+    model = Short(small)
+    model.goal = [*small.goal_atoms, *large.goal_atoms]
+    planner = GoalwardDecoding(compared=compared).planner(model)
+    one, other = planner.solve_many([small, large], Limit(actions=3))
+    assert len(one.steps) == 3
+    assert (other.outcome, other.reason, len(other.steps)) == (Outcome.REFUSED, "a text has 300 tokens", 0)

@@ -280,3 +280,19 @@ def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(ho
         for step, again in zip(one.steps, other.steps, strict=True):
             assert np.allclose(step.costs, again.costs, atol=1e-4)
             assert [word for word, _ in step.written] == [word for word, _ in again.written]
+
+
+@pytest.mark.parametrize("how", ["regrounding", "ranked"])
+def test_a_forced_first_move_is_not_what_is_remembered_of_its_state(how):
+    """Where the rollout comes back to its start, all candidates are ranked, and not the one that was forced."""
+    torch.manual_seed(1)
+    model = PlanTransformer(len(TOKENS.vocabulary), TOKENS.vocabulary.arity, SHAPE).eval()
+    planner = Planner(WrittenActions(PlanWriter(model, "cpu"), TOKENS, how), one_step, revisits=True)
+    task = Task(SUITE.problems("gripper", "interpolation")[0])
+    came_back = 0
+    for successor in task.successors(task.init):
+        rollout = planner.resume(task, [successor.actions], Limit(actions=60))
+        again = [step for step in rollout.steps[1:] if step.state == task.init]
+        came_back += bool(again)
+        assert all(len(step.candidates) == len(task.successors(task.init)) for step in again)
+    assert came_back
