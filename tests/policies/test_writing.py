@@ -270,7 +270,7 @@ def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(ho
 
     found, count = rollouts()
     met = [{step.state for step in rollout.steps} for rollout in found]
-    monkeypatch.setattr(WrittenActions, "_again", lambda self, node: None)
+    monkeypatch.setattr(WrittenActions, "_again", lambda self, node, choice: None)
     anew, every = rollouts()
     assert [rollout.reason for rollout in anew] == [rollout.reason for rollout in found]
     assert every == sum(len(rollout.steps) + bool(rollout.reason) for rollout in anew)
