@@ -99,7 +99,7 @@ class TextEncoder:
         task.require_domain(self.domain)
         if self.mode == "atoms" or self.vectors.limit is None:
             return None
-        texts = {"its initial state": self.text(task, task.init), "its goal": self._goal(task)}
+        texts = {"its initial state": self.text(task, task.init), "its goal": self.said(self._goal(task))}
         for what, length in zip(texts, self.vectors.lengths(list(texts.values())), strict=True):
             if length > self.vectors.limit:
                 return (
@@ -150,14 +150,11 @@ class TextEncoder:
 
     def embed_goal(self, task: Task) -> Embeddings:
         """The goal's embedding [D]: that of a state in which its positive atoms alone hold."""
-        if self.mode == "sentence":
-            (found,) = self.vectors.vectors([self._goal(task)])
-            return np.asarray(found)
-        return self.embed_atoms(task.goal_atoms)
+        return self.embed_atoms(self._goal(task))
 
-    def _goal(self, task: Task) -> str:
-        """What is said of the goal, in the order of states."""
-        return self.said(sorted(task.goal_atoms, key=_place_in(task)))
+    def _goal(self, task: Task) -> list[Atom]:
+        """The goal's positive atoms in the order of states."""
+        return sorted(task.goal_atoms, key=_place_in(task))
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """Columns of a sentence's vector have no words but their numbers."""

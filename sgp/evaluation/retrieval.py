@@ -24,7 +24,7 @@ from sgp.errors import ConfigurationError, InputError, expected_one_of
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
-from sgp.planning.transition_model import SeenFromAction, TransitionModel
+from sgp.planning.transition_model import SeenFromAction, TransitionModel, unit
 from sgp.planning.words import Words
 
 logger = logging.getLogger(__name__)
@@ -242,7 +242,7 @@ def predictions(model: TransitionModel, transitions: Sequence[Transition]) -> ND
     for task, places in of.items():
         steps = [transitions[place] for place in places]
         rows = model.predict(task, [each.before for each in steps], [each.action for each in steps])
-        found.update(zip(places, _unit(rows), strict=True))
+        found.update(zip(places, unit(rows), strict=True))
     return np.array([found[place] for place in range(len(transitions))])
 
 
@@ -257,7 +257,7 @@ def _rows(model: TransitionModel, candidates: Sequence[Candidate]) -> Rows:
     for task, state in candidates:
         places = of.setdefault(task, {})
         places.setdefault(state, len(places))
-    rows = {task: _unit(model.embed(task, list(places))) for task, places in of.items()}
+    rows = {task: unit(model.embed(task, list(places))) for task, places in of.items()}
     return lambda pool, _: np.array([rows[task][of[task][state]] for task, state in pool])
 
 
@@ -268,14 +268,9 @@ def _seen(model: SeenFromAction, pool: Sequence[Candidate], action: Action) -> N
     found: dict[int, NDArray[np.float64]] = {}
     for task, places in of.items():
         found.update(
-            zip(places, _unit(model.embed_seen(task, [pool[each].state for each in places], action)), strict=True)
+            zip(places, unit(model.embed_seen(task, [pool[each].state for each in places], action)), strict=True)
         )
     return np.array([found[place] for place in range(len(pool))])
-
-
-def _unit(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    exact = np.asarray(rows, np.float64)
-    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-30))
 
 
 @dataclass(frozen=True)

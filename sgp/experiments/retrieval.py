@@ -163,7 +163,7 @@ def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list
     if not file.is_file():
         model, note = load_model(run.folder), measured_here(run, 1)
         temperature = float(run.training.get("training", {}).get("temperature", ContrastTraining.temperature))
-        found = list[Score]()
+        found, whole = list[Score](), True
         for name in lesson.measured:
             try:
                 tasks = [each.task for each in domain_instances(lesson.suite, name)]
@@ -174,8 +174,11 @@ def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list
                 reason = str(error)
             if reason is not None:
                 logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, name, reason)
-        write_scores(file, found)
+                whole = False
         keep_texts()
+        if not whole:  # nothing is kept, so that what is missing is told each time
+            return found
+        write_scores(file, found)
     return read_scores(file)
 
 

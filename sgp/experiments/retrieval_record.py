@@ -24,7 +24,7 @@ from sgp.experiments.retrieval import Asked, Learner
 from sgp.files import write_text
 from sgp.methods.loading import load_model
 from sgp.planning.task import Task
-from sgp.planning.transition_model import SeenFromAction, TransitionModel
+from sgp.planning.transition_model import SeenFromAction, TransitionModel, unit
 from sgp.progress import track
 from sgp.viewer.retrieved import FORMAT
 
@@ -281,8 +281,7 @@ def _embedded(model: TransitionModel, candidates: Sequence[Candidate]) -> Iterat
         of.setdefault(each.task, []).append(place)
     rows: list[Any] = [None] * len(candidates)
     for task, places in of.items():
-        found = np.asarray(model.embed(task, [candidates[place].state for place in places]), np.float64)
-        found /= np.maximum(np.linalg.norm(found, axis=1, keepdims=True), 1e-30)
+        found = unit(model.embed(task, [candidates[place].state for place in places]))
         for place, row in zip(places, found, strict=True):
             rows[place] = row[None]
     return iter(rows)

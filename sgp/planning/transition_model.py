@@ -45,3 +45,9 @@ class SeenFromAction(Protocol):
     def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
         """The states' embeddings [n, D] as they are compared with what is predicted of an action."""
         ...
+
+
+def unit(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Embeddings [n, D] made of length 1, as they are compared by their cosine; what is nothing stays so."""
+    exact = np.asarray(rows, np.float64)
+    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-30))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from sgp.planning.clock import looking
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Ranking, Rules, one_step
 from sgp.planning.task import Successor, Task
-from sgp.planning.transition_model import GoalModel
+from sgp.planning.transition_model import GoalModel, unit
 
 Compared = Literal["predicted", "true"]
 _AT_ONCE = 1024  # candidates that are predicted together, so that memory stays bounded
@@ -69,7 +69,7 @@ class TowardGoal:
 
     def _rank(self, node: Node, choice: Sequence[Successor]) -> Ranking:
         try:
-            goal = _unit(self.model.embed_goal(node.task)[None])[0] if node.memory is None else node.memory
+            goal = unit(self.model.embed_goal(node.task)[None])[0] if node.memory is None else node.memory
             rows = [self._rows(node, part) for part in parts(choice, _AT_ONCE)]
         except TextTooLong as error:  # of a state on the way: this problem is refused, and no other
             return Ranking(np.full(len(choice), np.inf), reason=str(error))
@@ -80,10 +80,5 @@ class TowardGoal:
         """What stands for some candidates [n, D], of length 1."""
         some = list(looking(choice))
         if self.compared == "true":
-            return _unit(self.model.embed(node.task, [each.state for each in some]))
-        return _unit(self.model.predict(node.task, [node.state] * len(some), [each.actions[0] for each in some]))
-
-
-def _unit(rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    exact = np.asarray(rows, np.float64)
-    return np.asarray(exact / np.maximum(np.linalg.norm(exact, axis=1, keepdims=True), 1e-30))
+            return unit(self.model.embed(node.task, [each.state for each in some]))
+        return unit(self.model.predict(node.task, [node.state] * len(some), [each.actions[0] for each in some]))
