@@ -38,7 +38,7 @@ _RECORD_KINDS: Mapping[str, type] = {
 }
 _DATA_FACTS = frozenset({"sha256", "train", "validation"})
 _ALWAYS = ("sgp", "pymimir", "numpy")  # libraries that every run depends on
-BESIDE_THE_PLANNER = ("seconds", "selection")  # facts of how it was made
+BESIDE_THE_PLANNER = ("seconds", "processor_seconds", "selection")  # facts of how it was made
 _RENAMED = {  # variants of format 1: the method and variant that they are now, "" for the same method
     "wl-contrastive-delta": ("contrastive-delta", "wl"),
     "wl-xgboost-delta-jumps": ("", "wl-xgboost-delta"),  # decoded by 'jumps'

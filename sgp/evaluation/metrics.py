@@ -194,6 +194,21 @@ _OF_MODELS = (
         form=".0f",
         better=Better.LOWER,
     ),
+    Metric(
+        name="training_processor_seconds",
+        title="processor seconds of training",
+        heading="processor",
+        unit="s",
+        form=".0f",
+        better=Better.LOWER,
+    ),
+    Metric(
+        name="validation_loss",
+        title="loss in problems for validation",
+        heading="validation loss",
+        form=".3g",
+        better=Better.LOWER,
+    ),
 )
 
 _ALL = (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_NAMES, *_OF_TRANSITIONS, *_OF_MODELS)

@@ -36,7 +36,9 @@ FACTS = {  # of runs, by the names of metrics
     "parameters": "parameters",
     "nodes": "nodes",
     "training_seconds": "seconds",
+    "training_processor_seconds": "processor_seconds",
     "copied": "copied",
+    "validation_loss": "validation_loss",
 }
 Tried = Mapping[tuple[str, str], Sequence[Attempt]]  # by decoding and split
 DEFAULT_METHODS = ("contrastive-jumps", "state-centric", "contrastive-delta", "zero-change", "random-successor")
