@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 import logging
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -117,10 +117,22 @@ def words_of(text: DomainText) -> Words:
 
 def draw_scene(text: DomainText, scene: Scene) -> str:
     """A scene of a domain as SVG, by the domain that says its text, or else by its structure alone."""
+    (drawn,) = draw_series(text, [scene])
+    return drawn
+
+
+def draw_series(text: DomainText, scenes: Sequence[Scene]) -> list[str]:
+    """Scenes that follow each other, each as SVG.
+
+    Where the domain arranges them, what a step does not touch stays where it is, and all are drawn equally large.
+    """
     domain = saying(text)
     if domain is None or domain.draw is None:
-        return draw_any(text, scene)
-    return domain.draw(scene if domain.serves(text) else _with_kinds(domain, text, scene))
+        return [draw_any(text, scene) for scene in scenes]
+    told: Sequence[Scene] = [scene if domain.serves(text) else _with_kinds(domain, text, scene) for scene in scenes]
+    if domain.arrange is not None and not any(scene.partial for scene in told):
+        told = domain.arrange(told)
+    return [domain.draw(scene) for scene in told]
 
 
 def _with_kinds(domain: Domain, text: DomainText, scene: Scene) -> Scene:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
-from math import ceil
 from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column
+from sgp.domains.drawing.series import keep_places
 from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, Track, problem_pddl
+from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Slots, Track, problem_pddl
 from sgp.planning.pddl import Atom
 from sgp.planning.words import Words
 
@@ -141,29 +141,65 @@ def draw(scene: Scene) -> str:
     line below it.
     """
     on, held, onto = scene.pairs("on"), scene.unary("holding"), _on_table(scene)
-    known = {block for pair in on for block in pair} | {*held, *onto, *scene.unary("clear")}
     size = len(scene.names)
     row = 26 if size <= 24 else 21 if size <= 60 else 16
     font = min(12.0, row - 7)
     width = min(max([row * 1.4, *(breadth(name, font) + 12 for name in scene.names)]), 120)
     blocks = {name: _block(scene, name, width, row) for name in scene.names}
-    towers = _standing(scene, [name for name in scene.names if name in known or not scene.partial])
-    tops = [tower for tower in towers if tower not in [(block,) for block in held]]
-    # Heights and widths grow by steps, so that the picture seldom changes its size; a goal never does.
-    step = 1 if scene.partial else max(2, ceil(size / 8))
+    towers = _standing_ones(scene)
+    tops = _in_columns(scene, towers)
+    rows = max([*map(len, towers), scene.places.rooms.get(_HEIGHT, 0) if scene.places else 0])
     fitting = max(1, int((WIDEST + 12) // (width + 12)))
     shelves = [tops[first : first + fitting] for first in range(0, len(tops), fitting)]
-    columns = min(fitting, ceil(max(len(tops), 1) / step) * step)
-    tables = [_table(shelf, blocks, onto, columns, width, row, step) for shelf in shelves]
-    loose = [blocks[name] for name in scene.names if name not in known] if scene.partial else []
+    columns = min(fitting, max(len(tops), 1))
+    tables = [_table(shelf, blocks, onto, columns, width, row, rows) for shelf in shelves]
+    loose = [blocks[name] for name in scene.names if name not in _known(scene)] if scene.partial else []
     hand = [] if scene.partial and not held and not _is_empty(scene) else [_hand(scene, blocks, row)]
     supports = Counter([block for block, _ in on] + held + list(onto))
     loads = Counter(below for _, below in on)
     also = [Atom("on", pair) for pair in on if supports[pair[0]] > 1 or loads[pair[1]] > 1]
     content = column([*hand, *tables, aside(scene, loose, columns * (width + 12))], gap=10)
     doing = f"the hand holds {', '.join(held)}" if held else "the hand is empty" if hand else "the hand is left open"
-    sentence = f"Blocksworld with {size} blocks in {len(tops)} {'tower' if len(tops) == 1 else 'towers'}, {doing}"
+    sentence = f"Blocksworld with {size} blocks in {len(towers)} {'tower' if len(towers) == 1 else 'towers'}, {doing}"
     return whole(scene, sentence, content, also)
+
+
+_TOWERS, _HEIGHT = ("towers",), ("height",)  # places: columns of towers by their lowest blocks, levels of blocks
+
+
+def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+    """A tower keeps its column as long as its lowest block stays, and all drawings have room for the highest."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        towers = _standing_ones(scene)
+        yield from ((tower[0], _TOWERS) for tower in towers)
+        yield from ((block, _HEIGHT) for block in max(towers, key=len, default=()))
+
+    return keep_places(scenes, where)
+
+
+def _standing_ones(scene: Scene) -> list[tuple[str, ...]]:
+    """Towers, lowest block first, without what the hand holds; of a goal those of blocks that it speaks of."""
+    known = _known(scene) if scene.partial else scene.names
+    towers = _standing(scene, [name for name in scene.names if name in known])
+    return [tower for tower in towers if tower not in [(block,) for block in scene.unary("holding")]]
+
+
+def _known(scene: Scene) -> set[str]:
+    """The blocks that some atom speaks of."""
+    return {block for pair in scene.pairs("on") for block in pair}.union(
+        scene.unary("holding"), _on_table(scene), scene.unary("clear")
+    )
+
+
+def _in_columns(scene: Scene, towers: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """What stands in each column: in a series where it stood before, so that some are empty."""
+    if scene.places is None:
+        return list(towers)
+    columns: list[tuple[str, ...]] = [()] * scene.places.rooms.get(_TOWERS, 0)
+    for tower in towers:
+        columns[scene.places.slots[tower[0], _TOWERS]] = tower
+    return columns
 
 
 def _on_table(scene: Scene) -> set[str]:
@@ -204,7 +240,7 @@ def _block(scene: Scene, name: str, width: float, row: float) -> Box:
 
     def at(x: float, y: float) -> str:
         knob = drawing.path(f"M{x + width / 2 - 6:.1f} {y:.1f}v-4h12v4z", fill="currentColor", fill_opacity=0.75)
-        return (knob if clear else "") + box.at(x, y)
+        return drawing.element("g", [knob, box.at(x, y)], data_object=name) if clear else box.at(x, y)
 
     return Box(width, row, at)
 
@@ -216,10 +252,9 @@ def _table(
     columns: int,
     width: float,
     row: float,
-    step: int,
+    rows: int,
 ) -> Box:
-    """Towers that stand on one table."""
-    rows = ceil(max(map(len, towers)) / step) * step
+    """Towers that stand on one table, in columns of so many rows; some are empty."""
     height = rows * row + 6
 
     def at(x: float, y: float) -> str:
@@ -227,15 +262,15 @@ def _table(
         for place, tower in enumerate(towers):
             left = x + place * (width + 12) + 6
             parts += [blocks[name].at(left, y + height - (level + 1) * row) for level, name in enumerate(tower)]
-            if tower[0] not in onto:
+            if tower and tower[0] not in onto:
                 dashes = {"stroke": "currentColor", "stroke_dasharray": "4 3", "stroke_width": 2}
                 parts.append(drawing.line(left - 4, y + height + 2, left + width + 4, y + height + 2, **dashes))
-        if any(tower[0] in onto for tower in towers):
+        if any(tower and tower[0] in onto for tower in towers) or not any(towers):
             table = drawing.rect(x, y + height + 6, columns * (width + 12), 4, fill="currentColor", fill_opacity=0.6)
             feet = [
                 drawing.rect(x + place * (width + 12) + 6, y + height, width, 6, fill="currentColor", fill_opacity=0.25)
                 for place, tower in enumerate(towers)
-                if tower[0] in onto
+                if tower and tower[0] in onto
             ]
             parts += [table, *feet]
         return "".join(parts)
@@ -305,6 +340,7 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
     splits={
         # Counts and sizes: state-centric, Table 5.
         "state-centric": {

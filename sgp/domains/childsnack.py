@@ -204,7 +204,7 @@ def _tray(scene: Scene, name: str, sandwiches: Sequence[Box]) -> Box:
             stroke="currentColor",
             stroke_width=2,
         )
-        return drawing.group(f"tray {name}", [plate, content.at(x + 4, y)], class_="tray")
+        return drawing.group(f"tray {name}", [plate, content.at(x + 4, y)], class_="tray", data_object=name)
 
     return Box(content.width + 8, content.height + 10, at)
 

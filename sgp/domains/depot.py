@@ -293,7 +293,9 @@ def _truck(scene: Scene, name: str, room: float, cargo: Sequence[Box]) -> Box:
         across, down = content.width + 8, content.height + 8
         frame = drawing.rect(x, y, across, down, rx=2, fill="none", stroke="currentColor")
         wheels = [drawing.circle(x + dx, y + down + 1, 3.5, fill="currentColor") for dx in (9, across - 9)]
-        return drawing.group(f"truck {name}", [frame, *wheels, content.at(x + 4, y + 4)], class_="truck")
+        return drawing.group(
+            f"truck {name}", [frame, *wheels, content.at(x + 4, y + 4)], class_="truck", data_object=name
+        )
 
     return Box(content.width + 8, content.height + 14, at)
 

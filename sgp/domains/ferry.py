@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, tiled, words
+from sgp.domains.drawing.boxes import NOTHING, Box, column, equal_frames, flow, tiled, words
 from sgp.domains.drawing.facts import sorted_out
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -59,11 +60,15 @@ def draw(scene: Scene) -> str:
     aboard, moored = [car for (car,) in facts["on"]], [place for (place,) in facts["at-ferry"]]
     empty = bool(facts["empty-ferry"])
     ferry = _ferry([tokens[car] for car in aboard], empty)
+    # In a series its place stays free where it is not, so that it moves nothing.
+    berth = NOTHING if scene.places is None else Box(ferry.width, ferry.height, NOTHING.at)
+    at = set(facts["at"])
+    parked = {place: {car: box for car, box in tokens.items() if (car, place) in at} for place in places}
     there = {
         place: column(
             [
-                *([ferry] if place in moored else []),
-                flow([box for car, box in tokens.items() if (car, place) in set(facts["at"])], _PLACE - 16, 4),
+                ferry if place in moored else berth,
+                shelved(scene, parked[place], ("at", place), _PLACE - 16, largest(tokens.values())),
             ]
         )
         for place in places
@@ -79,6 +84,16 @@ def draw(scene: Scene) -> str:
     carrying = f"with {', '.join(aboard)} on board" if aboard else "empty" if empty else "its deck left open"
     sentence = f"Ferry with {len(cars)} cars and {len(places)} locations, {where}, {carrying}"
     return whole(scene, sentence, column([content, aside(scene, lost, content.width)], gap=12), also)
+
+
+def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+    """Cars keep their slots in locations."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        for car, place in sorted(scene.pairs("at"), key=lambda pair: natural(pair[0])):
+            yield car, ("at", place)
+
+    return keep_places(scenes, where)
 
 
 _PLACE = 112  # pixels: the width of a location
@@ -97,7 +112,7 @@ def _ferry(aboard: Sequence[Box], empty: bool) -> Box:
         )
         name = drawing.text("ferry", x + width / 2, y + deck + 16, text_anchor="middle", font_size=11, fill=ROBOT.ink)
         inside = load.at(x + (width - load.width) / 2, y + deck - load.height)
-        return drawing.group("ferry", [hull, name, inside], class_="ferry")
+        return drawing.group("ferry", [hull, name, inside], class_="ferry", data_object="ferry")
 
     return Box(width, deck + 24, at)
 
@@ -126,4 +141,5 @@ DOMAIN = Domain(
     ),
     others_words=Words(atoms={"not-eq": "{0} and {1} are {not}two places"}),
     draw=draw,
+    arrange=arrange,
 )

@@ -313,7 +313,7 @@ def _robot() -> Box:
         head = drawing.rect(x, y, 24, 22, rx=6, fill=ROBOT.fill, stroke="currentColor")
         eyes = [drawing.circle(x + dx, y + 9, 2, fill=ROBOT.ink) for dx in (8, 16)]
         mouth = drawing.line(x + 8, y + 16, x + 16, y + 16, stroke=ROBOT.ink, stroke_width=1.5)
-        return drawing.group("robot", [head, *eyes, mouth], class_="robot")
+        return drawing.group("robot", [head, *eyes, mouth], class_="robot", data_object="robot")
 
     return Box(24, 22, at)
 

@@ -124,7 +124,7 @@ def _robot(scene: Scene, grippers: Sequence[str], discs: Mapping[str, Box]) -> B
         plate = drawing.rect(x, y, 58, 34, rx=8, fill=ROBOT.fill, stroke="currentColor")
         wheels = [drawing.circle(x + dx, y + 38, 5, fill="currentColor") for dx in (14, 44)]
         label = drawing.text("robot", x + 29, y + 21, text_anchor="middle", fill=ROBOT.ink)
-        return drawing.group("robot", [plate, *wheels, label], class_="robot")
+        return drawing.group("robot", [plate, *wheels, label], class_="robot", data_object="robot")
 
     return flow([Box(58, 44, body), *claws], WIDEST / 2, gap=10)
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, words
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Slots, problem_pddl
+from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 from sgp.planning.words import Words
 
@@ -119,26 +120,28 @@ def draw(scene: Scene) -> str:
     places = {*cities, *locations}
     things = sorted((name for name in scene.names if name not in places), key=natural)
     at, inside = scene.pairs("at"), scene.pairs("in")
-    cargo: dict[str, list[Box]] = {}
-    for package in things:
-        for vehicle in (vehicle for name, vehicle in inside if name == package):
-            cargo.setdefault(vehicle, []).append(_package(scene, package))
-    shapes = {
-        name: _package(scene, name) if name in packages else _vehicle(scene, name, name in planes, cargo.get(name, []))
-        for name in things
-    }
-    at_once, room = set(at), _LOCATION - 16
-    there = {
-        place: column(
-            [
-                flow(
-                    [shapes[name] for name in things if (name, place) in at_once and (name in packages) is packed],
-                    room,
-                    4,
-                )
-                for packed in (False, True)
-            ]
+    at_once, inside_at_once = set(at), set(inside)
+    loads = {name: _package(scene, name) for name in things}
+    boxes = {name: loads[name] for name in things if name in packages}
+    vehicles = {
+        vehicle: _vehicle(
+            scene,
+            vehicle,
+            vehicle in planes,
+            {name: box for name, box in loads.items() if (name, vehicle) in inside_at_once},
+            largest(loads.values()),
         )
+        for vehicle in things
+        if vehicle not in packages
+    }
+    shapes = boxes | vehicles
+
+    def standing(place: str, kind: str, those: Mapping[str, Box]) -> Box:
+        here = {name: box for name, box in those.items() if (name, place) in at_once}
+        return shelved(scene, here, (kind, place), _LOCATION - 16, largest(those.values()))
+
+    there = {
+        place: column([standing(place, kind, those) for kind, those in (("vehicles", vehicles), ("packages", boxes))])
         for place in locations
     }
     home = dict(scene.pairs("in-city"))
@@ -168,6 +171,18 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([content, lost], gap=12), also)
 
 
+def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+    """Vehicles and packages keep their slots in locations, packages those in vehicles."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        packages = set(scene.unary("package"))
+        for name, place in sorted(scene.pairs("at"), key=lambda pair: natural(pair[0])):
+            yield name, ("packages" if name in packages else "vehicles", place)
+        yield from ((name, ("in", vehicle)) for name, vehicle in scene.pairs("in"))
+
+    return keep_places(scenes, where)
+
+
 _LOCATION = 152  # pixels: the width of a location
 
 
@@ -180,11 +195,13 @@ def _package(scene: Scene, name: str) -> Box:
     return token(scene, name, name, THING, hint(scene, name, "at", "in"), height=20, width=28)
 
 
-def _vehicle(scene: Scene, name: str, flies: bool, cargo: Sequence[Box]) -> Box:
+def _vehicle(scene: Scene, name: str, flies: bool, cargo: Mapping[str, Box], cell: Box) -> Box:
     """A truck on wheels or an airplane with its sign: its name, and what is in it."""
     label = token(scene, name, name, FLYING if flies else ROBOT, hint(scene, name, "at"), height=20, width=38)
     sign = [Box(16, 20, lambda x, y: drawing.path(_airplane(x + 8, y + 10), **_DRAWN))] if flies else []
-    content = flow([*sign, label, *cargo], _LOCATION - 32, gap=4)
+    head, room = flow([*sign, label], _LOCATION, gap=4), _LOCATION - 32
+    load = shelved(scene, cargo, ("in", name), room - head.width - 4, cell)
+    content = flow([head, load], room, gap=4) if load.height else head
 
     def at(x: float, y: float) -> str:
         wide, high = content.width + 8, content.height + 8
@@ -192,7 +209,7 @@ def _vehicle(scene: Scene, name: str, flies: bool, cargo: Sequence[Box]) -> Box:
         wheels = [drawing.circle(x + dx, y + high + 1, 3.5, fill="currentColor") for dx in (9, wide - 9)]
         under = "" if flies else "".join(wheels)
         said = f"{'airplane' if flies else 'truck'} {name}"
-        return drawing.group(said, [frame, under, content.at(x + 4, y + 4)], class_="vehicle")
+        return drawing.group(said, [frame, under, content.at(x + 4, y + 4)], class_="vehicle", data_object=name)
 
     return Box(content.width + 8, content.height + 14, at)
 
@@ -272,6 +289,7 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
     splits={
         # Counts and sizes: state-centric, Table 5, with the object counts of its published problems.
         "state-centric": {

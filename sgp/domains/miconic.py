@@ -121,7 +121,7 @@ def _cabin(load: Box) -> Box:
         walls = drawing.rect(x, y, _CABIN, height, rx=3, fill="none", stroke="currentColor", stroke_width=2)
         sign = drawing.rect(x, y, _CABIN, 16, rx=3, fill=ROBOT.fill)
         name = drawing.text("lift", x + _CABIN / 2, y + 12, text_anchor="middle", font_size=11, fill=ROBOT.ink)
-        return drawing.group("lift", [sign, walls, name, load.at(x + 8, y + 20)], class_="lift")
+        return drawing.group("lift", [sign, walls, name, load.at(x + 8, y + 20)], class_="lift", data_object="lift")
 
     return Box(_CABIN, height, at)
 

@@ -209,7 +209,7 @@ def _keeper(x: float, y: float) -> str:
     """The keeper: a head and shoulders."""
     head = drawing.circle(x, y - 5, 6, fill=ROBOT.fill, stroke="currentColor")
     body = drawing.path(f"M{x - 10:.1f} {y + 13:.1f}a10 10 0 0 1 20 0z", fill=ROBOT.fill, stroke="currentColor")
-    return drawing.group("robot", [body, head], class_="robot")
+    return drawing.group("robot", [body, head], class_="robot", data_object="robot")
 
 
 DOMAIN = Domain(

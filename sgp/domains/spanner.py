@@ -124,7 +124,7 @@ def _nut(scene: Scene, name: str, tight: bool, loose: bool) -> Box:
 def _man(scene: Scene, name: str, carried: Sequence[Box]) -> Box:
     """A man with the spanners that he carries."""
     label = token(scene, name, name, ROBOT, hint(scene, name, "at", "carrying"), height=22)
-    return framed(label, flow(carried, _PLACE - 36, 4), hint=f"man {name}", class_="man")
+    return framed(label, flow(carried, _PLACE - 36, 4), hint=f"man {name}", class_="man", data_object=name)
 
 
 DOMAIN = Domain(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -10,8 +10,9 @@ from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import both_ways, network
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import ROBOT, THING, aside, hint, listed, natural, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -77,18 +78,20 @@ def draw(scene: Scene) -> str:
         box: token(scene, box, box, THING, hint(scene, box, "at", "in"), height=20, width=28)
         for box in sorted(boxes, key=natural)
     }
-    packed = dict(shapes)
+    packed, cell = dict(shapes), largest(shapes.values())
+    driven = {}
     for car in sorted(cars, key=natural):
-        cargo = [packed[box] for box, where in facts["in"] if where == car]
-        shapes[car] = _vehicle(scene, car, cargo, [size for one, size in facts["capacity"] if one == car])
+        cargo = {box: packed[box] for box, where in facts["in"] if where == car}
+        driven[car] = _vehicle(scene, car, cargo, cell, [size for one, size in facts["capacity"] if one == car])
+    shapes |= driven
     at = set(facts["at"])
+
+    def standing(place: str, kind: str, those: Mapping[str, Box]) -> Box:
+        here = {name: box for name, box in those.items() if (name, place) in at}
+        return shelved(scene, here, (kind, place), _PLACE - 16, largest(those.values()))
+
     there = {
-        place: column(
-            [
-                flow([shapes[name] for name in group if (name, place) in at], _PLACE - 16, 4)
-                for group in (sorted(cars, key=natural), packed)
-            ]
-        )
+        place: column([standing(place, kind, those) for kind, those in (("vehicles", driven), ("packages", packed))])
         for place in places
     }
     titles = {place: words(place, 11) for place in places}
@@ -107,19 +110,35 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([content, *below], gap=12), also)
 
 
+def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+    """Vehicles and packages keep their slots in locations, packages those in vehicles."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        cars = set(scene.typed("vehicle"))
+        for name, place in sorted(scene.pairs("at"), key=lambda pair: natural(pair[0])):
+            yield name, ("vehicles" if name in cars else "packages", place)
+        yield from ((name, ("in", vehicle)) for name, vehicle in scene.pairs("in"))
+
+    return keep_places(scenes, where)
+
+
 _PLACE = 128  # pixels: the width of a location
 
 
-def _vehicle(scene: Scene, name: str, cargo: Sequence[Box], sizes: Sequence[str]) -> Box:
+def _vehicle(scene: Scene, name: str, cargo: Mapping[str, Box], cell: Box, sizes: Sequence[str]) -> Box:
     """A vehicle on wheels: its name, what it can still take, and what is in it."""
     label = token(scene, name, name, ROBOT, hint(scene, name, "at", "capacity"), height=20, width=34)
-    content = flow([label, *(words(size, 10) for size in sizes), *cargo], _PLACE - 30, gap=4)
+    head, room = flow([label, *(words(size, 10) for size in sizes)], _PLACE - 30, gap=4), _PLACE - 30
+    load = shelved(scene, cargo, ("in", name), room, cell)
+    content = column([head, load], gap=4)
 
     def at(x: float, y: float) -> str:
         wide, high = content.width + 8, content.height + 8
         frame = drawing.rect(x, y, wide, high, rx=2, fill="none", stroke="currentColor")
         wheels = [drawing.circle(x + dx, y + high + 1, 3.5, fill="currentColor") for dx in (9, wide - 9)]
-        return drawing.group(f"vehicle {name}", [frame, *wheels, content.at(x + 4, y + 4)], class_="vehicle")
+        return drawing.group(
+            f"vehicle {name}", [frame, *wheels, content.at(x + 4, y + 4)], class_="vehicle", data_object=name
+        )
 
     return Box(content.width + 8, content.height + 14, at)
 
@@ -157,4 +176,5 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
 )

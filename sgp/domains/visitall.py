@@ -185,7 +185,7 @@ def _robot(x: float, y: float, side: int) -> str:
     mouth = drawing.line(x - side / 9, y + side / 9, x + side / 9, y + side / 9, stroke=ROBOT.ink, stroke_width=1.5)
     half = side * 0.26
     head = drawing.rect(x - half, y - half, 2 * half, 2 * half, rx=half / 2, fill=ROBOT.fill, stroke="currentColor")
-    return drawing.group("robot", [head, *eyes, mouth], class_="robot")
+    return drawing.group("robot", [head, *eyes, mouth], class_="robot", data_object="robot")
 
 
 def _links(centres: Mapping[str, tuple[float, float]], linked: Sequence[tuple[str, str]]) -> str:

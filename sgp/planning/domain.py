@@ -195,17 +195,30 @@ class Slots:
     has_global: bool = False
 
 
+Place = tuple[str, ...]  # of a drawing, as its domain names it
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Where objects stand in a drawing of a series: their slots (from 0) in places, and how many each place needs."""
+
+    slots: Mapping[tuple[str, Place], int]
+    rooms: Mapping[Place, int]  # in the whole series
+
+
 @dataclass(frozen=True)
 class Scene:
     """What a drawing shows: the objects (constants included), all true atoms, static ones too, and the goal.
 
-    Where `partial`, the atoms are what a goal asks for: whatever they leave open may be anything.
+    Where `partial`, the atoms are what a goal asks for: whatever they leave open may be anything. A scene of a series
+    has `places`, so that no step moves what it does not touch.
     """
 
     objects: tuple[Parameter, ...]
     atoms: frozenset[Atom]
     goal: tuple[Literal, ...]
     partial: bool = False
+    places: Places | None = None
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -284,7 +297,7 @@ class Domain:
     and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
     over sizes; `track` how large the IPC 2023's problems are; `slots` are the variables of the fixed-size encoding;
     `words` says atoms and actions in English, `others_words` what models of others have beside them; `draw` makes an
-    SVG of a scene, a goal's (partial) one included.
+    SVG of a scene, a goal's (partial) one included, and `arrange` gives the scenes of a series their places.
     """
 
     name: str
@@ -301,6 +314,7 @@ class Domain:
     words: Words = field(default_factory=Words)
     others_words: Words = field(default_factory=Words)
     draw: Callable[[Scene], str] | None = None
+    arrange: Callable[[Sequence[Scene]], Sequence[Scene]] | None = None
     solvable: bool = True
 
     @property

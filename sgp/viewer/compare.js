@@ -75,7 +75,7 @@ export function mountComparison(host, data, options = {}) {
       while (frame + 1 < starts.length && starts[frame + 1] <= at) frame += 1;
       while (starts[frame] > at) frame -= 1;
       if (!pictures.has(frame)) pictures.set(frame, parseDrawing(side.elements, side.frames[frame].picture));
-      if (state.firstChild !== pictures.get(frame)) state.replaceChildren(pictures.get(frame));
+      exchange(state, pictures.get(frame), frame);
       const open = side.frames[frame].open;
       const step = side.steps[frame];
       const inside = at - starts[frame];

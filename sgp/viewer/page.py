@@ -43,7 +43,7 @@ openPage();
 """
 
 
-_SHARED = ("elements", "style", "transport", "hosts")
+_SHARED = ("elements", "motion", "style", "transport", "hosts")
 
 
 @cache

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
-from sgp.domains import draw_goal, draw_scene, words_of
+from sgp.domains import draw_goal, draw_scene, draw_series, words_of
 from sgp.errors import StoreError
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Action, parse_plan
@@ -74,12 +74,14 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     fluents = text.fluent_predicates
     words = words_of(text)
 
+    pictures = iter(draw_series(text, [Scene(objects, each, problem.goal) for each in recorded.states()]))
+
     def cut(drawing: str) -> list[int]:
         return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
 
     def frame() -> dict[str, Any]:
         return {
-            "picture": cut(draw_scene(text, Scene(objects, state, problem.goal))),
+            "picture": cut(next(pictures)),
             "open": len(recorded.open_goals[len(frames)]),
             "atoms": sum(atom.predicate in fluents for atom in state),
         }

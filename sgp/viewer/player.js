@@ -169,7 +169,7 @@ export function mount(host, rollout, options = {}) {
 
   function show(at) {
     const step = rollout.steps[at];
-    if (parts.state.firstChild !== drawing(at)) parts.state.replaceChildren(drawing(at));
+    exchange(parts.state, drawing(at), at);
     const open = rollout.frames[at].open;
     parts.stateTitle.textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State after step ${at}`;
     parts.goalTitle.textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied, ${open} open`;

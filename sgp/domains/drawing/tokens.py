@@ -93,7 +93,10 @@ def token(
     width: float = 0,
     round_: bool = False,
 ) -> Box:
-    """An object as a labelled box, or a disc, at least as wide as told; `said` shows where the pointer rests."""
+    """An object as a labelled box, or a disc, at least as wide as told; `said` shows where the pointer rests.
+
+    It carries the object's name, by which the player moves it from one drawing to the next.
+    """
     size = max(float(SMALLEST), min(12.0, height - 7))
     wide = min(max(width, height, breadth(label, size) + 10), 140)
 
@@ -105,7 +108,7 @@ def token(
         middle = y + height / 2 + size * 0.36
         line = drawing.text(shown, x + wide / 2, middle, text_anchor="middle", font_size=size, fill=colour.ink)
         radius = min(6.0, height * 0.3)
-        return drawing.group(said, [shape, line, marks(scene, name, x + wide - 1, y + 1, radius)])
+        return drawing.group(said, [shape, line, marks(scene, name, x + wide - 1, y + 1, radius)], data_object=name)
 
     return Box(wide, height, at)
 

@@ -1,0 +1,79 @@
+"""In the drawings of a series an action moves what it moves, and nothing else."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from sgp.domains import all_domains, draw_goal, draw_series, get_domain
+from sgp.domains.drawing.series import keep_places
+from sgp.planning.domain import Scene
+from sgp.planning.pddl import Atom, Literal, Parameter, Problem
+from sgp.planning.task import Task
+
+ARRANGED = [domain.name for domain in all_domains() if domain.arrange]
+SIZES = {"blocksworld": 9, "ferry": 9, "logistics": 16, "transport": 14}
+
+
+def walk(domain, size, steps=40):
+    """States of a random walk, as scenes, and the action between each two."""
+    rng = np.random.default_rng(7)
+    task = Task(Problem("p", domain.pddl, domain.generate_size(rng, size)))
+    state, scenes, actions = task.init, [], []
+    for _ in range(steps):
+        scenes.append(Scene(task.objects, frozenset(task.atoms(state)), task.goal))
+        successors = task.successors(state)
+        chosen = successors[rng.integers(len(successors))]
+        actions.append(chosen.actions[0])
+        state = chosen.state
+    return task.domain_text, scenes, actions
+
+
+def places(svg):
+    """Where the objects of a drawing are: the first rectangle or path of each, whatever its size."""
+    found = {}
+    for group in ElementTree.fromstring(svg).iter():
+        name = group.get("data-object")
+        if name and name not in found:
+            shapes = [each for each in group.iter() if each.tag.endswith("}rect")]
+            found[name] = (shapes[0].get("x"), shapes[0].get("y")) if shapes else None
+    return found
+
+
+@pytest.mark.parametrize("name", ARRANGED)
+def test_what_an_action_does_not_move_stays_where_it_is(name):
+    domain = get_domain(name)
+    text, scenes, actions = walk(domain, SIZES[name])
+    drawn = draw_series(text, scenes)
+    assert len({svg.split("viewBox=")[1].split('"')[1] for svg in drawn}) == 1, "all are equally large"
+    moved = 0
+    for (before, after), (scene, _), action in zip(
+        pairwise(map(places, drawn)), pairwise(scenes), actions, strict=False
+    ):
+        touched = {*action.objects, domain.name}  # what a domain has one of is called as the domain, or is the robot
+        carried = {
+            atom.objects[0] for atom in scene.atoms if atom.predicate in ("in", "on") and {*atom.objects[1:]} <= touched
+        }
+        for thing in before.keys() - touched - carried:
+            assert before[thing] == after[thing], (action, thing)
+        moved += any(before[thing] != after[thing] for thing in before)
+    assert moved > len(scenes) / 2
+
+
+def test_who_comes_takes_the_first_free_slot_and_who_stays_keeps_its_own():
+    objects = tuple(Parameter(name, ()) for name in "abc")
+    rows = [{"a": "x", "b": "x"}, {"b": "x"}, {"c": "x", "b": "x"}, {"c": "x", "b": "x", "a": "x"}, {"b": "y"}]
+    scenes = [Scene(objects, frozenset(Atom("at", pair) for pair in row.items()), ()) for row in rows]
+    arranged = keep_places(scenes, lambda scene: [(each, ("at", place)) for each, place in scene.pairs("at")])
+    slots = [{name: slot for (name, _), slot in scene.places.slots.items()} for scene in arranged]
+    assert slots == [{"a": 0, "b": 1}, {"b": 1}, {"b": 1, "c": 0}, {"b": 1, "c": 0, "a": 2}, {"b": 0}]
+    assert arranged[0].places.rooms == {("at", "x"): 3, ("at", "y"): 1}
+
+
+def test_goals_are_no_part_of_a_series():
+    text, (scene, *_), _ = walk(get_domain("blocksworld"), 5, 1)
+    goal = (Literal(Atom("on", scene.names[:2]), True),)
+    assert draw_goal(text, Scene(scene.objects, scene.atoms, goal)).count("data-object") == len(scene.names)

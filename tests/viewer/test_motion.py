@@ -1,0 +1,57 @@
+"""Objects glide from one drawing to the next where the user wants to see it."""
+
+from __future__ import annotations
+
+import pytest
+
+import sgp
+from tests.browsing import expect_step, needs_chromium, press, watched
+
+pytestmark = needs_chromium
+NOTING = """window.glided = []; const begin = Element.prototype.animate;
+Element.prototype.animate = function (...all) { glided.push(this.dataset.object); return begin.apply(this, all); };"""
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Opens a rollout of Blocksworld, long enough ago to glide; gives the page and the first step's action."""
+    contexts = []
+
+    def open_(**options):
+        found = (each for each in sgp.recorded_rollouts().rollouts if each.about.method == "state-centric")
+        rollout = next(each for each in found if each.about.domain == "blocksworld")
+        sgp.export_html(rollout, tmp_path / "page.html")
+        contexts.append(browser.new_context(**options))
+        page = watched(contexts[-1].new_page())
+        page.add_init_script(NOTING)
+        page.goto(f"file://{tmp_path}/page.html")
+        page.wait_for_selector(".sgp[data-step]")
+        page.wait_for_timeout(400)
+        return page, rollout.steps[0]["candidates"][rollout.steps[0]["chosen"]]["actions"][0]
+
+    yield open_
+    for context in contexts:
+        context.close()
+
+
+def test_what_a_step_moves_glides_and_nothing_else(open_page):
+    page, action = open_page()
+    press(page, "k")
+    expect_step(page, 1)
+    (moved,) = page.evaluate("glided")
+    assert moved in action
+    page.wait_for_function("document.getAnimations().length === 0")
+
+
+def test_nothing_glides_over_several_steps(open_page):
+    page, _ = open_page()
+    press(page, "End")
+    page.wait_for_function("document.querySelector('.place').textContent === 'end'")
+    assert page.evaluate("glided") == []
+
+
+def test_who_wants_less_motion_sees_none(open_page):
+    page, _ = open_page(reduced_motion="reduce")
+    press(page, "k")
+    expect_step(page, 1)
+    assert page.evaluate("glided") == []
