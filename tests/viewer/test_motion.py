@@ -40,13 +40,14 @@ def test_what_a_step_moves_glides_and_nothing_else(open_page):
     expect_step(page, 1)
     (moved,) = page.evaluate("glided")
     assert moved in action
-    page.wait_for_function("document.getAnimations().length === 0")
+    page.wait_for_timeout(1000)
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 def test_nothing_glides_over_several_steps(open_page):
     page, _ = open_page()
     press(page, "End")
-    page.wait_for_function("document.querySelector('.place').textContent === 'end'")
+    page.wait_for_selector(".place:text-is('end')")
     assert page.evaluate("glided") == []
 
 
