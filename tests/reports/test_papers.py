@@ -6,6 +6,7 @@ import pytest
 
 import sgp
 from sgp.errors import InputError
+from sgp.evaluation.scores import Score
 from sgp.reports.papers import all_papers, find_table, get_paper, listed
 from sgp.reports.shown import shown_table
 
@@ -49,6 +50,29 @@ def test_what_no_one_here_has_measured_stands_as_printed():
     printed = {row.words[0]: row.words[1:] for row in lines[:7]}
     assert printed["symt ed · applicable, published"][2] == ".13 ±.05 [.04, .34]"
     assert {score.count for score in paper.printed("2") if score.domain == "logistics"} == {4, 9, 18}
+
+
+def symt_scores(variant, domain, **facts):
+    words = {"method": "symt", "suite": "state-centric", "split": "extrapolation", "metric": "coverage", "value": 0.5}
+    return [Score(variant=variant, domain=domain, seed=seed, count=18, **(words | facts)) for seed in (13, 14)]
+
+
+def test_fewer_epochs_stand_beside_the_printed_where_no_longer_training_was_measured():
+    short, other = "plangpt+training.epochs=25", "ed+training.attention=0+training.hidden=0"
+    ours = symt_scores(short, "logistics", decoding="greedy") + symt_scores("plangpt", "gripper", decoding="greedy")
+    ours += symt_scores(short, "gripper", decoding="greedy") + symt_scores(other, "gripper", decoding="greedy")
+    sheet = sgp.paper_sheet("symt", 2, ours)
+    names = [row.words[0] for row in sheet.rows if not row.published and not row.heading]
+    assert sorted(names) == ["symt plangpt · greedy x2", f"symt {short} · greedy x2"]
+    assert sheet.caption.endswith("symt plangpt was trained for 25 epochs in logistics.")
+
+
+def test_sizes_of_our_transformers_stand_once_for_all_domains():
+    sizes = {"blocksworld": 10.0, "gripper": 30.0, "visitall": 20.0}
+    ours = [each for name, of in sizes.items() for each in symt_scores("ed", name, metric="parameters", value=of)]
+    assert [row.words for row in sgp.paper_sheet("symt", 1, ours).rows if not row.published] == [
+        ("symt ed", "10 to 30", "by domain")
+    ]
 
 
 def test_a_table_is_made_of_the_committed_scores_or_of_ones_own():
