@@ -11,5 +11,14 @@ from sources_of_library import LIBRARY
 from sources_of_results import RESULTS
 from sources_of_scaling import SCALING
 from sources_of_settings import SETTINGS
+from sources_of_transformers import TRANSFORMER_NUMBERS
 
-SOURCES: Mapping[str, Callable[[], str | Numbers]] = {**DATA, **INSTALLING, **LIBRARY, **RESULTS, **SETTINGS, **SCALING}
+SOURCES: Mapping[str, Callable[[], str | Numbers]] = {
+    **DATA,
+    **INSTALLING,
+    **LIBRARY,
+    **RESULTS,
+    **SCALING,
+    **SETTINGS,
+    **TRANSFORMER_NUMBERS,
+}
