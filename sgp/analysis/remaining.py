@@ -1,0 +1,107 @@
+"""How far the goal is from each state of a rollout, and so what each step gave away: its regret."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sgp.errors import UnsolvableProblem
+from sgp.planning.experts import SOON, Stage, find_plan
+from sgp.planning.pddl import Action
+from sgp.planning.rollout import Rollout
+from sgp.planning.state_space import StateSpace
+from sgp.planning.task import State, Task
+from sgp.planning.trajectory import Trajectory
+from sgp.progress import track
+
+SPACE = 100_000  # states of a state space that is expanded
+ASKED = 24  # states from which plans are looked for where it is not
+Edge = tuple[State, State, int]  # from a state to another one by so many actions
+
+
+@dataclass(frozen=True)
+class Remaining:
+    """The least number of actions to the goal from each state of a rollout, the last one included.
+
+    Infinite in a dead end, None where no plan is known. Where `optimal` the whole state space was searched, else they
+    are the lengths of the best plans known, which others may beat.
+    """
+
+    actions: tuple[float | None, ...]
+    optimal: bool
+
+    def regrets(self, rollout: Rollout) -> list[float | None]:
+        """What each step gave away: its actions and what is left then, less what was left before it.
+
+        0 on a best way, infinite for the step into a dead end, None where that is not known and within a dead end.
+        """
+        found = list[float | None]()
+        for step, before, after in zip(rollout.steps, self.actions, self.actions[1:], strict=False):
+            known = before is not None and after is not None and before < math.inf
+            found.append(len(step.successor.actions) + after - before if known else None)  # type: ignore[operator]
+        return found
+
+
+def remaining(
+    rollout: Rollout,
+    expert: Sequence[Action] = (),
+    space: int = SPACE,
+    asked: int = ASKED,
+    stages: Sequence[Stage] = SOON,
+) -> Remaining:
+    """What is left from each state of a rollout.
+
+    By the whole state space where it has at most `space` states. Else by what is known: the expert's plan, what Fast
+    Downward finds from up to `asked` of the states, evenly chosen, and the rollout itself, whose every step is a way to
+    what is known further on, and back where its action can be undone at once.
+    Raises PlanError for an expert's action that cannot be taken, ToolError where Fast Downward is missing or fails.
+    """
+    task = rollout.task
+    states = [
+        *(step.state for step in rollout.steps),
+        rollout.steps[-1].successor.state if rollout.steps else task.init,
+    ]
+    whole = StateSpace.expand(task, space)
+    if whole is not None:
+        return Remaining(tuple(whole.distance(states).tolist()), True)
+    edges = [(step.state, step.successor.state, len(step.successor.actions)) for step in rollout.steps]
+    edges += [(after, before, 1) for before, after, taken in edges if taken == 1 and _leads(task, after, before)]
+    known = {state: 0.0 if task.is_goal(state) else math.inf for state in states}
+    for place, state in enumerate(Trajectory.of(task, tuple(expert)).states if expert else ()):
+        known[state] = min(known.get(state, math.inf), float(len(expert) - place))
+    dead, different = set[State](), list(dict.fromkeys(states))
+    places = np.unique(np.linspace(0, len(different) - 1, min(asked, len(different))).round().astype(int))
+    for place in track(places.tolist(), f"plans from states of {task.name}", len(places)):
+        state = different[place]
+        try:
+            plan = find_plan(task.restarted(state), stages).plan
+        except UnsolvableProblem:
+            dead.add(state)
+            continue
+        if plan is not None:
+            known[state] = min(known[state], float(len(plan)))
+    _relax(known, edges)
+    return Remaining(tuple(_told(known[state], state in dead) for state in states), False)
+
+
+def _told(left: float, dead: bool) -> float | None:
+    return math.inf if dead else None if left == math.inf else left
+
+
+def _leads(task: Task, state: State, to: State) -> bool:
+    """Whether an action leads from a state to another one."""
+    return any(each.state == to for each in task.successors(state))
+
+
+def _relax(known: dict[State, float], edges: Sequence[Edge]) -> None:
+    """Lowers what is known to what the edges make of it, until nothing changes (Bellman and Ford)."""
+    changed = True
+    while changed:
+        changed = False
+        for before, after, taken in reversed(edges):
+            if known[after] + taken < known[before]:
+                known[before] = known[after] + taken
+                changed = True

@@ -1,0 +1,88 @@
+"""What is left from each state of a rollout, against a breadth-first search by hand, and what steps gave away."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from sgp.analysis.remaining import remaining
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import Ranking, Rules, one_step
+from sgp.planning.task import Task
+from tests.planning.test_planner import by_name
+
+BRIDGE = """(define (domain bridge) (:predicates (at ?p) (road ?a ?b) (wet ?p))
+  (:action walk :parameters (?a ?b) :precondition (and (at ?a) (road ?a ?b)) :effect (and (at ?b) (not (at ?a)))))"""
+ONE_WAY = """(define (problem one-way) (:domain bridge) (:objects a b c d)
+  (:init (at a) (road a b) (road b a) (road b c) (road a d) (road d d)) (:goal (at c)))"""
+
+
+class Down:
+    """Goes to d wherever it can."""
+
+    rules = Rules(additive=False)
+
+    def refuses(self, task):
+        return None
+
+    def rank(self, nodes, choices):
+        return [Ranking(np.array(["d)" not in str(each.actions[0]) for each in choice], float)) for choice in choices]
+
+
+def searched(task, state):
+    """Actions to the goal, level by level."""
+    level, seen, depth = [state], {state}, 0
+    while level:
+        if any(map(task.is_goal, level)):
+            return depth
+        level = list(dict.fromkeys(each.state for one in level for each in task.successors(one)))
+        level = [each for each in level if each not in seen]
+        seen.update(level)
+        depth += 1
+    return math.inf
+
+
+def wandering(task, actions=9):
+    """A rollout that goes astray before it ends."""
+    return Planner(by_name(pick_up=0.1, stack=0.4, unstack=0.2, put_down=0.3)).solve(task, Limit(actions=actions))
+
+
+def test_the_whole_state_space_tells_what_is_left_and_regrets_are_what_a_plan_has_too_many(three_blocks):
+    rollout = wandering(three_blocks)
+    left = remaining(rollout)
+    states = [*(step.state for step in rollout.steps), rollout.steps[-1].successor.state]
+    assert left.optimal
+    assert list(left.actions) == [searched(three_blocks, state) for state in states]
+    regrets = left.regrets(rollout)
+    assert sum(regrets) == len(rollout.steps) + left.actions[-1] - left.actions[0]
+    assert max(regrets) > 0
+    assert min(regrets) >= 0
+
+
+def test_without_the_state_space_the_best_plans_known_do(three_blocks):
+    rollout = wandering(three_blocks)
+    exact, known = remaining(rollout), remaining(rollout, space=1)
+    assert (known.optimal, known.actions) == (False, exact.actions), "its first search is optimal"
+    few = remaining(rollout, space=1, asked=1)
+    assert all(few >= best for few, best in zip(few.actions, exact.actions, strict=True))
+    assert min(few.regrets(rollout)) >= 0
+
+
+def test_an_experts_plan_is_known(three_blocks):
+    rollout = Planner(by_name(pick_up=0.2, stack=0.1, unstack=0.2, put_down=0.2), width=50).solve(three_blocks)
+    plan = [action for step in rollout.steps for action in step.successor.actions]
+    left = remaining(rollout, plan, space=1, asked=0)
+    assert left.actions == tuple(float(count) for count in range(len(plan), -1, -1))
+    assert set(left.regrets(rollout)) == {0.0}
+
+
+@pytest.mark.parametrize("space", [100, 1])
+def test_a_dead_end_is_told_and_nothing_is_lost_within(space):
+    task = Task(Problem("one-way", BRIDGE, ONE_WAY))
+    rollout = Planner(Down(), one_step, revisits=True).solve(task, Limit(actions=3))
+    left = remaining(rollout, space=space)
+    assert left.actions == (2, math.inf, math.inf, math.inf)
+    assert left.regrets(rollout) == [math.inf, None, None]
