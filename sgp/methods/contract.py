@@ -7,10 +7,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
+from numpy.typing import NDArray
+
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import DataKind, Demonstrations
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
+from sgp.planning.task import State, Successor, Task
 from sgp.planning.transition_model import TransitionModel
 
 Settings = Mapping[str, str]  # fields of a configuration by path, as text; "decoding." leads into the decoding
@@ -22,7 +26,7 @@ class Method(Protocol):
     `variants` names its configurations of training (frozen dataclasses that check themselves), the default first.
     `learns_from` says which data `train` receives; of `Transitions` they may be of several domains. `libraries` are the
     distributions whose versions its runs record. A method is a `PlanningMethod`, a `PredictingMethod` or, where its
-    models can plan, both, and may be `Selectable`, `Ablatable` or `Tunable`.
+    models can plan, both, and may be `Selectable`, `Accountable`, `Ablatable` or `Tunable`.
     """
 
     key: str
@@ -119,6 +123,54 @@ class Selectable(Protocol):
         """The planners of one training, from the one after the first `after`.
 
         `folder` is the method's own, to keep what it needs to go on after an interruption.
+        """
+
+
+class Decision(Protocol):
+    """A training state with its candidates and which of them are right."""
+
+    @property
+    def task(self) -> Task:
+        """Whose state it is."""
+        ...
+
+    @property
+    def state(self) -> State:
+        """The state."""
+        ...
+
+    @property
+    def choice(self) -> Sequence[Successor]:
+        """The candidates."""
+        ...
+
+    @property
+    def positive(self) -> NDArray[np.bool_]:
+        """Which of them [b] are right."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Weighed:
+    """Which decisions of training gave some features their weights.
+
+    A feature has the weights [r, c], which add up to its weight in a state, the second ones by the share of the goal
+    that holds there; `amounts` [n, r, c] are what each of the n decisions adds to them.
+    """
+
+    weights: NDArray[np.float64]
+    decisions: Sequence[Decision]
+    amounts: NDArray[np.float64]
+
+
+@runtime_checkable
+class Accountable(Protocol):
+    """A method whose learned weights are sums over the decisions that it was trained on."""
+
+    def weighed(self, run: Run, data: Any, columns: Sequence[int]) -> Weighed:
+        """What gave the features of some columns their weights; `data` are those that the run was trained on.
+
+        Raises ConfigurationError for a training whose weights are no such sums.
         """
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby, product
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from safetensors import SafetensorError
@@ -31,17 +31,22 @@ from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransit
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Settings, Snapshot
+from sgp.methods.contract import Settings, Snapshot, Weighed
 from sgp.models.device import Device
-from sgp.planning.completing import Completing
 from sgp.planning.planner import Planner
-from sgp.planning.policy import ADD_UP, REPLACE, Policy, Successors
-from sgp.planning.portfolio import Portfolio
+from sgp.planning.policy import ADD_UP, REPLACE, Successors
 from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
-from sgp.policies.decoding import DEFAULT, ENOUGH, PORTFOLIO, BeamDecoding
+from sgp.policies.decoding import DEFAULT, ENOUGH, PORTFOLIO
+from sgp.policies.jump_decoding import JumpDecoding
 from sgp.policies.nearest_transition import NearestTransition, goal_share
-from sgp.training.contrastive import ContrastiveConfig, fit_contrastive, sparse_rows
+from sgp.training.contrastive import (
+    ContrastiveConfig,
+    RankingProblem,
+    contributions,
+    fit_contrastive,
+    sparse_rows,
+)
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 
 if TYPE_CHECKING:
@@ -101,42 +106,6 @@ class ContrastiveJumpsTraining:
     def successors(self) -> Successors:
         """What makes the candidates of a state."""
         return successors_for(self.candidates, self.enough, self.representatives)
-
-
-@dataclass(frozen=True)
-class JumpDecoding(BeamDecoding):
-    """A beam that can lose patience, try again, and ask a search."""
-
-    patience: int = 0  # decisions for each object without progress, after which only new atoms count; 0: any number
-    escape: int = 0  # decisions without progress and denied what costs least, then noise until there is some; 0: any
-    restarts: int = 0  # further rollouts with noise on the costs; any number where a limit ends them; 0: none
-    seed: int = 0  # of noise
-    portfolio: bool = False  # what it does not solve, the second best of the training tries before restarts
-    search: bool = False  # what the policy does not solve in half of the seconds is left to LAMA
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.patience < 0:
-            raise ConfigurationError(f"patience is {self.patience}; expected at least 0, which never ends")
-        if self.escape and self.revisits:
-            raise ConfigurationError(
-                f"escape {self.escape} conflicts with revisits: where visited states stay open, nothing is denied"
-            )
-        for name in ("escape", "restarts", "seed"):
-            if getattr(self, name) < 0:
-                raise ConfigurationError(f"{name} is {getattr(self, name)}; expected at least 0")
-
-    def planner(self, policy: Policy, trained: Successors, others: Sequence[Planner] = ()) -> Planner:
-        """The planner of a policy that was trained on such candidates, with others beside it."""
-        once = super().planner(policy, trained)
-        if self.search:
-            return Completing.of(once, self.restarts, self.seed, others)
-        return Portfolio.of(once, self.restarts, self.seed, others) if self.restarts or others else once
-
-    @property
-    def alone(self) -> Self:
-        """One rollout of one planner, decoded alike."""
-        return replace(self, restarts=0, portfolio=False, search=False)
 
 
 class ContrastiveJumps:
@@ -262,8 +231,27 @@ class ContrastiveJumps:
 
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:
         """The planner of a run, verified to rank as it ranked when it was trained."""
-        config, facts = from_record(ContrastiveJumpsTraining, run.training), run.record["facts"]
-        walked = facts["walked"]
+        config = from_record(ContrastiveJumpsTraining, run.training)
+        policy = self._policy(config, run)
+        run.verify(policy.sample(Task(run.check_problem), config.successors))
+        others = (self.load(run.second, decoding.alone),) if decoding.portfolio else ()
+        return _planner(config, decoding, policy, others)
+
+    def weighed(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> Weighed:
+        """Which decisions of training gave features their weights; of a state's delta both of its vectors."""
+        config = from_record(ContrastiveJumpsTraining, run.training)
+        if config.loss.kind == "squared":
+            raise ConfigurationError("loss.kind is squared, by which no sibling pulls; expected contrastive")
+        policy, decisions = self._policy(config, run), _labelled(config, data, run.key.seed)
+        rows = [policy.encoder.embed(each.task, each.state, each.choice) for each in decisions]
+        made = _Embedded(policy.encoder, decisions, _rows(rows, policy.encoder.dimension))
+        places = np.add.outer(policy.encoder.dimension * np.arange(len(policy.weights)), np.asarray(columns)).ravel()
+        pulls = contributions(config.loss, *made.problem(config), policy.weights.ravel(), places)
+        return Weighed(policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1))
+
+    def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition[MarkedTransitionEncoder]:
+        """What a run learned."""
+        walked = run.record["facts"]["walked"]
         if isinstance(walked, list):  # of a run from before walks knew places: whole predicates
             walked = {name: range(arity if name in walked else 0) for name, arity in run.domain_text.predicates.items()}
         encoder = MarkedTransitionEncoder.load(run.file(_ENCODER), config.embedding, run.domain_text, walked)
@@ -271,10 +259,7 @@ class ContrastiveJumps:
             weights = load_file(run.file(_DELTA))["weights"]
         except (SafetensorError, KeyError, OSError) as error:
             raise StoreError(f"{run.file(_DELTA)} holds no weights; train the run again") from error
-        policy = NearestTransition(encoder, weights, config.loss.alpha)
-        run.verify(policy.sample(Task(run.check_problem), config.successors))
-        others = (self.load(run.second, decoding.alone),) if decoding.portfolio else ()
-        return _planner(config, decoding, policy, others)
+        return NearestTransition(encoder, weights, config.loss.alpha)
 
 
 def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
@@ -320,6 +305,14 @@ class _Embedded:
         self, config: ContrastiveJumpsTraining
     ) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
         """Fits delta; the policy, and what the fit says of itself."""
+        problem = self.problem(config)
+        weights, facts = fit_contrastive(config.loss, sparse_rows(problem.rows), *problem[1:])
+        weights = weights.reshape(-1, self.encoder.dimension)
+        policy = NearestTransition(self.encoder, weights, config.loss.alpha)
+        return policy, {"decisions": len(self.decisions), **facts}
+
+    def problem(self, config: ContrastiveJumpsTraining) -> RankingProblem:
+        """What is fitted: all rows, a second time by the share of the goal where delta moves with it, and labels."""
         rows, counts = self.rows, [len(each.choice) for each in self.decisions]
         squares = rows.multiply(rows)
         if config.delta == "progress":
@@ -327,17 +320,13 @@ class _Embedded:
 
             shares = np.repeat([goal_share(each.task, each.state) for each in self.decisions], counts)
             rows = csr_array(hstack([rows, rows.multiply(shares[:, None])], format="csr"))
-        weights, facts = fit_contrastive(
-            config.loss,
-            sparse_rows(rows),
+        return RankingProblem(
+            rows,
             np.asarray(squares.sum(axis=1)).ravel(),
             np.concatenate([[0], np.cumsum(counts)]),
             np.concatenate([each.positive for each in self.decisions]),
             np.array([each.weight for each in self.decisions]),
         )
-        weights = weights.reshape(-1, self.encoder.dimension)
-        policy = NearestTransition(self.encoder, weights, config.loss.alpha)
-        return policy, {"decisions": len(self.decisions), **facts}
 
 
 def _save(

@@ -6,7 +6,7 @@ scipy is imported where something is fitted: it takes a third of the time in whi
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,17 +68,10 @@ def fit_contrastive(
     share = _SCALE * weights / weights.sum()
     masked = np.where(positive, 0.0, -np.inf)
 
-    def normalised(scores: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Softmax within each decision, and the log of its sum."""
-        largest = np.maximum.reduceat(scores, begins)
-        powers = np.exp(scores - np.repeat(largest, counts))
-        sums = np.add.reduceat(powers, begins)
-        return powers / np.repeat(sums, counts), np.log(sums) + largest
-
     def loss(w: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         scores = rows.matvec(w) - penalty
-        chosen, over_all = normalised(scores)
-        wanted, over_positive = normalised(scores + masked)
+        chosen, over_all = _normalised(scores, begins, counts)
+        wanted, over_positive = _normalised(scores + masked, begins, counts)
         value = float(share @ (over_all - over_positive)) + 0.5 * config.l2 * float(w @ w)
         return value, rows.rmatvec(np.repeat(share, counts) * (chosen - wanted)) + config.l2 * w
 
@@ -88,6 +81,50 @@ def fit_contrastive(
         loss, np.zeros(rows.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": config.iterations, "maxcor": 20}
     )
     return np.asarray(found.x), {"loss": float(found.fun), "iterations": int(found.nit)}
+
+
+class RankingProblem(NamedTuple):
+    """What is fitted, as `fit_contrastive` takes it, its rows as a matrix [b, P]."""
+
+    rows: csr_array
+    squared_norms: NDArray[np.float64]
+    first: NDArray[np.int64]
+    positive: NDArray[np.bool_]
+    weights: NDArray[np.float64]
+
+
+def contributions(
+    config: ContrastiveConfig,
+    rows: csr_array,
+    squared_norms: NDArray[np.float64],
+    first: NDArray[np.int64],
+    positive: NDArray[np.bool_],
+    weights: NDArray[np.float64],
+    w: NDArray[np.float64],
+    columns: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """How much [n, c] each decision adds to the fitted weights w [P] of some columns.
+
+    Where the contrastive loss is least its gradient is 0, so that l2 w is the sum over decisions of what each pulls:
+    the mean of its positives' rows less that of all its rows, both by the softmax. They add up to w as far as the fit
+    came.
+    """
+    counts, begins = np.diff(first), first[:-1]
+    scores = rows @ w - config.alpha * squared_norms
+    chosen, _ = _normalised(scores, begins, counts)
+    wanted, _ = _normalised(np.where(positive, scores, -np.inf), begins, counts)
+    pull = np.repeat(_SCALE * weights / weights.sum() / config.l2, counts) * (wanted - chosen)
+    return np.asarray(np.add.reduceat(rows[:, columns].multiply(pull[:, None]).toarray(), begins, axis=0))
+
+
+def _normalised(
+    scores: NDArray[np.float64], begins: NDArray[np.int64], counts: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Softmax within each decision, and the log of its sum."""
+    largest = np.maximum.reduceat(scores, begins)
+    powers = np.exp(scores - np.repeat(largest, counts))
+    sums = np.add.reduceat(powers, begins)
+    return powers / np.repeat(sums, counts), np.log(sums) + largest
 
 
 def sparse_rows(matrix: csr_array) -> LinearOperator:

@@ -5,12 +5,13 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.methods.contrastive_jumps import ContrastiveJumpsTraining, JumpDecoding
+from sgp.methods.contrastive_jumps import ContrastiveJumpsTraining
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import REPLACE, Node, Ranking
 from sgp.planning.restarts import TEMPERATURES, Noisy, Restarting, luby
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task, replay
+from sgp.policies.jump_decoding import JumpDecoding
 from tests.conftest import blocks_problem
 
 # Glue is for one part, and no part that is not glued can be painted.

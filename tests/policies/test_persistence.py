@@ -8,9 +8,9 @@ import pytest
 
 import sgp
 from sgp.errors import ConfigurationError
-from sgp.methods.contrastive_jumps import JumpDecoding
 from sgp.planning.policy import REPLACE, Node, one_step
 from sgp.planning.task import Task
+from sgp.policies.jump_decoding import JumpDecoding
 from sgp.policies.persistence import EVEN, STALE, Progress, drawn, followed, remembered, stale
 from tests.conftest import QUICK_OF, blocks_problem
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 
 from sgp.errors import ConfigurationError
-from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive, sparse_rows
+from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, contributions, fit_contrastive, sparse_rows
 
 
 def fit(config, rows, first, positive, weights):
@@ -102,3 +102,20 @@ def test_bilinear_rows_are_the_products_of_change_and_context():
     w, g = rng.normal(size=8), rng.normal(size=6)
     assert np.allclose(rows.matvec(w), dense @ w)
     assert np.allclose(rows.rmatvec(g), dense.T @ g)
+
+
+def test_weights_are_the_sum_of_what_each_decision_pulls():
+    rows, first, positive, weights = problem(3)
+    config = ContrastiveConfig(iterations=2000)
+    w, _ = fit(config, rows, first, positive, weights)
+    columns = np.array([4, 1])
+    given = (csr_array(rows), (rows**2).sum(axis=1), first, positive, weights)
+    found = contributions(config, *given, w, columns)
+    for decision, (start, end) in enumerate(pairwise(first)):
+        psi = rows[start:end]
+        powers = np.exp(psi @ w - config.alpha * (psi**2).sum(axis=1))
+        right = powers * positive[start:end]
+        pull = right @ psi / right.sum() - powers @ psi / powers.sum()
+        expected = 1000 * weights[decision] / weights.sum() * pull / config.l2
+        assert found[decision] == pytest.approx(expected[columns])
+    assert found.sum(axis=0) == pytest.approx(w[columns], rel=0.01), "as far as the fit came"
