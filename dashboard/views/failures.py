@@ -29,7 +29,7 @@ STYLE = """<style>
 .failures .number { text-align: right; padding-left: 14px; }
 </style>"""
 PAGE = "failures"
-MOST = 24  # cards
+MOST = 12  # cards that are shown at first
 EVIDENCE = 5  # steps that a sentence links to
 WIDE, HIGH = 220, 64  # of the course of open goals
 SECONDS, GRACE = 60.0, 30.0  # of a rollout that is made again, and beside it
@@ -58,8 +58,15 @@ def several(label: str, options: Iterable[str], key: str) -> list[str]:
     if any(each in list(sgp.FailureKind) for each in asked):  # an address made before kinds were said in words
         del st.query_params[key]
         st.session_state[key] = [each for each in known if each in asked]
-    chosen = st.pills(label, known, selection_mode="multi", key=key, bind="query-params", format_func=in_words)
+    how = {"selection_mode": "multi", "bind": "query-params", "wrap": True}
+    chosen = st.pills(label, known, key=key, format_func=in_words, **how)
     return chosen or known
+
+
+def many(label: str, options: Iterable[str], key: str) -> list[str]:
+    """A filter of more options than stand beside each other."""
+    known = list(dict.fromkeys(options))
+    return st.multiselect(label, known, key=key, bind="query-params", placeholder="all", width=420) or known
 
 
 def in_words(option: str) -> str:
@@ -130,10 +137,11 @@ def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: sour
     )
     said = []
     for remark in sgp.diagnosis(recorded):
-        evidence = ", ".join(to_step(recorded, each, str(each)) for each in remark.steps[:EVIDENCE])
         more = ", ..." if len(remark.steps) > EVIDENCE else ""
-        told = f" ({'steps' if len(remark.steps) > 1 else 'step'} {evidence}{more})" if evidence else ""
-        said.append(f"<li>{escape(remark.sentence)}{told}.</li>")
+        first, *rest = remark.steps[:EVIDENCE]
+        named = f"steps {first}" if rest else at(recorded, first)
+        told = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
+        said.append(f"<li>{escape(remark.sentence)} ({told}{more}).</li>")
     drawn = sgp.drawn_state(recorded, primary.step)
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
@@ -173,10 +181,10 @@ def show_recorded() -> None:
         st.info("No unsolved rollout is recorded; `sgp evaluate RUN... --record` keeps those of your own runs.")
         return
     present = {kind for _, failure in found for kind in failure.kinds}
-    kinds = several("What happened", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
-    with st.container(horizontal=True, gap="large"):
+    with st.container(horizontal=True, gap="medium"):
         domains = several("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
-        models = several("Models", [each.about.model for each, _ in found], "models")
+        models = many("Models", [each.about.model for each, _ in found], "models")
+    kinds = several("What happened", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
     shown = [
         (each, failure)
         for each, failure in found
@@ -201,10 +209,11 @@ def show_recorded() -> None:
         )
         show_meanings()
     stamp = sources.stamp()
-    cards = (card(recorded, failure, f"{recorded.place} {recorded.about}", stamp) for recorded, failure in shown[:MOST])
+    most = None if st.session_state.get("failures all") else MOST
+    cards = (card(recorded, failure, f"{recorded.place} {recorded.about}", stamp) for recorded, failure in shown[:most])
     st.html(f'{STYLE}<div class="failures list">{"".join(cards)}</div>')
     if len(shown) > MOST:
-        st.caption(f"The first {MOST} of {len(shown)}; filter to see the others.")
+        st.toggle(f"Show all {len(shown)}, not the first {MOST} alone", key="failures all")
 
 
 def show_meanings() -> None:
@@ -221,14 +230,11 @@ def show_measured() -> None:
         "kept; choose a row to watch its rollout, or to have it recorded now."
     )
     kind_of = {outcome: sgp.kind_of_outcome(outcome).value for outcome in {row.outcome for row in unsolved}}
-    with st.container(horizontal=True, gap="large"):
-        kinds = several("Kinds", [kind_of[row.outcome] for row in unsolved], "kinds")
+    with st.container(horizontal=True, gap="medium"):
+        kinds = several("What happened", [kind_of[row.outcome] for row in unsolved], "kinds")
         domains = several("Domains", [row.domain for row in unsolved], "domains")
         splits = several("Splits", [row.split for row in unsolved], "splits")
-    titles = list(dict.fromkeys(sgp.planner_title(row) for row in unsolved))
-    planners = (
-        st.multiselect("Planners", titles, key="planners", bind="query-params", placeholder="all", width=560) or titles
-    )
+        planners = many("Planners", [sgp.planner_title(row) for row in unsolved], "planners")
     shown = [
         row
         for row in unsolved
@@ -263,7 +269,7 @@ def show_measured() -> None:
         on_select=lambda: choose_attempt(key, shown),
     )
     with st.expander("How often each happened, and what the words mean"):
-        show_counts(Counter((sgp.planner_title(row), kind_of[row.outcome]) for row in shown), titles, "planner")
+        show_counts(Counter((sgp.planner_title(row), kind_of[row.outcome]) for row in shown), planners, "planner")
         show_meanings()
 
 
@@ -328,7 +334,7 @@ def rollout_of(row: sgp.AttemptRow) -> sgp.Recorded | None:
 
 
 def too_long(row: sgp.AttemptRow) -> str | None:
-    """Why an attempt's planner is not trained here; None where its training was measured and is short."""
+    """Why an attempt's planner is not trained here; None where no training of it was measured to be long."""
     if row.selected_by:
         return "Validation selects this planner among many, which takes long."
     measured = [
@@ -337,9 +343,7 @@ def too_long(row: sgp.AttemptRow) -> str | None:
         if each.metric == "training_seconds"
         and (each.planner, each.domain, each.suite) == (row.planner._replace(decoding=""), row.domain, row.suite)
     ]
-    if not measured:
-        return "How long its training takes was not measured."
-    if max(measured) > LONGEST_TRAINING:
+    if max(measured, default=0.0) > LONGEST_TRAINING:
         return f"Its training takes long: {max(measured):,.0f} s where it was measured."
     return None
 
@@ -348,7 +352,13 @@ def main() -> None:
     """The page."""
     recorded, measured = "recorded rollouts", "measured attempts"
     view = st.segmented_control(
-        "Of", [recorded, measured], default=recorded, key="of", bind="query-params", required=True
+        "Of",
+        [recorded, measured],
+        default=recorded,
+        key="of",
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
     )
     if view == recorded:
         show_recorded()

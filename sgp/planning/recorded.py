@@ -38,7 +38,7 @@ class Standing(NamedTuple):
     @property
     def contends(self) -> bool:
         """Whether it was open to choice and tied with the cheapest; among several their order decided."""
-        return self.marks.open_to_choice and Mark.TIED in self.marks
+        return _contends(self.marks)
 
 
 @dataclass(frozen=True)
@@ -116,6 +116,13 @@ class Recorded:
             for step, open_now in zip(self.steps, self.open_goals, strict=False)
         )
 
+    def open_after(self, step: int, candidate: Mapping[str, Any]) -> int:
+        """How many goals are open in the state that a candidate of a step (from 1) leads to.
+
+        Raises PddlError and PlanError for texts that cannot be read.
+        """
+        return len(self._open_after(self.open_goals[step - 1], candidate))
+
     def _open_after(self, open_now: frozenset[int], candidate: Mapping[str, Any]) -> frozenset[int]:
         """The open literals of the goal in a candidate's state."""
         found = set(open_now)
@@ -144,6 +151,15 @@ def atom_of(line: str) -> Atom:
     """The atom that a text such as "(on a b)" stands for. Raises PlanError for other text."""
     (action,) = parse_plan(line, "atom")
     return Atom(action.name, action.objects)
+
+
+def contends(candidate: Mapping[str, Any]) -> bool:
+    """Whether a step's candidate was open to choice and tied with the cheapest; among several their order decided."""
+    return _contends(marks_of(tuple(candidate["marks"])))
+
+
+def _contends(marks: Mark) -> bool:
+    return marks.open_to_choice and Mark.TIED in marks
 
 
 def after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:

@@ -6,8 +6,9 @@ const GUESS_STYLE = `
 .sgp.guess .score { font-variant-numeric: tabular-nums; margin: 0; } .sgp.guess .score b { font-size: 18px; }
 .sgp.guess .board { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
 @container (min-width: 860px) { .sgp.guess .board { grid-template-columns: minmax(0, 5fr) minmax(0, 4fr); } }
-.sgp.guess h3 { font-size: 14px; } .sgp.guess .pictures { grid-template-columns: minmax(0, 1fr); align-content: start; }
-.sgp.guess .pictures .picture { height: clamp(150px, 27vh, 420px) !important; aspect-ratio: auto !important; }
+.sgp.guess h3 { font-size: 14px; } .sgp.guess .pictures .picture { height: clamp(200px, 60vh, 760px); }
+.sgp.guess .pictures.wide { grid-template-columns: minmax(0, 1fr); align-content: start; }
+.sgp.guess .pictures.wide .picture { height: clamp(150px, 27vh, 420px) !important; aspect-ratio: auto !important; }
 .sgp.guess .choices { display: grid; gap: 5px; align-content: start; max-height: 66vh; overflow: auto; padding: 3px; }
 .sgp.guess .choice { display: grid; grid-template-columns: 1.6em minmax(0, 1fr) max-content; gap: 2px 10px; text-align: left;
   width: 100%; align-items: baseline; padding: 5px 10px; } .sgp.guess .choice code { font-size: 15px; }
@@ -87,6 +88,8 @@ export function mountGuess(host, rollout, options = {}) {
   const models = (step) => step.candidates[step.chosen];
   const equal = (step, candidate) => candidate.gap !== null && candidate.gap === models(step).gap;
   const experts = (candidate) => candidate.marks.includes("expert");
+  const over = (step, candidate) => candidate.gap === null ? ", ruled out" : candidate.gap === 0 ? ", costs least"
+    : `, costs ${number(candidate.gap)} more`; // prettier-ignore
 
   function show(at) {
     const step = rollout.steps[at];
@@ -100,8 +103,8 @@ export function mountGuess(host, rollout, options = {}) {
     const known = step && answered(at);
     root.dataset.answered = known ? "yes" : "no";
     verdict.replaceChildren(...judged(at));
-    listTitle.textContent = !step ? "Nothing is left to choose" : known ? "What could be done, and what it cost the model"
-      : `What does the model do? ${plural(choices[at].length, "choice")}; a digit or a click guesses`; // prettier-ignore
+    listTitle.textContent = !step ? "Nothing is left to choose" : known ? "What could be done, and its rank to the model"
+      : `${plural(choices[at].length, "choice")}: a digit or a click guesses`; // prettier-ignore
     list.replaceChildren(...(step ? choices[at].map((each, which) => choice(step, each, which, known, guesses.get(at))) : []));
   }
 
@@ -110,7 +113,7 @@ export function mountGuess(host, rollout, options = {}) {
     const [yours, taken] = [known && guessed === rank, known && rank === step.chosen];
     const said = known
       ? [...(yours ? [badge("●", "you")] : []), ...(taken ? [badge("✔", "model")] : []),
-         ...(experts(candidate) ? [badge("▲", "expert")] : []), ` rank ${candidate.rank}, cost ${number(candidate.cost)}`] // prettier-ignore
+         ...(experts(candidate) ? [badge("▲", "expert")] : []), ` rank ${candidate.rank}${over(step, candidate)}`] // prettier-ignore
       : [];
     const english = inWords(candidate);
     return h("button", { type: "button", class: ["choice", yours && "yours", taken && "models"].filter(Boolean).join(" "),
@@ -126,7 +129,9 @@ export function mountGuess(host, rollout, options = {}) {
       return [`${symbol} The model's rollout ends here: ${ending}.`];
     }
     if (!answered(at)) return ["Which of these does the model take? What was visited before is not offered."];
-    const taken = h("code", {}, name(models(step)));
+    const cheaper = choices[at].filter((each) => each.gap !== null && each.gap < models(step).gap).length;
+    const path = cheaper ? ` (${plural(cheaper, "cheaper one")} stood open, but the best path of its beam led here)` : "";
+    const taken = h("span", {}, h("code", {}, name(models(step))), path);
     if (choices[at].length < 2) return ["Only ", taken, " was open here; press → to go on."];
     const guessed = guesses.get(at);
     if (guessed === null) return ["The model takes ", taken, ". Press → to go on."];
