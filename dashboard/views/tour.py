@@ -15,9 +15,10 @@ show = st.components.v2.component(
     " width: 100%; display: block; } figure { margin: 0; min-width: 0; } figcaption { margin: 0 0 4px; }"
     " .scenes { display: flex; gap: 2rem; } .scenes figure { flex: 1 1 0; } .scenes svg { height: 54vh; }"
     " .chart svg { height: auto; max-height: 62vh; }"
-    " .row.both { display: grid; gap: 1.6rem; grid-template-columns: minmax(0, 1fr) minmax(0, 3fr); }"
+    " .row.both { display: grid; gap: 1.6rem; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }"
     " .row.both .scenes { flex-direction: column; gap: .6rem; } .row.both .scenes figure { flex: 0 0 auto; }"
-    " .row.both .scenes svg { height: 25vh; } @media (max-width: 760px) { .row.both, .scenes { display: block; } }",
+    " .row.both .scenes svg { height: 25vh; } .row.both .scene:only-child svg { height: 50vh; }"
+    " @media (max-width: 760px) { .row.both, .scenes { display: block; } }",
     js=sgp.tour_script(),
 )
 
@@ -83,17 +84,14 @@ def address_of(recorded: sgp.Recorded) -> dict[str, str]:
 def show_ways_on(found: sgp.Tour) -> None:
     """Where to go from here."""
     failed = found.failure.about.domain
-    st.page_link("views/guess.py", label="Guess the move: predict what a model does, and see how often you are right")
-    st.page_link(
-        "views/failures.py", label=f"Failures: what went wrong in {failed}, counted", query_params={"domains": failed}
-    )
-    st.page_link(
-        "views/what_if.py",
-        label="What if: take another candidate and plan on from there",
-        query_params=address_of(found.failure),
-    )
-    st.page_link("views/compare.py", label="Compare: two methods on one problem", query_params={"domain": failed})
-    st.page_link("views/own_problem.py", label="Your own problem: have it solved")
+    for page, label, query in (
+        ("guess", "Guess the move: predict what a model does, and see how often you are right", {}),
+        ("failures", f"Failures: what went wrong in {failed}, counted", {"domains": failed}),
+        ("what_if", "What if: take another candidate and plan on from there", address_of(found.failure)),
+        ("compare", "Compare: two methods on one problem", {"domain": failed}),
+        ("own_problem", "Your own problem: have it solved", {}),
+    ):
+        st.page_link(f"views/{page}.py", label=label, icon=":material/arrow_forward:", query_params=query)
     st.markdown(
         "In JupyterLab: `notebooks/01_the_method.ipynb` trains what you saw, `notebooks/07_logistics_failures.ipynb` "
         "counts the failures, `notebooks/09_your_domain.ipynb` takes a domain of yours."
@@ -125,12 +123,7 @@ def main() -> None:
     if told.go and 0 <= stop + told.go < last:
         go(stop + told.go)
         st.rerun()
-    about = found.about
-    st.caption(
-        work.plain(
-            f"Decision {found.step} of {found.problem}, {about.domain}, {about.split}: {about.model}, as recorded."
-        )
-    )
+    st.caption(work.plain(f"{found.source_of(stop)}, as recorded."))
 
 
 try:

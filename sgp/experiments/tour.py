@@ -116,7 +116,10 @@ def _contrast(run: Run, problem: Problem) -> dict[str, Any]:
 
 
 def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
-    """The smallest larger problem of each domain is tried; of the failures that with most idle steps, at the first."""
+    """The failure with most idle steps, at the idle step where the model predicts least.
+
+    Of each domain the smallest of the larger problems is tried.
+    """
     worst: tuple[float, Run, Rollout, list[int]] | None = None
     for domain in suite.domains:
         run = train(METHOD, domain, suite.name, VARIANT, jobs=jobs)
@@ -129,19 +132,26 @@ def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
     if worst is None:
         raise InputError(f"{METHOD} {VARIANT} never prefers an action that changes nothing; choose another suite")
     _, run, rollout, idle = worst
-    encoder, task, step = _parts(run)[1], rollout.task, rollout.steps[idle[0]]
-    here = encoder.embed(task, [step.state])[0]
+    encoder, task = _parts(run)[1], rollout.task
+    stands = encoder.embed(task, [rollout.steps[place].state for place in idle])
+    ahead = [
+        float(np.linalg.norm(rollout.steps[place].note["predicted"] - here))
+        for place, here in zip(idle, stands, strict=True)
+    ]
+    least = int(np.argmin(ahead))
+    number, here = idle[least], stands[least]
+    step = rollout.steps[number]
     lengths = [
         float(np.linalg.norm(row - here)) for row in encoder.embed(task, [each.state for each in step.candidates])
     ]
     head, *steps = records(rollout.without_notes(), subject_of(run, suite.name, split=LARGER).record())
     return {
-        "records": [{**head, "steps": 1}, steps[idle[0]]],
-        "step": idle[0] + 1,
+        "records": [{**head, "steps": 1}, steps[number]],
+        "step": number + 1,
         "steps": len(rollout.steps),
         "idle": len(idle),
         "atoms": sorted(map(str, task.atoms(step.state))),
-        "predicted": round(float(np.linalg.norm(step.note["predicted"] - here)), 6),
+        "predicted": round(ahead[least], 6),
         "lengths": _numbers(lengths),
     }
 

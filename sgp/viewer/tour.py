@@ -123,6 +123,15 @@ class Tour:
         """Whether a stop lets the next action be guessed before it is shown."""
         return _TITLES[stop] == "Nearest successor"
 
+    def source_of(self, stop: int) -> str:
+        """Where a stop's numbers come from: which decision, of which problem, by which model."""
+        part = {"Another method": self.data["contrast"], "A failure": self.data["failure"]}.get(
+            _TITLES[stop], self.data
+        )
+        recorded = self._recorded(part)
+        about = recorded.about
+        return f"Decision {part['step']} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
+
     def board(self) -> Shown:
         """State and goal of the decision."""
         text, scene = self._scene
@@ -196,9 +205,9 @@ class Tour:
         facts, about = self.data["failure"], self.failure.about
         least = min((length for length in facts["lengths"] if length), default=0.0)
         return (
-            f"In {about.domain} the first method fails. The change that it predicts here has length "
-            f"{facts['predicted']:.2f}; the smallest that any action makes has {least:.2f}. So nearest is an action "
-            f"that changes nothing, on {facts['idle']} of {facts['steps']} steps: the model predicts nearly no change."
+            f"In {about.domain} the first method fails. On {facts['idle']} of {facts['steps']} steps an action that "
+            f"changes nothing is nearest. At step {facts['step']}, where the model predicts least, its change has "
+            f"length {facts['predicted']:.2f}, and the smallest that any action makes {least:.2f}: nearly no change."
         )
 
     def _of_end(self) -> str:
@@ -259,7 +268,7 @@ class Tour:
         text, scene = _scene_of(self.failure, self.data["failure"]["atoms"])
         chart = tour_pictures.ranking(_bars(self.failure.steps[0]), "The candidates by distance")
         heading = f"Distance from the prediction, step {self.data['failure']['step']}"
-        return Shown([("The state", draw_scene(text, scene)), ("The goal", draw_goal(text, scene))], chart, heading)
+        return Shown([("The state", draw_scene(text, scene))], chart, heading)
 
 
 def _bars(step: Mapping[str, Any]) -> list[tuple[str, float | None, bool, str]]:
@@ -271,7 +280,7 @@ def _bars(step: Mapping[str, Any]) -> list[tuple[str, float | None, bool, str]]:
     for place in shown:
         each = candidates[place]
         still = [] if each["add"] or each["delete"] else ["changes nothing"]
-        marks = ", ".join([*still, *(mark for mark in each["marks"] if mark in _MARKS)])
+        marks = ", ".join(still or [mark for mark in each["marks"] if mark in _MARKS])
         found.append((" ".join(each["actions"]), each["cost"], place == step["chosen"], marks))
     return found
 

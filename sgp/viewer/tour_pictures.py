@@ -11,7 +11,7 @@ from sgp import drawing
 from sgp.viewer.graph import FILLS, colour_called
 
 WIDTH, HEIGHT = 1240, 450  # what a screen of 1366 x 768 has room for, so that a pixel here is at least one there
-BESIDE = 900  # the width of what stands beside a state
+BESIDE = 740  # the width of what stands beside a state
 STYLE = "fill:currentColor"
 _UP, _DOWN, _OTHER = "#0072b2", "#d55e00", "#8a8f98"
 _SIZE, _LINE = 15, 17  # of words, and from line to line
@@ -76,8 +76,9 @@ def ranking(candidates: Sequence[tuple[str, float | None, bool, str]], title: st
     row = min(46.0, HEIGHT / max(len(candidates), 1))
     known = [cost for _, cost, _, _ in candidates if cost is not None]
     least, most = min([*known, 0.0]), max([*known, 0.0])
-    scale = 0.3 * width / ((most - least) or 1.0)
-    begin, zero = 0.46 * width, 0.46 * width - least * scale
+    begin, room = 0.44 * width, 0.27 * width
+    scale = room / ((most - least) or 1.0)
+    zero = begin - least * scale
     parts = []
     for place, (action, cost, taken, marks) in enumerate(candidates):
         y = row * place + 2
@@ -87,10 +88,8 @@ def ranking(candidates: Sequence[tuple[str, float | None, bool, str]], title: st
             drawing.text(f"{place + 1}.", 26, y + row / 2 + 4, text_anchor="end", font_size=17),
             *_lines(action, 36, y + row / 2, int((begin - 44) / 8.2), 16, 700 if taken else 400),
             drawing.rect(left, y + 6, max(length, 1), row - 14, fill=_UP if taken else _OTHER),
-            drawing.text(
-                "none" if cost is None else f"{cost:.3f}", begin + 0.3 * width + 10, y + row / 2 + 4, font_size=16
-            ),
-            drawing.text(marks, begin + 0.3 * width + 76, y + row / 2 + 4, font_size=16),
+            drawing.text("none" if cost is None else f"{cost:.3f}", begin + room + 10, y + row / 2 + 4, font_size=16),
+            drawing.text(marks, begin + room + 74, y + row / 2 + 4, font_size=16),
         ]
         parts.append(drawing.group(f"{place + 1}. {action}, {unit} {cost}, {marks}", inside))
     return picture(parts, title, width, row * len(candidates) + 6)
