@@ -207,7 +207,7 @@ class Tour:
         return (
             f"In {about.domain} the first method fails. On {facts['idle']} of {facts['steps']} steps an action that "
             f"changes nothing is nearest. At step {facts['step']}, where the model predicts least, its change has "
-            f"length {facts['predicted']:.2f}, and the smallest that any action makes {least:.2f}: nearly no change."
+            f"length {facts['predicted']:.2f}, the smallest that any action makes {least:.2f}: too little change."
         )
 
     def _of_end(self) -> str:
