@@ -88,6 +88,7 @@ def test_moves_are_guessed_by_keyboard_and_scored(page, address):
     press(page, "ArrowRight", "a")
     page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')
     assert "of 2" in page.locator(".guess .score").inner_text(), "what was told is no guess"
+    page.wait_for_url("**step=3*")  # the step has gone into the address
     page.reload()
     page.wait_for_selector('.sgp.guess[data-step="2"]')
 
