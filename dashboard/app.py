@@ -20,6 +20,7 @@ st.navigation(
         st.Page(VIEWS / "next_state.py", title="Next state"),
         st.Page(VIEWS / "own_problem.py", title="Your own problem"),
         st.Page(VIEWS / "tour.py", title="Tour"),
+        st.Page(VIEWS / "guess.py", title="Guess the move"),
     ],
     position="top",
 ).run()

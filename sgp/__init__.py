@@ -126,7 +126,7 @@ _HOMES = {
     "sgp.viewer.export": ("file_stem", "gif", "plan_text", "steps_csv", "steps_parquet"),
     "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts"),
     "sgp.viewer.notebook": ("Link", "link", "show"),
-    "sgp.viewer.page": ("compare_script", "export_html", "html_page", "player_script"),
+    "sgp.viewer.page": ("compare_script", "export_html", "guess_script", "html_page", "player_script"),
     "sgp.viewer.pictures": (
         "Picture",
         "encoding_picture",

@@ -1,13 +1,14 @@
-"""Page: what went wrong in unsolved problems, by kind, each with a link to the step."""
+"""Page: what went wrong in unsolved problems, in words, each sentence with links to the steps that it counts."""
 
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from urllib.parse import urlencode
 
 import sources
 import streamlit as st
+import work
 
 import sgp
 
@@ -27,12 +28,16 @@ STYLE = """<style>
 .failures th, .failures td { padding: 4px 14px 4px 0; border-bottom: 1px solid #8884; vertical-align: top; }
 .failures .number { text-align: right; padding-left: 14px; }
 </style>"""
-MOST = 24  # cards
+PAGE = "failures"
+MOST = 12  # cards that are shown at first
 EVIDENCE = 5  # steps that a sentence links to
 WIDE, HIGH = 220, 64  # of the course of open goals
+SECONDS, GRACE = 60.0, 30.0  # of a rollout that is made again, and beside it
+LONGEST_TRAINING = 300.0  # measured seconds of a training that is done here; it may take several times as long
+TRAINING_SECONDS = 1800.0
 
 
-@st.cache_resource(show_spinner=False, max_entries=4)
+@st.cache_resource(show_spinner="Looking at what was not solved", max_entries=4)
 def failures(stamp: sources.Stamp) -> tuple[list[tuple[sgp.Recorded, sgp.Failure]], list[str]]:
     """The unsolved recorded rollouts with what went wrong, and a sentence for each that cannot be read."""
     found, damaged = [], []
@@ -47,14 +52,21 @@ def failures(stamp: sources.Stamp) -> tuple[list[tuple[sgp.Recorded, sgp.Failure
     return found, damaged
 
 
-def several(label: str, options: Sequence[str], key: str) -> list[str]:
-    """A filter that stands in the address; nothing chosen means everything."""
+def several(label: str, options: Iterable[str], key: str) -> list[str]:
+    """A filter as wide as its options, which stands in the address; nothing chosen means everything."""
     known, asked = list(dict.fromkeys(options)), st.query_params.get_all(key)
     if any(each in list(sgp.FailureKind) for each in asked):  # an address made before kinds were said in words
         del st.query_params[key]
         st.session_state[key] = [each for each in known if each in asked]
-    chosen = st.multiselect(label, known, key=key, bind="query-params", placeholder="all", format_func=in_words)
+    how = {"selection_mode": "multi", "bind": "query-params", "wrap": True}
+    chosen = st.pills(label, known, key=key, format_func=in_words, **how)
     return chosen or known
+
+
+def many(label: str, options: Iterable[str], key: str) -> list[str]:
+    """A filter of more options than stand beside each other."""
+    known = list(dict.fromkeys(options))
+    return st.multiselect(label, known, key=key, bind="query-params", placeholder="all", width=420) or known
 
 
 def in_words(option: str) -> str:
@@ -94,6 +106,26 @@ def course(failure: sgp.Failure) -> str:
     )
 
 
+def beside(recorded: sgp.Recorded, step: int) -> str:
+    """Where one can go on from a failure: another choice at its step, and a rollout that solves its problem."""
+    address = LIBRARY.address_of(recorded)
+    last = min(step, len(recorded.steps))
+    found = [("Try another choice there", "what_if", {**address, "step": last})] if recorded.steps else []
+    solved = (
+        each
+        for each in LIBRARY.rollouts
+        if each.head.get("outcome") == "solved" and each.head.get("sha256") == recorded.head.get("sha256")
+    )
+    if (other := next(solved, None)) is not None:
+        sides = {"left": address["model"], "right": LIBRARY.address_of(other)["model"]}
+        chosen = {"domain": address["domain"], "problem": address["problem"], **sides}
+        found.append((f"Compare with {other.about.model}, which solves it", "compare", chosen))
+    return " · ".join(
+        f'<a href="./{page}?{escape(urlencode(chosen))}" target="_self">{escape(words)}</a>'
+        for words, page, chosen in found
+    )
+
+
 @st.cache_resource(show_spinner=False, max_entries=256)
 def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: sources.Stamp) -> str:
     """What went wrong in a rollout: where, the state there, the course of open goals, and what counts tell."""
@@ -105,10 +137,11 @@ def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: sour
     )
     said = []
     for remark in sgp.diagnosis(recorded):
-        evidence = ", ".join(to_step(recorded, each, str(each)) for each in remark.steps[:EVIDENCE])
         more = ", ..." if len(remark.steps) > EVIDENCE else ""
-        told = f" ({'steps' if len(remark.steps) > 1 else 'step'} {evidence}{more})" if evidence else ""
-        said.append(f"<li>{escape(remark.sentence)}{told}.</li>")
+        first, *rest = remark.steps[:EVIDENCE]
+        named = f"steps {first}" if rest else at(recorded, first)
+        told = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
+        said.append(f"<li>{escape(remark.sentence)} ({told}{more}).</li>")
     drawn = sgp.drawn_state(recorded, primary.step)
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
@@ -117,7 +150,8 @@ def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: sour
         f"{len(recorded.steps)} steps</p>"
         f"<div>{image(drawn, f'The state at {where}', 'state')}"
         f"<figure>{image(course(failure), goals, 'course')}<figcaption>{goals}</figcaption></figure></div>"
-        f"<ul>{''.join(said)}</ul>{f'<p>Also: {others}.</p>' if others else ''}</article>"
+        f"<ul>{''.join(said)}</ul>{f'<p>Also: {others}.</p>' if others else ''}"
+        f"<p>{beside(recorded, primary.step)}</p></article>"
     )
 
 
@@ -146,14 +180,11 @@ def show_recorded() -> None:
     if not found:
         st.info("No unsolved rollout is recorded; `sgp evaluate RUN... --record` keeps those of your own runs.")
         return
-    kind_column, domain_column, model_column = st.columns([3, 3, 5])
-    with kind_column:
-        present = {kind for _, failure in found for kind in failure.kinds}
-        kinds = several("What happened", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
-    with domain_column:
+    present = {kind for _, failure in found for kind in failure.kinds}
+    with st.container(horizontal=True, gap="medium"):
         domains = several("Domains", [LIBRARY.address_of(each)["domain"] for each, _ in found], "domains")
-    with model_column:
-        models = several("Models", [each.about.model for each, _ in found], "models")
+        models = many("Models", [each.about.model for each, _ in found], "models")
+    kinds = several("What happened", [kind.value for kind in sgp.FailureKind if kind in present], "kinds")
     shown = [
         (each, failure)
         for each, failure in found
@@ -166,35 +197,44 @@ def show_recorded() -> None:
         return
     order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
     shown.sort(key=lambda each: (order[each[1].primary.kind], LIBRARY.address_of(each[0])["domain"]))
-    show_counts(
-        Counter((failure.primary.kind.value, LIBRARY.address_of(each)["domain"]) for each, failure in shown),
-        list(sgp.FailureKind),
-        "what happened",
+    st.caption(
+        f"{len(shown)} of {len(LIBRARY.rollouts)} recorded rollouts. A title opens the player where it went wrong; the "
+        "numbers behind a sentence open steps that it counts."
     )
+    with st.expander("How often each happened, and what the words mean"):
+        show_counts(
+            Counter((failure.primary.kind.value, LIBRARY.address_of(each)["domain"]) for each, failure in shown),
+            list(sgp.FailureKind),
+            "what happened",
+        )
+        show_meanings()
     stamp = sources.stamp()
-    cards = (card(recorded, failure, f"{recorded.place} {recorded.about}", stamp) for recorded, failure in shown[:MOST])
+    most = None if st.session_state.get("failures all") else MOST
+    cards = (card(recorded, failure, f"{recorded.place} {recorded.about}", stamp) for recorded, failure in shown[:most])
     st.html(f'{STYLE}<div class="failures list">{"".join(cards)}</div>')
     if len(shown) > MOST:
-        st.caption(f"The first {MOST} of {len(shown)}; filter to see the others.")
+        st.toggle(f"Show all {len(shown)}, not the first {MOST} alone", key="failures all")
+
+
+def show_meanings() -> None:
+    """When each kind of failure applies."""
+    st.markdown("Where several apply, the first in this order makes the title; the others stand below the sentences.")
+    st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.FailureKind))
 
 
 def show_measured() -> None:
-    """The measured attempts that are not solved: of them the outcome alone was kept."""
+    """The measured attempts that are not solved: of them the outcome alone was kept, and each can be made again."""
     unsolved = [row for row in sources.attempts() if not row.solved]
     st.caption(
         f"{len(unsolved)} of {len(sources.attempts())} measured attempts are not solved. Of them the outcome alone was "
-        "kept, so their kind is how they ended; to see more, record one (Coverage, View: instances)."
+        "kept; choose a row to watch its rollout, or to have it recorded now."
     )
     kind_of = {outcome: sgp.kind_of_outcome(outcome).value for outcome in {row.outcome for row in unsolved}}
-    columns = st.columns(4)
-    with columns[0]:
-        kinds = several("Kinds", [kind_of[row.outcome] for row in unsolved], "kinds")
-    with columns[1]:
+    with st.container(horizontal=True, gap="medium"):
+        kinds = several("What happened", [kind_of[row.outcome] for row in unsolved], "kinds")
         domains = several("Domains", [row.domain for row in unsolved], "domains")
-    with columns[2]:
         splits = several("Splits", [row.split for row in unsolved], "splits")
-    with columns[3]:
-        planners = several("Planners", [sgp.planner_title(row) for row in unsolved], "planners")
+        planners = many("Planners", [sgp.planner_title(row) for row in unsolved], "planners")
     shown = [
         row
         for row in unsolved
@@ -203,40 +243,123 @@ def show_measured() -> None:
         and row.split in splits
         and sgp.planner_title(row) in planners
     ]
+    show_attempt(next((row for row in unsolved if named(row) == st.query_params.get("attempt")), None))
     if not shown:
         st.info("No unsolved attempt is of these kinds, domains, splits and planners; take a filter away.")
         return
-    counts, rows = st.columns([2, 3])
-    with counts:
-        show_counts(
-            Counter((sgp.planner_title(row), kind_of[row.outcome]) for row in shown),
-            list(dict.fromkeys(sgp.planner_title(row) for row in shown)),
-            "planner",
-        )
-    with rows:
-        table = {
-            "kind": [kind_of[row.outcome] for row in shown],
-            "domain": [row.domain for row in shown],
-            "split": [row.split for row in shown],
-            "problem": [row.problem for row in shown],
-            "objects": [row.size for row in shown],
-            "planner": [sgp.planner_title(row) for row in shown],
-            "seed": [row.seed for row in shown],
-            "decisions": [row.decisions for row in shown],
-            "seconds": [row.seconds for row in shown],
-        }
-        st.dataframe(table, hide_index=True, height=560)
+    table = {
+        "what happened": [in_words(kind_of[row.outcome]) for row in shown],
+        "domain": [row.domain for row in shown],
+        "split": [row.split for row in shown],
+        "problem": [row.problem for row in shown],
+        "objects": [row.size for row in shown],
+        "planner": [sgp.planner_title(row) for row in shown],
+        "seed": [row.seed for row in shown],
+        "decisions": [row.decisions for row in shown],
+        "seconds": [row.seconds for row in shown],
+    }
+    key = f"attempts {hash(tuple(map(named, shown)))}"  # rows of another table are other attempts
+    st.dataframe(
+        table,
+        hide_index=True,
+        height=420,
+        width="content",
+        key=key,
+        selection_mode="single-row",
+        on_select=lambda: choose_attempt(key, shown),
+    )
+    with st.expander("How often each happened, and what the words mean"):
+        show_counts(Counter((sgp.planner_title(row), kind_of[row.outcome]) for row in shown), planners, "planner")
+        show_meanings()
+
+
+def named(row: sgp.AttemptRow) -> str:
+    """What names an attempt in the address."""
+    return f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.model}"
+
+
+def choose_attempt(key: str, rows: Sequence[sgp.AttemptRow]) -> None:
+    """Puts the attempt of the row that was chosen into the address."""
+    chosen = st.session_state[key]["selection"]["rows"]
+    if chosen:
+        st.query_params["attempt"] = named(rows[chosen[0]])
+    else:
+        st.query_params.pop("attempt", None)
+
+
+def show_attempt(row: sgp.AttemptRow | None) -> None:
+    """An attempt: its rollout where it is recorded, else the button that records it, or the lines that do."""
+    take_recorded()
+    work.show_failure(PAGE)
+    work.show_progress(PAGE)
+    if row is None:
+        return
+    happened = in_words(sgp.kind_of_outcome(row.outcome).value)
+    st.markdown(
+        work.plain(f"{row.problem} of {row.domain}, {row.split}, {row.size} objects; {row.model}: it {happened}.")
+    )
+    recorded = rollout_of(row)
+    if recorded is not None:
+        with st.container(horizontal=True):
+            address = LIBRARY.address_of(recorded)
+            st.page_link("views/rollout.py", label="Watch it", icon=":material/play_arrow:", query_params=address)
+            st.page_link("views/what_if.py", label="Try another choice", query_params=address)
+    elif row.seed is None:
+        st.write("It searches; there is no rollout to watch.")
+    elif (why := too_long(row)) is None:
+        if st.button("Record it now", type="primary", disabled=work.running(PAGE) is not None):
+            facts = {"subject": row.record(), "problem": row.problem, "seconds": SECONDS}
+            work.begin(PAGE, "recording", TRAINING_SECONDS + SECONDS + GRACE, "record", facts)
+            st.rerun()
+    else:
+        st.write(f"{why} These lines record it, and then it is here:")
+        st.code(sgp.recording_command(row), language="sh", wrap_lines=True)
+
+
+def take_recorded() -> None:
+    """Looks at the library again once a rollout was recorded."""
+    ended = work.take(PAGE)
+    if ended is not None and ended[1].result is not None:
+        st.rerun()
+
+
+def rollout_of(row: sgp.AttemptRow) -> sgp.Recorded | None:
+    """The recorded rollout of an attempt."""
+    wanted = (row.planner, row.domain, row.suite, row.split, row.seed, row.problem)
+    for each in LIBRARY.rollouts:
+        about = each.about
+        if (about.planner, about.domain, about.suite, about.split, about.seed, each.head.get("name")) == wanted:
+            return each
+    return None
+
+
+def too_long(row: sgp.AttemptRow) -> str | None:
+    """Why an attempt's planner is not trained here; None where no training of it was measured to be long."""
+    if row.selected_by:
+        return "Validation selects this planner among many, which takes long."
+    measured = [
+        each.value
+        for each in sources.measured()
+        if each.metric == "training_seconds"
+        and (each.planner, each.domain, each.suite) == (row.planner._replace(decoding=""), row.domain, row.suite)
+    ]
+    if max(measured, default=0.0) > LONGEST_TRAINING:
+        return f"Its training takes long: {max(measured):,.0f} s where it was measured."
+    return None
 
 
 def main() -> None:
     """The page."""
     recorded, measured = "recorded rollouts", "measured attempts"
     view = st.segmented_control(
-        "Of", [recorded, measured], default=recorded, key="of", bind="query-params", required=True
+        "Of",
+        [recorded, measured],
+        default=recorded,
+        key="of",
+        bind="query-params",
+        required=True,
+        label_visibility="collapsed",
     )
-    with st.expander("What the kinds mean"):
-        st.markdown("The first kind in this order that applies is the primary one; the others stand beside it.")
-        st.markdown("\n".join(f"- **{kind.words}** ({kind}): {kind.definition}." for kind in sgp.FailureKind))
     if view == recorded:
         show_recorded()
     else:

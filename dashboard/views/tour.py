@@ -1,5 +1,6 @@
-"""Page 7: six stops that teach the method on one recorded decision, large enough for a projector."""
+"""Page: stops that teach two methods, training and a failure on recorded decisions, large enough for a projector."""
 
+import sources
 import streamlit as st
 import work
 from encoding import encoded
@@ -10,9 +11,14 @@ GUESS = "Guess first: which action does the model take?"
 show = st.components.v2.component(
     "sgp_tour_picture",
     html='<div class="row"></div>',
-    css=".row { display: flex; gap: 3rem; color: var(--st-text-color); font: 1.3rem var(--st-font); }"
-    " figure { flex: 1 1 0; min-width: 0; margin: 0; text-align: center; }"
-    " svg { font: 15px var(--st-font); width: 100%; height: 60vh; max-height: 72vh; }",
+    css=".row { color: var(--st-text-color); font: 1.05rem var(--st-font); } .row svg { font: 15px var(--st-font);"
+    " width: 100%; display: block; } figure { margin: 0; min-width: 0; } figcaption { margin: 0 0 4px; }"
+    " .scenes { display: flex; gap: 2rem; } .scenes figure { flex: 1 1 0; } .scenes svg { height: 54vh; }"
+    " .chart svg { height: auto; max-height: 62vh; }"
+    " .row.both { display: grid; gap: 1.6rem; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }"
+    " .row.both .scenes { flex-direction: column; gap: .6rem; } .row.both .scenes figure { flex: 0 0 auto; }"
+    " .row.both .scenes svg { height: 25vh; } .row.both .scene:only-child svg { height: 50vh; }"
+    " @media (max-width: 760px) { .row.both, .scenes { display: block; } }",
     js=sgp.tour_script(),
 )
 
@@ -31,12 +37,12 @@ def go(stop: int) -> None:
 def show_bar(stop: int) -> None:
     """Where we are, and the way back and on."""
     names = sgp.tour_titles()
-    back, *links, ahead = st.columns([7, *(7.5 + 0.45 * len(name) for name in names), 7], vertical_alignment="center")
-    back.button("← Back", disabled=stop == 0, on_click=go, args=(stop - 1,), width="stretch")
-    for place, (column, name) in enumerate(zip(links, names, strict=True)):
-        kind = "primary" if place == stop else "tertiary"
-        column.button(f"{place + 1} {name}", type=kind, on_click=go, args=(place,), width="stretch")
-    ahead.button("Next →", disabled=stop == len(names) - 1, on_click=go, args=(stop + 1,), width="stretch")
+    with st.container(horizontal=True, gap="xsmall", vertical_alignment="center"):
+        st.button("← Back", disabled=stop == 0, on_click=go, args=(stop - 1,))
+        for place, name in enumerate(names):
+            kind = "primary" if place == stop else "tertiary"
+            st.button(f"{place + 1} {name}", type=kind, on_click=go, args=(place,))
+        st.button("Next →", disabled=stop == len(names) - 1, on_click=go, args=(stop + 1,))
 
 
 def choose_round(found: sgp.Tour) -> int:
@@ -50,7 +56,7 @@ def choose_round(found: sgp.Tour) -> int:
     return level
 
 
-def show_guess(found: sgp.Tour) -> bool:
+def guessed(found: sgp.Tour) -> bool:
     """Asks for the next action; whether the answer may be shown."""
     names = [found.action(place) for place in range(len(found.candidates))]
     guess = st.radio(GUESS, names, index=None, horizontal=True, key="tour guess")
@@ -65,6 +71,33 @@ def show_guess(found: sgp.Tour) -> bool:
     return True
 
 
+def address_of(recorded: sgp.Recorded) -> dict[str, str]:
+    """The address of a rollout of the library by the same planner on the same problem; of its domain otherwise."""
+    library, about = sources.library(), recorded.about
+    for each in library.rollouts:
+        of_each = (each.head.get("sha256"), each.about.planner, each.about.seed)
+        if of_each == (recorded.head.get("sha256"), about.planner, about.seed):
+            return library.address_of(each)
+    return {"domain": about.domain}
+
+
+def show_ways_on(found: sgp.Tour) -> None:
+    """Where to go from here."""
+    failed = found.failure.about.domain
+    for page, label, query in (
+        ("guess", "Guess the move: predict what a model does, and see how often you are right", {}),
+        ("failures", f"Failures: what went wrong in {failed}, counted", {"domains": failed}),
+        ("what_if", "What if: take another candidate and plan on from there", address_of(found.failure)),
+        ("compare", "Compare: two methods on one problem", {"domain": failed}),
+        ("own_problem", "Your own problem: have it solved", {}),
+    ):
+        st.page_link(f"views/{page}.py", label=label, icon=":material/arrow_forward:", query_params=query)
+    st.markdown(
+        "In JupyterLab: `notebooks/01_the_method.ipynb` trains what you saw, `notebooks/07_logistics_failures.ipynb` "
+        "counts the failures, `notebooks/09_your_domain.ipynb` takes a domain of yours."
+    )
+
+
 def main() -> None:
     """The page."""
     path = sgp.recorded_folder() / "tour.json"
@@ -77,22 +110,20 @@ def main() -> None:
     stop = int(asked) - 1 if asked.isdecimal() and 1 <= int(asked) <= last else 0
     st.html(
         "<style>.stMainBlockContainer p { font-size: 1.3rem; line-height: 1.45; }"
+        ".stMainBlockContainer button p { font-size: .95rem; }"
         ".stMainBlockContainer [data-testid=stCaptionContainer] p { font-size: .95rem; }</style>"
     )
     show_bar(stop)
     level = choose_round(found) if stop == 2 else 0
     st.markdown(work.plain(found.words(stop, level)))
-    pictures = found.pictures(stop, level) if stop < last - 1 or show_guess(found) else []
-    told = show(key="tour stop", data=encoded({"pictures": pictures}), on_go_change=lambda: None)
+    shown = found.pictures(stop, level) if not found.asks(stop) or guessed(found) else found.board()
+    if stop == last - 1:
+        show_ways_on(found)
+    told = show(key="tour stop", data=encoded(shown._asdict()), on_go_change=lambda: None)
     if told.go and 0 <= stop + told.go < last:
         go(stop + told.go)
         st.rerun()
-    about = found.about
-    st.caption(
-        work.plain(
-            f"Decision {found.step} of {found.problem}, {about.domain}, {about.split}: {about.model}, as recorded."
-        )
-    )
+    st.caption(work.plain(f"{found.source_of(stop)}, as recorded."))
 
 
 try:

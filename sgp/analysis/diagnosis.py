@@ -12,15 +12,15 @@ from typing import Any, NamedTuple
 from sgp.domains import words_of
 from sgp.errors import StoreError
 from sgp.planning.pddl import Action
-from sgp.planning.recorded import Recorded, atom_of
+from sgp.planning.recorded import Recorded, atom_of, contends
 from sgp.planning.rollout import tie_margin
 
 
 class Remark(NamedTuple):
-    """A sentence on a rollout, and the steps that it counts, from 1 as in the player; none where it is of the whole."""
+    """A sentence on a rollout, and its evidence: the steps that it counts, from 1 as in the player, or the end."""
 
     sentence: str
-    steps: tuple[int, ...] = ()
+    steps: tuple[int, ...]
 
 
 def diagnosis(recorded: Recorded) -> tuple[Remark, ...]:
@@ -92,7 +92,7 @@ def _shut(recorded: Recorded) -> Iterator[Remark]:
 
 def _ties(recorded: Recorded) -> Iterator[Remark]:
     """Steps that the order of the PDDL decided."""
-    contending = [sum(each.contends for each in standings) for standings in recorded.standings]
+    contending = [sum(map(contends, step["candidates"])) for step in recorded.steps]
     found = [number for number, many in enumerate(contending, start=1) if many > 1]
     if found:
         what = f"several actions cost the same, up to {max(contending)} of them, and their order in the PDDL decided"
@@ -113,7 +113,7 @@ def _goals(recorded: Recorded) -> Iterator[Remark]:
     if never:
         some = ", ".join(f"'{words.sentence(goals[place])}'" for place in never[:3])
         which = f", such as {some}" if len(never) > 3 else f": {some}"
-        yield Remark(f"{len(never)} of {len(goals)} goals never held{which}")
+        yield Remark(f"{len(never)} of {len(goals)} goals never held{which}", (len(recorded.steps) + 1,))
     counts = [len(each) for each in course]
     best = counts.index(min(counts))
     if 0 < best < len(counts) - 1 and counts[-1] > counts[best]:

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from sgp.errors import StoreError
-from sgp.planning.recorded import Recorded, Standing
-from sgp.planning.rollout import Mark, Outcome
+from sgp.planning.recorded import Recorded, contends
+from sgp.planning.rollout import Mark, Outcome, marks_of
 
 LONG = 10
 """Steps without a new least number of open goals that make a plateau, or that make a loss final."""
@@ -157,9 +157,9 @@ def _of_decisions(recorded: Recorded) -> Iterator[tuple[FailureKind, int]]:
     plan = [str(action).strip() for action in recorded.head.get("expert") or ()]
     with_expert = bool(plan)
     lost = False
-    for number, (step, standings) in enumerate(zip(recorded.steps, recorded.standings, strict=True), start=1):
+    for number, step in enumerate(recorded.steps, start=1):
         chosen = step["candidates"][step["chosen"]]
-        if not lost and _lost_tie(step, standings, plan):
+        if not lost and _lost_tie(recorded, number, step, plan):
             yield FailureKind.TIE_LOST, number
             lost = True
         if with_expert and chosen["actions"] != plan[: len(chosen["actions"])]:
@@ -168,14 +168,14 @@ def _of_decisions(recorded: Recorded) -> Iterator[tuple[FailureKind, int]]:
         plan = plan[len(chosen["actions"]) :]
 
 
-def _lost_tie(step: Mapping[str, Any], standings: Sequence[Standing], plan: Sequence[str]) -> bool:
+def _lost_tie(recorded: Recorded, number: int, step: Mapping[str, Any], plan: Sequence[str]) -> bool:
     """Whether a candidate that was tied with the chosen one and open is the expert's or leaves fewer goals open."""
-    actions, place = [each["actions"] for each in step["candidates"]], step["chosen"]
-    experts = [bool(plan) and each == plan[: len(each)] for each in actions]
-    chosen = standings[place]
-    if Mark.TIED not in chosen.marks or experts[place]:
+    candidates, place = step["candidates"], step["chosen"]
+    experts = [bool(plan) and each["actions"] == plan[: len(each["actions"])] for each in candidates]
+    if Mark.TIED not in marks_of(tuple(candidates[place]["marks"])) or experts[place]:
         return False
-    return any(
-        other != place and each.contends and (each.open_goals < chosen.open_goals or experts[other])
-        for other, each in enumerate(standings)
-    )
+    tied = [other for other, each in enumerate(candidates) if other != place and contends(each)]
+    if any(experts[other] for other in tied):
+        return True
+    left = [recorded.open_after(number, candidates[other]) for other in (place, *tied)]
+    return any(each < left[0] for each in left[1:])

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sgp.analysis.explanations import explain
@@ -15,40 +17,123 @@ from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.subjects import subject_of
 from sgp.methods.loading import load_planner
-from sgp.planning.recorded import map_file
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Planner
+from sgp.planning.recorded import PACKED, map_file
 from sgp.planning.recording import records, write_records
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.validation import confirm
 from sgp.progress import track
+from sgp.viewer.library import rollout_files
 
-MODELS = (
-    ("contrastive-jumps", None),
-    ("contrastive-jumps", "one-step"),
-    ("state-centric", "wl-xgboost-delta"),
-)
 SPLIT = "extrapolation"
-LARGEST_SOLVED, LARGEST_UNSOLVED = 250_000, 550_000  # bytes; unsolved ones run to the horizon and are longer
+_AT_ONCE = 16  # problems that are tried before it is looked whether one of them was not solved
 
 
-def record(
-    folder: Path | str, suite: str, models: Sequence[tuple[str, str | None]] = MODELS, jobs: int = 1
-) -> list[Path]:
-    """Trains the models on every domain of a suite and writes their rollouts, replacing those of the folder.
+@dataclass(frozen=True)
+class Recording:
+    """What is recorded of every domain of a suite; every planner is trained in seconds.
 
-    Of all problems of the split, the largest solved and the smallest unsolved one whose record is small enough are
-    kept, their plans accepted by VAL.
+    All planners are recorded on the same `shared` problems, so that any two can be compared: of the `among` smallest
+    those that most planners leave unsolved. Beside them each planner's smallest unsolved one, where it solved those,
+    and of the `foremost` planners, which have the whole split tried, the largest solved one whose record has at most
+    `largest` bytes.
     """
-    target, source = Path(folder), load_suite(suite)
-    work = [(domain, *model) for domain in source.domains for model in models]
+
+    foremost: Sequence[tuple[str, str | None]] = (
+        ("contrastive-jumps", None),
+        ("contrastive-jumps", "one-step"),
+        ("state-centric", "wl-xgboost-delta"),
+    )
+    others: Sequence[tuple[str, str | None]] = (
+        ("state-centric", "wl-xgboost-state"),
+        ("state-centric", "fsf-xgboost-delta"),
+        ("state-centric", "fsf-xgboost-state"),
+        ("contrastive-delta", "wl"),
+        ("zero-change", "wl"),
+        ("random-successor", "unvisited"),
+    )
+    shared: int = 2
+    among: int = 6
+    largest: int = 250_000
+
+
+@dataclass
+class _Tried:
+    """A run, what it made of the problems that it was tried on, and which of that is to be recorded."""
+
+    run: Run
+    planner: Planner
+    rollouts: dict[str, Rollout] = field(default_factory=dict)  # by the problem's hash
+    kept: set[str] = field(default_factory=set)
+
+    def on(self, problems: Iterable[Problem]) -> list[Rollout]:
+        """Rollouts of problems, those that were not tried before made now, without notes."""
+        wanted = list(problems)
+        new = [each for each in wanted if each.sha256 not in self.rollouts]
+        for problem, rollout in zip(new, self.planner.solve_many(map(Task, new)), strict=True):
+            self.rollouts[problem.sha256] = rollout.without_notes()
+        return [self.rollouts[each.sha256] for each in wanted]
+
+    def keep(self, rollout: Rollout) -> None:
+        """Has a rollout recorded, once VAL accepts its plan."""
+        confirm(rollout)
+        self.kept.add(rollout.task.problem.sha256)
+
+    def keep_smallest_unsolved(self, problems: Sequence[Problem]) -> None:
+        """Has the first unsolved rollout recorded, where none is yet; gives up what was tried on the way."""
+        for some in _batches(problems):
+            if any(not self.rollouts[each].solved for each in self.kept):
+                return
+            unsolved = [each for each in self.on(some) if not each.solved]
+            for rollout in unsolved[:1]:
+                self.keep(rollout)
+            self.forget()
+
+    def keep_largest_solved(self, problems: Sequence[Problem], most: int) -> None:
+        """Has the last solved rollout recorded whose record has at most so many bytes."""
+        best: Rollout | None = None
+        for some in _batches(problems):
+            best = next((each for each in reversed(self.on(some)) if each.solved and _size(each) <= most), best)
+            self.forget(best)
+        if best is not None:
+            self.keep(best)
+
+    def forget(self, but: Rollout | None = None) -> None:
+        """Gives up rollouts that are not to be recorded: a task never frees its states."""
+        spared = {*self.kept, *([] if but is None else [but.task.problem.sha256])}
+        self.rollouts = {sha256: each for sha256, each in self.rollouts.items() if sha256 in spared}
+
+
+def record(folder: Path | str, suite: str, what: Recording | None = None, jobs: int = 1) -> list[Path]:
+    """Trains the planners on every domain of a suite and writes their rollouts, replacing those of the folder.
+
+    Which ones says `what`; each is a file of its own, compressed, with a map by PCA and UMAP beside it.
+    """
+    target, source, what = Path(folder), load_suite(suite), what or Recording()
     written: list[Path] = []
-    for domain, method, variant in track(work, "record"):
-        run = train(method, domain, suite, variant, jobs=jobs)
-        chosen = _chosen(_small_rollouts(run.folder, source, domain))
-        name = f"{domain}-{run.key.method}-{run.key.variant}"
-        written += _write(run, source, {target / f"{name}-{each.outcome.value}.jsonl": each for each in chosen})
-    for stale in {*target.glob("*.jsonl"), *target.glob("*.map.json")} - set(written):
+    for domain in source.domains:
+        problems = _by_size(source, domain)
+        tried = [_Tried(run, load_planner(str(run.folder))) for run in _trained(what, domain, suite, jobs)]
+        for problem in _shared(tried, problems[: what.among], what.shared):
+            for each in tried:
+                each.keep(*each.on([problem]))
+        for place, each in enumerate(track(tried, f"record {domain}")):
+            each.forget()
+            each.keep_smallest_unsolved(problems)
+            if place < len(what.foremost):
+                each.keep_largest_solved(problems, what.largest)
+            key = each.run.key
+            stem = f"{domain}-{key.method}-{key.variant}"
+            files = {
+                target / f"{stem}-{rollout.task.name}-{rollout.outcome.value}.jsonl{PACKED}": rollout
+                for rollout in each.rollouts.values()
+            }
+            written += _write(each.run, source, files)
+            each.rollouts.clear()
+    for stale in {*rollout_files(target), *target.glob("*.map.json")} - set(written):
         stale.unlink()
     return written
 
@@ -79,30 +164,41 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
 
 
 def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], neighbours: bool = True) -> list[Path]:
-    """Writes each rollout of a run to its file and maps them; all files that were written beside each other."""
+    """Writes each rollout of a run to its file, a map of its own beside it; all files that were written."""
     experts, policy = kept_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
+    written = list[Path]()
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
         why = [{} if each is None else each.record() for each in explain(rollout, policy)]
         write_records(file, records(rollout, subject_of(run, suite.name, split=SPLIT).record(), plan, why))
-    return [*rollouts, *map_run(run.folder, list(rollouts), neighbours)[1:]]
+        written += [file, *map_run(run.folder, [file], neighbours)[1:]]  # alone, it has room for all its candidates
+    return written
 
 
-def _small_rollouts(run: Path, suite: Suite, domain: str) -> Iterator[Rollout]:
-    """The rollouts of a split whose records are small enough, without notes."""
-    for _, rollout in load_planner(str(run)).solve_each(map(Task, suite.problems(domain, SPLIT))):
-        bare = rollout.without_notes()
-        size = sum(len(json.dumps(each)) + 1 for each in records(bare))
-        if size < (LARGEST_SOLVED if rollout.solved else LARGEST_UNSOLVED):
-            yield bare
+def _by_size(suite: Suite, domain: str) -> list[Problem]:
+    """The problems of the split, each once, by objects and then by name."""
+    problems = {each.sha256: each for each in reversed(suite.problems(domain, SPLIT))}
+    return sorted(problems.values(), key=lambda each: (len(each.read()[1].objects), each.name))
 
 
-def _chosen(rollouts: Iterable[Rollout]) -> list[Rollout]:
-    """The largest solved and the smallest unsolved one, by objects and then by name."""
-    by_size = sorted(rollouts, key=lambda rollout: (rollout.task.size, rollout.task.name))
-    solved = [rollout for rollout in by_size if rollout.solved]
-    chosen = solved[-1:] + [rollout for rollout in by_size if not rollout.solved][:1]
-    for rollout in chosen:
-        confirm(rollout)
-    return chosen
+def _trained(what: Recording, domain: str, suite: str, jobs: int) -> Iterator[Run]:
+    for method, variant in (*what.foremost, *what.others):
+        yield train(method, domain, suite, variant, jobs=jobs)
+
+
+def _shared(tried: Sequence[_Tried], problems: Sequence[Problem], count: int) -> list[Problem]:
+    """The problems that most planners leave unsolved, of equally many the smaller ones."""
+    unsolved = Counter(
+        rollout.task.problem.sha256 for each in tried for rollout in each.on(problems) if not rollout.solved
+    )
+    return sorted(problems, key=lambda each: -unsolved[each.sha256])[:count]
+
+
+def _batches(problems: Sequence[Problem]) -> Iterator[Sequence[Problem]]:
+    return (problems[start : start + _AT_ONCE] for start in range(0, len(problems), _AT_ONCE))
+
+
+def _size(rollout: Rollout) -> int:
+    """The bytes of a rollout's record."""
+    return sum(len(json.dumps(each)) + 1 for each in records(rollout))

@@ -1,4 +1,4 @@
-"""What the dashboard's tour shows: one decision of one rollout, every number of it recorded."""
+"""What the dashboard's tour shows: decisions of two methods, what they were trained on, a failure; all recorded."""
 
 from __future__ import annotations
 
@@ -6,72 +6,176 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sgp.api import train
-from sgp.datasets.suite import load_suite
+from sgp.datasets.runs import Run
+from sgp.datasets.suite import Suite, load_suite
+from sgp.datasets.training_data import load_training_data
 from sgp.encoders.node_colours import coloured_graph
 from sgp.encoders.wl import WLEncoder
 from sgp.errors import InputError
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_json
 from sgp.methods.loading import load_planner
+from sgp.planning.pddl import Problem
 from sgp.planning.recording import records
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import Task
+from sgp.planning.task import State, Task
 from sgp.policies.nearest_embedding import NearestEmbedding
 
-METHOD, VARIANT, SPLIT = "state-centric", "wl-xgboost-delta", "interpolation"
+METHOD, VARIANT = "state-centric", "wl-xgboost-delta"
+OTHER = "contrastive-jumps"
+SPLIT, LARGER = "interpolation", "extrapolation"
 NAME = "tour.json"
-FORMAT = 1
+FORMAT = 2
 
 
 def record_tour(folder: Path | str, suite: str, domain: str, jobs: int = 1) -> Path:
     """Writes the tour of a domain: the first solved rollout of unseen small problems, at its most open decision.
 
-    Raises InputError where the trained model solves none of them.
+    Beside it stand an example of training, what the other method makes of the same problem, and the failure of the
+    suite in which it is most often an action that changes nothing that costs least.
+    Raises InputError where the trained model solves none of the small problems, or fails in no larger one.
     """
+    source = load_suite(suite)
     run = train(METHOD, domain, suite, VARIANT, jobs=jobs)
-    planner = load_planner(str(run.folder))
-    policy = planner.policy
-    assert isinstance(policy, NearestEmbedding)
-    assert isinstance(policy.encoder, WLEncoder)
-    for problem in load_suite(suite).problems(domain, SPLIT):
+    planner, (policy, encoder) = load_planner(str(run.folder)), _parts(run)
+    for problem in source.problems(domain, SPLIT):
         rollout = planner.solve(Task(problem))
         if rollout.solved:
-            about = subject_of(run, split=SPLIT).record()
-            return _write(Path(folder) / NAME, rollout, policy, policy.encoder, about)
-    raise InputError(f"{METHOD} {VARIANT} solves no problem of {suite}/{domain}/{SPLIT}; choose another domain")
-
-
-def _write(file: Path, rollout: Rollout, policy: NearestEmbedding, encoder: WLEncoder, about: dict[str, Any]) -> Path:
-    task = rollout.task
-    number = max(range(len(rollout.steps)), key=lambda place: (_open(rollout, place), -place))
-    step = rollout.steps[number]
-    graph = coloured_graph(encoder.vocabulary, task, step.state)
-    ahead = coloured_graph(encoder.vocabulary, task, step.successor.state)
-    names = {str(colour): name for colour, name in (*ahead.names.items(), *graph.names.items())}
-    (before,) = encoder.embed(task, [step.state])
-    (after,) = encoder.embed(task, [step.successor.state])
+            break
+    else:
+        raise InputError(f"{METHOD} {VARIANT} solves no problem of {suite}/{domain}/{SPLIT}; choose another domain")
+    file = Path(folder) / NAME
     write_json(
         file,
         {
             "format": FORMAT,
-            "records": list(records(rollout.without_notes(), about)),
-            "step": number + 1,
-            "atoms": sorted(map(str, task.atoms(step.state))),
-            "graph": {**asdict(graph), "names": names},
-            "metric": policy.metric,
-            "embedding": _numbers(before),
-            "goal": _numbers(encoder.embed_goal(task)),
-            "predicted": _numbers(step.note["predicted"]),
-            "chosen": _numbers(after),
+            **_decision(rollout, run, policy, encoder),
+            "training": _training(source, run, encoder),
+            "contrast": _contrast(train(OTHER, domain, suite, jobs=jobs), problem),
+            "failure": _failure(source, jobs),
         },
     )
     return file
 
 
-def _open(rollout: Rollout, place: int) -> int:
-    """How many candidates of a step are open to choice."""
-    return int(rollout.steps[place].open_to_choice.sum())
+def _parts(run: Run) -> tuple[NearestEmbedding, WLEncoder]:
+    """The policy of a run and its encoder."""
+    policy = load_planner(str(run.folder)).policy
+    assert isinstance(policy, NearestEmbedding)
+    assert isinstance(policy.encoder, WLEncoder)
+    return policy, policy.encoder
+
+
+def _decision(rollout: Rollout, run: Run, policy: NearestEmbedding, encoder: WLEncoder) -> dict[str, Any]:
+    """The most open decision of a rollout with everything that led to it."""
+    task = rollout.task
+    number = _most_open(rollout)
+    step = rollout.steps[number]
+    graph = coloured_graph(encoder.vocabulary, task, step.state)
+    before, after = encoder.embed(task, [step.state, step.successor.state])
+    return {
+        "records": list(records(rollout.without_notes(), subject_of(run, split=SPLIT).record())),
+        "step": number + 1,
+        "atoms": sorted(map(str, task.atoms(step.state))),
+        "graph": {**asdict(graph), "names": _names(encoder, task, step.state, step.successor.state)},
+        "metric": policy.metric,
+        "embedding": _numbers(before),
+        "goal": _numbers(encoder.embed_goal(task)),
+        "predicted": _numbers(step.note["predicted"]),
+        "chosen": _numbers(after),
+    }
+
+
+def _training(suite: Suite, run: Run, encoder: WLEncoder) -> dict[str, Any]:
+    """How much a run learned from, and the first step of its first plan as an example."""
+    first = load_training_data(suite, run.key.domain).train[0]
+    task, (before, after) = first.task, first.states[:2]
+    here, there = encoder.embed(task, [before, after])
+    return {
+        **{name: run.record["data"][name] for name in ("train", "transitions")},
+        "problem_pddl": task.problem.problem_pddl,
+        "plan": [str(action) for action in first.actions],
+        "before": sorted(map(str, task.atoms(before))),
+        "after": sorted(map(str, task.atoms(after))),
+        "change": {str(column): float((there - here)[column]) for column in np.flatnonzero(there - here).tolist()},
+        "names": _names(encoder, task, before, after),
+    }
+
+
+def _contrast(run: Run, problem: Problem) -> dict[str, Any]:
+    """The most open decision of the other method in the same problem, and how much it learned from."""
+    rollout = load_planner(str(run.folder)).solve(Task(problem))
+    return {
+        "records": list(records(rollout.without_notes(), subject_of(run, split=SPLIT).record())),
+        "step": _most_open(rollout) + 1,
+        "decisions": run.record["facts"]["decisions"],
+    }
+
+
+def _failure(suite: Suite, jobs: int) -> dict[str, Any]:
+    """The failure with most idle steps, at the idle step where the model predicts least.
+
+    Of each domain the smallest of the larger problems is tried.
+    """
+    worst: tuple[float, Run, Rollout, list[int]] | None = None
+    for domain in suite.domains:
+        run = train(METHOD, domain, suite.name, VARIANT, jobs=jobs)
+        smallest = min(suite.problems(domain, LARGER), key=lambda each: (len(each.read()[1].objects), each.name))
+        rollout = load_planner(str(run.folder)).solve(Task(smallest))
+        idle = [] if rollout.solved else _idle(rollout)
+        share = len(idle) / max(len(rollout.steps), 1)
+        if idle and (worst is None or share > worst[0]):
+            worst = share, run, rollout, idle
+    if worst is None:
+        raise InputError(f"{METHOD} {VARIANT} never prefers an action that changes nothing; choose another suite")
+    _, run, rollout, idle = worst
+    encoder, task = _parts(run)[1], rollout.task
+    stands = encoder.embed(task, [rollout.steps[place].state for place in idle])
+    ahead = [
+        float(np.linalg.norm(rollout.steps[place].note["predicted"] - here))
+        for place, here in zip(idle, stands, strict=True)
+    ]
+    least = int(np.argmin(ahead))
+    number, here = idle[least], stands[least]
+    step = rollout.steps[number]
+    lengths = [
+        float(np.linalg.norm(row - here)) for row in encoder.embed(task, [each.state for each in step.candidates])
+    ]
+    head, *steps = records(rollout.without_notes(), subject_of(run, suite.name, split=LARGER).record())
+    return {
+        "records": [{**head, "steps": 1}, steps[number]],
+        "step": number + 1,
+        "steps": len(rollout.steps),
+        "idle": len(idle),
+        "atoms": sorted(map(str, task.atoms(step.state))),
+        "predicted": round(ahead[least], 6),
+        "lengths": _numbers(lengths),
+    }
+
+
+def _idle(rollout: Rollout) -> list[int]:
+    """The steps (from 0) on which no candidate costs less than one that changes nothing."""
+    found = list[int]()
+    _, *steps = records(rollout.without_notes())
+    for place, step in enumerate(steps):
+        cheapest = min(step["candidates"], key=lambda each: np.inf if each["cost"] is None else each["cost"])
+        if not cheapest["add"] and not cheapest["delete"]:
+            found.append(place)
+    return found
+
+
+def _names(encoder: WLEncoder, task: Task, *states: State) -> dict[str, str]:
+    """What the colours of some states stand for, by their numbers."""
+    graphs = [coloured_graph(encoder.vocabulary, task, each) for each in reversed(states)]
+    return {str(colour): name for graph in graphs for colour, name in graph.names.items()}
+
+
+def _most_open(rollout: Rollout) -> int:
+    """The first of the steps (from 0) at which most candidates were open to choice."""
+    return max(range(len(rollout.steps)), key=lambda place: (int(rollout.steps[place].open_to_choice.sum()), -place))
 
 
 def _numbers(vector: Any) -> list[float]:

@@ -7,6 +7,7 @@ checked.
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from sgp.errors import PlanError, StoreError
-from sgp.files import write_text
+from sgp.files import whole_file, write_text
 from sgp.planning.pddl import Action, Problem, parse_plan
-from sgp.planning.recorded import FORMAT, Recorded, read_recorded
+from sgp.planning.recorded import FORMAT, PACKED, Recorded, read_recorded
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step, Written, marks_of
 from sgp.planning.task import State, Successor, Task
 
@@ -33,8 +34,13 @@ def write_rollouts(path: Path | str, rollouts: Iterable[Rollout], about: Mapping
 
 
 def write_records(path: Path | str, found: Iterable[Mapping[str, Any]]) -> None:
-    """Writes records of rollouts to one JSONL file, whole."""
-    write_text(path, "".join(f"{json.dumps(record, allow_nan=False)}\n" for record in found))
+    """Writes records of rollouts to one JSONL file, whole; one that is to end in `.gz` is compressed."""
+    text = "".join(f"{json.dumps(record, allow_nan=False)}\n" for record in found)
+    if Path(path).suffix == PACKED:
+        with whole_file(path) as temporary:
+            temporary.write_bytes(gzip.compress(text.encode(), mtime=0))  # the same rollouts, the same file
+    else:
+        write_text(path, text)
 
 
 def records(

@@ -15,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from sgp import api
+from sgp.datasets.experts import kept_plans
 from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite
 from sgp.errors import InputError, PlanError, SgpError
+from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
@@ -29,12 +31,13 @@ from sgp.planning.pddl import Action, Problem, parse_plan
 from sgp.planning.planner import Limit, horizon
 from sgp.planning.policy import Node
 from sgp.planning.recorded import Recorded
-from sgp.planning.recording import records, replayed
+from sgp.planning.recording import records, replayed, write_records
 from sgp.planning.rollout import Mark, Outcome, Rollout, Step
-from sgp.planning.subject import Subject
+from sgp.planning.subject import Subject, read_subject
 from sgp.planning.task import State, Successor, Task, checked, missing_goal_atoms
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
+from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.playback import playback, rank_order
 
 Tell = Callable[..., None]
@@ -286,6 +289,29 @@ def train(tell: Tell, method: str, variant: str, domain: str, suite: str, seed: 
     return {"folder": str(api.train(method, domain, suite, variant, seed, device="cpu").folder)}
 
 
+def record(tell: Tell, subject: Mapping[str, Any], problem: str, seconds: float) -> Answer:
+    """The rollout of a measured attempt made again, its run trained where the store has none, and kept as a user's own.
+
+    The subject (`Subject.record`) says which planner tried the problem of which split. The progress is that of `solve`.
+    """
+    about = read_subject(subject)
+    given = next(
+        (each for each in load_suite(about.suite).problems(about.domain, about.split) if each.name == problem), None
+    )
+    if given is None:
+        raise InputError(
+            f"{about.suite}/{about.domain}/{about.split} has no problem {problem!r}; choose a measured one"
+        )
+    run = train(tell, about.method, about.variant, about.domain, about.suite, about.seed or 0)["folder"]
+    texts = {"name": given.name, "domain": given.domain_pddl, "problem": given.problem_pddl}
+    head, *steps = solve(tell, run, texts, seconds, about.decoding or DEFAULT)["records"]
+    file = Keeping(own_rollouts_folder(), about).path(problem)
+    expert = kept_plans(load_suite(about.suite), about.domain, about.split).get(given.sha256)
+    plan = [] if expert is None or expert.plan is None else [str(action) for action in expert.plan]
+    write_records(file, [{**head, "about": about.record(), "expert": plan}, *steps])
+    return {"file": str(file), "outcome": head["outcome"]}
+
+
 def train_own(tell: Tell, method: str, variant: str, domain: str, problems: Sequence[Mapping[str, str]]) -> Answer:
     """A run trained on given problems, whose expert plans Fast Downward makes."""
     for each in problems:
@@ -343,5 +369,5 @@ def _replayed(task: Task, actions: Sequence[Action]) -> tuple[list[Step], State,
 
 
 JOBS: Mapping[str, Callable[..., Answer]] = {
-    each.__name__: each for each in (load, solve, branch, force, read, train, train_own, replay)
+    each.__name__: each for each in (load, solve, branch, force, read, train, train_own, record, replay)
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sgp.datasets.store import data_folder, home
 from sgp.errors import SgpError
-from sgp.planning.recorded import Recorded, read_recorded
+from sgp.planning.recorded import PACKED, Recorded, read_heads
 from sgp.planning.subject import PlannerName, parted_variant
 
 if TYPE_CHECKING:  # the dashboard opens without a learning library
@@ -61,19 +61,25 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 def recorded_rollouts(*folders: Path | str) -> Library:
     """All rollouts in the JSONL files of the folders, the package's own where none is given.
 
-    A rollout that stands in two files counts once; a folder that is missing holds none.
+    Steps are read when a rollout is looked at. A rollout that stands in two files counts once; a folder that is missing
+    holds none.
     Raises StoreError where the package's data are missing.
     """
     rollouts: dict[tuple[Any, ...], Recorded] = {}
     damaged = []
-    for file in [file for folder in folders or [recorded_folder()] for file in sorted(Path(folder).glob("*.jsonl"))]:
+    for file in [file for folder in folders or [recorded_folder()] for file in rollout_files(folder)]:
         try:
-            for each in read_recorded(file):
+            for each in read_heads(file):
                 same = (each.head.get("sha256"), each.about, each.head.get("outcome"), len(each.steps))
                 rollouts.setdefault(same, each)
         except SgpError as error:
             damaged.append(str(error))
     return Library(tuple(rollouts.values()), tuple(damaged))
+
+
+def rollout_files(folder: Path | str) -> list[Path]:
+    """The files of a folder that hold rollouts, by name."""
+    return sorted(file for ending in ("*.jsonl", f"*.jsonl{PACKED}") for file in Path(folder).glob(ending))
 
 
 def recorded_of(run: RunKey) -> list[Path]:

@@ -58,6 +58,12 @@ def compare_script() -> str:
     return _script(*_SHARED, "compare")
 
 
+@cache
+def guess_script() -> str:
+    """The JavaScript in which a user guesses the model's choices, an ES module for Streamlit's components v2."""
+    return _script(*_SHARED, "guess")
+
+
 def _script(*names: str) -> str:
     """The files joined, the last one with the exports: a module that is given as text can import no other."""
     return "\n".join((Path(__file__).parent / f"{name}.js").read_text(encoding="utf-8") for name in names)

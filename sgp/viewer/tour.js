@@ -3,15 +3,24 @@
 const STEPS = { ArrowRight: 1, PageDown: 1, ArrowLeft: -1, PageUp: -1 };
 const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
 
+function figure(kind, title, drawing) {
+  const element = document.createElement("figure");
+  element.className = kind;
+  const caption = document.createElement("figcaption");
+  caption.textContent = title;
+  const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement;
+  element.append(...(title ? [caption] : []), document.importNode(parsed, true));
+  return element;
+}
+
 export default ({ data: bytes, parentElement, setTriggerValue }) => {
-  const data = JSON.parse(new TextDecoder().decode(bytes));
-  const figures = data.pictures.map(([title, drawing]) => {
-    const figure = document.createElement("figure");
-    const parsed = new DOMParser().parseFromString(drawing, "image/svg+xml").documentElement;
-    figure.append(document.importNode(parsed, true), title);
-    return figure;
-  });
-  parentElement.querySelector(".row").replaceChildren(...figures);
+  const { scenes, chart, heading } = JSON.parse(new TextDecoder().decode(bytes));
+  const row = parentElement.querySelector(".row");
+  row.classList.toggle("both", scenes.length > 0 && chart !== "");
+  const beside = document.createElement("div");
+  beside.className = "scenes";
+  beside.append(...scenes.map(([title, drawing]) => figure("scene", title, drawing)));
+  row.replaceChildren(...(scenes.length ? [beside] : []), ...(chart ? [figure("chart", heading, chart)] : []));
   const known = mounted.has(parentElement);
   mounted.set(parentElement, setTriggerValue);
   if (known) return;

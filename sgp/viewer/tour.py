@@ -1,30 +1,45 @@
-"""The dashboard's tour: six stops from a state to the nearest successor, drawn from one recorded decision."""
+"""The dashboard's tour: from a state to the nearest successor, training, the other method, and a failure.
+
+Every number of it was recorded (`sgp record`).
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
 from sgp.errors import StoreError
 from sgp.files import read_json
 from sgp.planning.domain import Scene
+from sgp.planning.pddl import read_both
 from sgp.planning.recorded import Recorded, atom_of
 from sgp.planning.subject import Subject
-from sgp.viewer.graph import FILLS, WIDTH, colour_called, draw_graph
+from sgp.viewer import tour_pictures
+from sgp.viewer.graph import draw_graph
 from sgp.viewer.playback import rank_order
 
-_TITLES = ("State", "Graph", "Colours", "Embedding", "Prediction", "Nearest successor")
-_FORMAT = 1
-_ROW = 34
+_TITLES = (
+    *("State", "Graph", "Colours", "Embedding", "Training", "Prediction", "Nearest successor"),
+    *("Another method", "A failure", "Go on"),
+)
+_FORMAT = 2
 _STYLE = "width:100%;height:auto;fill:currentColor"
-_LARGEST_CHANGES = 12
-_UP, _DOWN = "#0072b2", "#d55e00"
+_LARGEST_CHANGES = 10
+_SHOWN = 9  # candidates of a ranking
+_MARKS = ("chosen", "visited", "collapsed", "rejected", "goal")
+
+
+class Shown(NamedTuple):
+    """What a stop draws: pictures of states with what they are called, and beside them a chart with its heading."""
+
+    scenes: Sequence[tuple[str, str]] = ()
+    chart: str = ""
+    heading: str = ""
 
 
 @dataclass(frozen=True)
@@ -75,148 +90,212 @@ class Tour:
 
     @cached_property
     def _rollout(self) -> Recorded:
-        head, *steps = self.data["records"]
+        return self._recorded(self.data)
+
+    @cached_property
+    def failure(self) -> Recorded:
+        """The failure's head with the one step that is shown."""
+        return self._recorded(self.data["failure"])
+
+    def _recorded(self, part: Mapping[str, Any]) -> Recorded:
+        head, *steps = part["records"]
         return Recorded(self.source, 1, head, tuple(steps))
 
     @cached_property
     def _scene(self) -> tuple[Any, Scene]:
-        text, problem = self._rollout.domain, self._rollout.problem
-        atoms = frozenset(map(atom_of, self.data["atoms"]))
-        return text, Scene((*text.constants, *problem.objects), atoms, problem.goal)
+        return _scene_of(self._rollout, self.data["atoms"])
 
     def words(self, stop: int, level: int = 0) -> str:
         """What a stop says, with its numbers."""
-        graph, scene = self.data["graph"], self._scene[1]
-        kinds = Counter(graph["kinds"])
+        return (
+            *(self._of_state, self._of_graph, lambda: self._of_colours(level), self._of_embedding, self._of_training),
+            *(self._of_prediction, self._of_ranking, self._of_contrast, self._of_failure, self._of_end),
+        )[stop]()
+
+    def pictures(self, stop: int, level: int = 0) -> Shown:
+        """A stop's drawings, as SVG."""
+        return (
+            *(self.board, lambda: self._graph(None), lambda: self._graph(level), self._histogram, self._example),
+            *(self._changes, self._ranked, self._contrast, self._failed, Shown),
+        )[stop]()
+
+    def asks(self, stop: int) -> bool:
+        """Whether a stop lets the next action be guessed before it is shown."""
+        return _TITLES[stop] == "Nearest successor"
+
+    def source_of(self, stop: int) -> str:
+        """Where a stop's numbers come from: which decision, of which problem, by which model."""
+        part = {"Another method": self.data["contrast"], "A failure": self.data["failure"]}.get(
+            _TITLES[stop], self.data
+        )
+        recorded = self._recorded(part)
+        about = recorded.about
+        return f"Decision {part['step']} of {recorded.head['name']}, {about.domain}, {about.split}: {about.model}"
+
+    def board(self) -> Shown:
+        """State and goal of the decision."""
+        text, scene = self._scene
+        return Shown([("The state", draw_scene(text, scene)), ("The goal", draw_goal(text, scene))])
+
+    def _of_state(self) -> str:
+        scene = self._scene[1]
         open_goals = len(self._rollout.open_goals[self.step - 1])
-        size = len(self.data["embedding"])
-        if stop == 0:
-            return (
-                f"A state is the set of atoms that are true: {len(scene.atoms)} here, of {len(scene.objects)} objects. "
-                f"The goal asks for {len(scene.goal)}: {len(scene.goal) - open_goals} hold, {open_goals} are open."
-            )
-        if stop == 1:
-            return (
-                f"Every object is a node, and so is every atom that is true or wanted: {kinds['object']} objects, "
-                f"{len(graph['nodes']) - kinds['object']} atoms. An edge joins an atom to each of its arguments and "
-                f"knows which one it is: {len(graph['edges'])} edges. Names are forgotten from here on."
-            )
-        if stop == 2:
-            counts = [len(set(colours) - {-1}) for colours in graph["colours"]]
-            unseen = graph["colours"][level].count(-1)
-            never = f" {unseen} have one that training never met (?): it is not counted." if unseen else ""
-            return (
-                "A node's colour is at first what it is. In each round it becomes its colour and those around it. "
-                f"Different colours after each round: {', '.join(map(str, counts))}. Shown: after round {level}.{never}"
-            )
-        if stop == 3:
-            present = sum(value != 0 for value in self.data["embedding"])
-            return (
-                f"How often each colour occurs, after all rounds together, is the state's embedding: {size} numbers, "
-                f"one for each colour met in training, {present} of them not zero here. The goal, taken as a state, "
-                "gets such a vector too."
-            )
-        if stop == 4:
-            return (
-                f"From the two vectors, {2 * size} numbers, the model predicts the vector of the next state. The "
-                f"{_LARGEST_CHANGES} largest predicted changes are drawn, each beside what the chosen action changes "
-                "in truth."
-            )
+        return (
+            f"A state is the set of atoms that are true: {len(scene.atoms)} here, of {len(scene.objects)} objects. "
+            f"The goal asks for {len(scene.goal)}: {len(scene.goal) - open_goals} hold, {open_goals} are open."
+        )
+
+    def _of_graph(self) -> str:
+        graph = self.data["graph"]
+        objects = Counter(graph["kinds"])["object"]
+        return (
+            f"Every object is a node, and so is every atom that is true or wanted: {objects} objects, "
+            f"{len(graph['nodes']) - objects} atoms. An edge joins an atom to each of its arguments and "
+            f"knows which one it is: {len(graph['edges'])} edges. Names are forgotten from here on."
+        )
+
+    def _of_colours(self, level: int) -> str:
+        graph = self.data["graph"]
+        counts = [len(set(colours) - {-1}) for colours in graph["colours"]]
+        unseen = graph["colours"][level].count(-1)
+        never = f" {unseen} have one that training never met (?): it is not counted." if unseen else ""
+        return (
+            "A node's colour is at first what it is. In each round it becomes its colour and those around it. "
+            f"Different colours after each round: {', '.join(map(str, counts))}. Shown: after round {level}.{never}"
+        )
+
+    def _of_embedding(self) -> str:
+        present = sum(value != 0 for value in self.data["embedding"])
+        return (
+            f"How often each colour occurs, after all rounds together, is the state's embedding: "
+            f"{len(self.data['embedding'])} numbers, one for each colour met in training, {present} of them not zero "
+            "here. The goal, taken as a state, gets such a vector too. (·1: as first argument.)"
+        )
+
+    def _of_training(self) -> str:
+        facts = self.data["training"]
+        return (
+            f"Experts solved {facts['train']} small problems, and each of the {facts['transitions']} steps of their "
+            "plans is an example: given are the vectors of state and goal, wanted is how the vector changes. The loss "
+            "is the squared difference of predicted and true change; what else could have been done is not looked at."
+        )
+
+    def _of_prediction(self) -> str:
+        return (
+            f"From the two vectors, {2 * len(self.data['embedding'])} numbers, the model predicts how the state's "
+            f"vector changes. The {_LARGEST_CHANGES} largest predicted changes are drawn, each beside what the chosen "
+            "action changes in truth."
+        )
+
+    def _of_ranking(self) -> str:
         return (
             "Every action that can be taken leads to a state with a vector of its own. The planner takes the one that "
             f"is nearest to the prediction ({self.data['metric']} distance), unless it was there before."
         )
 
-    def pictures(self, stop: int, level: int = 0) -> list[tuple[str, str]]:
-        """A stop's drawings: what each is called, and its SVG."""
-        if stop == 0:
-            text, scene = self._scene
-            return [("The state", draw_scene(text, scene)), ("The goal", draw_goal(text, scene))]
-        if stop in (1, 2):
-            return [("", self._graph(None if stop == 1 else level))]
-        return [("", (self._histogram, self._changes, self._ranking)[stop - 3]())]
+    def _of_contrast(self) -> str:
+        facts = self.data["contrast"]
+        return (
+            f"{_method(self._recorded(facts).about)} learns by comparing: in {facts['decisions']} decisions of the "
+            "same small problems, what is on the way of a shortest plan is to cost less than all else that could have "
+            "been done. The loss falls with its share among them. A candidate may be several actions long: a jump."
+        )
 
-    def _graph(self, level: int | None) -> str:
+    def _of_failure(self) -> str:
+        facts, about = self.data["failure"], self.failure.about
+        least = min((length for length in facts["lengths"] if length), default=0.0)
+        return (
+            f"In {about.domain} the first method fails. On {facts['idle']} of {facts['steps']} steps an action that "
+            f"changes nothing is nearest. At step {facts['step']}, where the model predicts least, its change has "
+            f"length {facts['predicted']:.2f}, the smallest that any action makes {least:.2f}: too little change."
+        )
+
+    def _of_end(self) -> str:
+        return "You have seen a decision from state to action, how two methods learn, and why one of them fails."
+
+    def _graph(self, level: int | None) -> Shown:
         graph = self.data["graph"]
         colours = None if level is None else graph["colours"][level]
-        return draw_graph(graph["nodes"], graph["kinds"], graph["edges"], colours, self._names, _STYLE)
+        return Shown(chart=draw_graph(graph["nodes"], graph["kinds"], graph["edges"], colours, self._names, _STYLE))
 
     @cached_property
     def _names(self) -> dict[int, str]:
         """What each colour stands for."""
-        return {int(colour): name for colour, name in self.data["graph"]["names"].items()}
+        return _numbered(self.data["graph"]["names"])
 
-    def _histogram(self) -> str:
-        """The colours that occur, by how often."""
-        values = self.data["embedding"]
-        present = [colour for colour, value in enumerate(values) if value]
-        most = max(values, default=1.0) or 1.0
-        parts = []
-        for place, colour in enumerate(present):
-            y = _ROW * place + 8
-            bar = drawing.rect(
-                70, y, 240 * values[colour] / most, _ROW - 10, fill=FILLS[colour % len(FILLS)], stroke="currentColor"
-            )
-            inside = [
-                bar,
-                drawing.text(str(colour), 56, y + 18, text_anchor="end", font_size=16, font_weight=700),
-                drawing.text(f"{values[colour]:g}", 80 + 240 * values[colour] / most, y + 18, font_size=16),
-                drawing.text(_cut(self._name(colour), 78), 350, y + 18, font_size=14),
-            ]
-            parts.append(drawing.group(f"{colour_called(self._names, colour)}, {values[colour]:g} times", inside))
-        return _picture(_ROW * len(present) + 10, parts, f"{len(present)} colours of {len(values)} occur")
+    def _histogram(self) -> Shown:
+        return Shown(chart=tour_pictures.histogram(self.data["embedding"], self._names))
 
-    def _name(self, colour: int) -> str:
-        return str(self._names.get(colour, "a colour that neither this state has nor the next"))
+    def _example(self) -> Shown:
+        """A step of an expert's plan, and the change that the model is to predict."""
+        facts, head = self.data["training"], self._rollout.head
+        text, problem = read_both((head["domain_pddl"], self.source), (facts["problem_pddl"], self.source))
+        before, after = (
+            draw_scene(text, Scene((*text.constants, *problem.objects), frozenset(map(atom_of, atoms)), problem.goal))
+            for atoms in (facts["before"], facts["after"])
+        )
+        wanted = sorted(facts["change"].items(), key=lambda each: (-abs(each[1]), int(each[0])))[:_LARGEST_CHANGES]
+        pairs = [(int(colour), (value,)) for colour, value in wanted]
+        chart = tour_pictures.changes(pairs, _numbered(facts["names"]), ["what it stands for"], tour_pictures.BESIDE)
+        heading = f"{len(pairs)} of the {len(facts['change'])} changes that the model is to predict"
+        return Shown([("Before", before), (f"After {facts['plan'][0]}", after)], chart, heading)
 
-    def _changes(self) -> str:
+    def _changes(self) -> Shown:
         """The largest predicted changes, each above the true one."""
         before, predicted, after = (self.data[name] for name in ("embedding", "predicted", "chosen"))
         ahead = [one - two for one, two in zip(predicted, before, strict=True)]
         truth = [one - two for one, two in zip(after, before, strict=True)]
         largest = sorted(range(len(ahead)), key=lambda colour: (-abs(ahead[colour]), colour))[:_LARGEST_CHANGES]
-        scale = 150 / max((max(abs(ahead[each]), abs(truth[each])) for each in largest), default=1.0)
-        middle = 320
-        parts = []
-        for place, colour in enumerate(largest):
-            y = 30 + 44 * place
-            inside = [drawing.text(str(colour), 56, y + 22, text_anchor="end", font_size=16, font_weight=700)]
-            for value, top, opacity in ((ahead[colour], y, 1.0), (truth[colour], y + 18, 0.35)):
-                length = abs(value) * scale
-                left = middle - length if value < 0 else middle
-                bar = {"fill": _UP if value >= 0 else _DOWN, "fill_opacity": opacity}
-                inside.append(drawing.rect(left, top, max(length, 0.5), 15, **bar))
-                at, anchor = (left - 6, "end") if value < 0 else (left + length + 6, "start")
-                words = f"{value:+.2f}" if opacity == 1.0 else f"{value:+g} in truth"
-                inside.append(drawing.text(words, at, top + 13, text_anchor=anchor, font_size=14))
-            inside.append(drawing.text(_cut(self._name(colour), 54), 600, y + 22, font_size=14))
-            parts.append(drawing.group(f"colour {colour}: predicted {ahead[colour]:+.3f}, {truth[colour]:+g}", inside))
-        heads = [drawing.text("colour", 56, 16, text_anchor="end", font_size=15, fill_opacity=0.75)]
-        heads.append(drawing.text("fewer  |  more", middle, 16, text_anchor="middle", font_size=15, fill_opacity=0.75))
-        return _picture(36 + 44 * len(largest), [*heads, *parts], "The largest predicted changes")
+        pairs = [(colour, (ahead[colour], truth[colour])) for colour in largest]
+        return Shown(chart=tour_pictures.changes(pairs, self._names, ["predicted: strong", "in truth: pale"]))
 
-    def _ranking(self) -> str:
-        """The candidates by distance; those that were there before are marked."""
-        costs = [each["cost"] for each in self.candidates]
-        most = max((cost for cost in costs if cost is not None), default=1.0) or 1.0
-        parts = []
-        for rank, place in enumerate(self.order, start=1):
-            y = 46 * (rank - 1) + 8
-            candidate, cost = self.candidates[place], costs[place]
-            length = 330 if cost is None else 330 * cost / most
-            taken = place == self.chosen
-            marks = [
-                mark for mark in candidate["marks"] if mark in ("chosen", "visited", "collapsed", "rejected", "goal")
-            ]
-            inside = [
-                drawing.text(f"{rank}.", 30, y + 24, text_anchor="end", font_size=18),
-                drawing.text(self.action(place), 44, y + 24, font_size=18, font_weight=700 if taken else 400),
-                drawing.rect(380, y + 4, max(length, 1), 28, fill=_UP if taken else "#8a8f98"),
-                drawing.text("no distance" if cost is None else f"{cost:.3f}", 390 + length, y + 24, font_size=17),
-                drawing.text(", ".join(marks), 820, y + 24, font_size=17),
-            ]
-            parts.append(drawing.group(f"rank {rank}: {self.action(place)}, distance {cost}", inside))
-        return _picture(46 * len(self.order) + 12, parts, "The candidates by their distance from the prediction")
+    def _ranked(self) -> Shown:
+        chart = tour_pictures.ranking(_bars(self._rollout.steps[self.step - 1]), "The candidates by distance")
+        return Shown(self.board().scenes, chart, "Distance from the prediction")
+
+    def _contrast(self) -> Shown:
+        facts = self.data["contrast"]
+        recorded = self._recorded(facts)
+        step = recorded.steps[facts["step"] - 1]
+        state = list(recorded.states())[facts["step"] - 1]
+        text, scene = _scene_of(recorded, map(str, state))
+        shown = _bars(step)
+        heading = f"Cost of {len(shown)} of the {len(step['candidates'])} candidates"
+        chart = tour_pictures.ranking(shown, "The candidates by cost", "cost")
+        return Shown([("The state", draw_scene(text, scene)), ("The goal", draw_goal(text, scene))], chart, heading)
+
+    def _failed(self) -> Shown:
+        text, scene = _scene_of(self.failure, self.data["failure"]["atoms"])
+        chart = tour_pictures.ranking(_bars(self.failure.steps[0]), "The candidates by distance")
+        heading = f"Distance from the prediction, step {self.data['failure']['step']}"
+        return Shown([("The state", draw_scene(text, scene))], chart, heading)
+
+
+def _bars(step: Mapping[str, Any]) -> list[tuple[str, float | None, bool, str]]:
+    """The cheapest candidates of a step, the chosen one among them, as a ranking draws them."""
+    candidates = step["candidates"]
+    order = rank_order([float("inf") if each["cost"] is None else each["cost"] for each in candidates])
+    shown = [*order[: _SHOWN - 1], step["chosen"]] if step["chosen"] not in order[:_SHOWN] else order[:_SHOWN]
+    found = []
+    for place in shown:
+        each = candidates[place]
+        still = [] if each["add"] or each["delete"] else ["changes nothing"]
+        marks = ", ".join(still or [mark for mark in each["marks"] if mark in _MARKS])
+        found.append((" ".join(each["actions"]), each["cost"], place == step["chosen"], marks))
+    return found
+
+
+def _scene_of(recorded: Recorded, atoms: Iterable[str]) -> tuple[Any, Scene]:
+    text, problem = recorded.domain, recorded.problem
+    return text, Scene((*text.constants, *problem.objects), frozenset(map(atom_of, atoms)), problem.goal)
+
+
+def _numbered(names: Mapping[str, str]) -> dict[int, str]:
+    return {int(colour): name for colour, name in names.items()}
+
+
+def _method(about: Subject) -> str:
+    return f"{about.method.capitalize()} {about.variant}"
 
 
 @cache
@@ -236,11 +315,3 @@ def read_tour(path: Path | str) -> Tour:
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
         raise StoreError(f"{path} is no tour of format {_FORMAT}; make it again with 'sgp record'")
     return Tour(str(path), data)
-
-
-def _picture(height: float, parts: Sequence[str], title: str) -> str:
-    return drawing.picture(WIDTH, height, parts, title, style=_STYLE)
-
-
-def _cut(words: str, most: int) -> str:
-    return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -60,7 +60,9 @@ def test_a_failure_leads_to_its_step(page, address):
     rollout = recorded("horizon", "logistics")
     step = sgp.failure_of(rollout).primary.step
     page.goto(f"{address}/failures?domains=logistics")
-    page.locator(".failures.list a").first.click()
+    name = sgp.recorded_rollouts().address_of(rollout)
+    card = page.locator(".failures article").filter(has_text=f"{name['problem']}, {rollout.about.model},")
+    card.locator("h3 a").click()
     page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
     assert page.locator(".sgp header b").inner_text() == rollout.head["name"]
 

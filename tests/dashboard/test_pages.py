@@ -14,11 +14,11 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 import sgp
+from tests.recorded import recorded_lines
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 PAGES = ROOT / "dashboard" / "views"
-RECORDED = ROOT / "data" / "recorded"
-SOURCES = "gripper-contrastive-jumps-aiw-solved.jsonl", "blocksworld-state-centric-*-horizon.jsonl"
+SOURCES = "gripper-contrastive-jumps-aiw-*-solved", "blocksworld-state-centric-wl-*-horizon"
 
 
 @pytest.fixture(autouse=True)
@@ -28,13 +28,13 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
     here = tmp_path / "recorded"
     here.mkdir()
-    solved, unsolved = (sorted(RECORDED.glob(pattern))[0] for pattern in SOURCES)
+    solved, unsolved = map(recorded_lines, SOURCES)
     for name, source, changes in (
         ("gripper-one", solved, {}),
         ("gripper-other", solved, {"variant": "another"}),
         ("blocksworld", unsolved, {}),
     ):
-        head, *steps = source.read_text().splitlines()
+        head, *steps = source
         record = {name: value for name, value in json.loads(head).items() if name != "expert"}
         record["about"] = {**record["about"], **changes}
         (here / f"{name}.jsonl").write_text("\n".join([json.dumps(record), *steps]) + "\n")
@@ -54,7 +54,7 @@ def html(app):
 
 
 def choice(app, label):
-    (found,) = [each for each in (*app.selectbox, *app.multiselect) if each.label == label]
+    (found,) = [each for each in (*app.selectbox, *app.multiselect, *app.pills) if each.label == label]
     return found
 
 

@@ -12,6 +12,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import sgp
+from tests.recorded import recorded_file, recorded_lines
 
 DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
 
@@ -88,9 +89,8 @@ def test_without_recorded_rollouts_it_says_how_to_make_them(folder):
 
 
 def test_a_damaged_file_is_one_sentence_and_hides_no_other(folder):
-    good = sorted((DASHBOARD.parent / "data" / "recorded").glob("gripper*.jsonl"))[0]
-    shutil.copy(good, folder / "b.jsonl")
-    (folder / "a.jsonl").write_text(good.read_text()[:-100])
+    shutil.copy(recorded_file("gripper*"), folder / "b.jsonl.gz")
+    (folder / "a.jsonl").write_text("\n".join(recorded_lines("gripper*"))[:-100])
     app = page()
     (warning,) = app.warning
     assert "a.jsonl" in warning.value
@@ -99,8 +99,7 @@ def test_a_damaged_file_is_one_sentence_and_hides_no_other(folder):
 
 
 def test_a_file_that_is_json_but_no_rollout_inside_is_one_sentence(folder):
-    good = sorted((DASHBOARD.parent / "data" / "recorded").glob("gripper*.jsonl"))[0]
-    (folder / "a.jsonl").write_text(good.read_text().replace('"candidates"', '"others"'))
+    (folder / "a.jsonl").write_text("\n".join(recorded_lines("gripper*")).replace('"candidates"', '"others"') + "\n")
     app = page()
     assert not app.exception
     (error,) = app.error

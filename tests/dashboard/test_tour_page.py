@@ -10,16 +10,17 @@ def plain(app):
     return words(app).replace("\\", "")
 
 
-def test_six_stops_forward_and_back(open_page):
+def test_all_stops_forward_and_back(open_page):
     app = open_page("tour")
     tour = sgp.read_tour(sgp.recorded_folder() / "tour.json")
-    for stop in range(6):
+    last = len(sgp.tour_titles())
+    for stop in range(last):
         assert tour.words(stop) in plain(app)
-        if stop < 5:
+        if stop < last - 1:
             app = button(app, "Next →").click().run()
     assert not app.exception
     assert button(app, "Next →").disabled
-    assert address(app)["stop"] == "6"
+    assert address(app)["stop"] == str(last)
     app = button(app, "1 State").click().run()
     assert button(app, "← Back").disabled
 
@@ -34,7 +35,7 @@ def test_a_round_is_chosen_and_stands_in_the_address(open_page):
 def test_the_answer_to_the_question_is_the_models_ranking(open_page):
     tour = sgp.read_tour(sgp.recorded_folder() / "tour.json")
     for rank, place in enumerate(tour.order, start=1):
-        app = open_page("tour", stop="6")
+        app = open_page("tour", stop="7")
         app = app.radio[0].set_value(tour.action(place)).run()
         said = plain(app)
         assert f"rank {rank} of {len(tour.order)}" in said
@@ -42,7 +43,7 @@ def test_the_answer_to_the_question_is_the_models_ranking(open_page):
 
 
 def test_an_address_that_names_no_stop_opens_the_first(open_page):
-    for stop in ("0", "7", "<b>", "-1"):
+    for stop in ("0", "99", "<b>", "-1"):
         app = open_page("tour", stop=stop, round="99")
         assert not app.exception
         assert button(app, "← Back").disabled
@@ -55,3 +56,13 @@ def test_without_a_recorded_tour_it_says_how_to_make_one(open_page, monkeypatch,
     app = open_page("tour")
     assert not app.exception
     assert "cut or changed" in app.error[0].value
+
+
+def test_it_ends_by_leading_on(open_page):
+    app = open_page("tour", stop=str(len(sgp.tour_titles())))
+    failure = sgp.read_tour(sgp.recorded_folder() / "tour.json").failure
+    pages = {each.proto.page: each.proto.query_string for each in app.get("page_link")}
+    assert {"guess", "failures", "what_if", "compare"} <= set(pages)
+    assert f"domains={failure.about.domain}" in pages["failures"]
+    assert f"domain={failure.about.domain}" in pages["what_if"]
+    assert "notebooks/07_logistics_failures.ipynb" in plain(app)

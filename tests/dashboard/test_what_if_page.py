@@ -6,6 +6,7 @@ import pytest
 
 import sgp
 from tests.dashboard.conftest import address, button, settled, words
+from tests.recorded import recorded_file
 
 PAGE = "what if"
 QUESTION = "How many forced choices until it is solved?"
@@ -37,7 +38,7 @@ def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
 
 
 def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
-    file = sgp.recorded_folder() / "blocksworld-state-centric-wl-xgboost-delta-horizon.jsonl"
+    file = recorded_file("blocksworld-state-centric-wl-xgboost-delta-*-horizon")
     (recorded,) = sgp.read_recorded(file)
     name, model = recorded.head["name"], recorded.about.model
     app = settled(open_page("what_if", domain="blocksworld", model=f"{model} (horizon)", problem=name), PAGE)

@@ -3,10 +3,34 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import sgp
-from sgp.experiments.record import SPLIT, record_attempted
+from sgp.experiments.record import SPLIT, Recording, record, record_attempted
 from sgp.planning.recorded import map_file
+
+
+def test_all_planners_are_recorded_on_the_problems_that_most_leave_unsolved(home, monkeypatch, tmp_path):
+    suite = sgp.load_suite("state-centric")
+    monkeypatch.setattr(
+        "sgp.experiments.record.load_suite",
+        lambda name: replace(suite, domains={"blocksworld": suite.domain("blocksworld")}),
+    )
+    (tmp_path / "old.jsonl").write_text("")
+    jumps, others = ("contrastive-jumps", "one-step"), (("random-successor", "unvisited"), ("zero-change", "wl"))
+    files = record(tmp_path, "state-centric", Recording(foremost=(jumps,), others=others, shared=1, among=2))
+    library = sgp.recorded_rollouts(tmp_path)
+    assert not library.damaged
+    assert {str(each) for each in files} == {str(each) for each in tmp_path.iterdir()}, "what is old has gone"
+    solved = {}
+    for each in library.rollouts:
+        solved.setdefault(each.about.method, []).append((each.head["name"], each.head["outcome"] == "solved"))
+    (shared,) = set.intersection(*({name for name, _ in each} for each in solved.values()))
+    smallest = sorted(suite.problems("blocksworld", SPLIT), key=lambda each: (len(each.read()[1].objects), each.name))
+    assert shared in {each.name for each in smallest[:2]}
+    assert solved["random-successor"] == solved["zero-change"] == [(shared, False)]
+    assert all(outcome for _, outcome in solved["contrastive-jumps"])
+    assert len(solved["contrastive-jumps"]) == 2, "beside the shared one the largest that it solves"
 
 
 def test_some_of_what_was_tried_is_recorded_for_the_dashboard(quick_run, shared_home, monkeypatch, tmp_path):

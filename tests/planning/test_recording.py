@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import json
 import re
 
@@ -10,6 +11,7 @@ from sgp.errors import StoreError
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Ranking
+from sgp.planning.recorded import read_heads, read_recorded
 from sgp.planning.recording import read_rollouts, records, write_rollouts
 from sgp.planning.rollout import Outcome
 from tests.planning.test_planner import Costs, atoms, by_name
@@ -107,6 +109,20 @@ def test_what_was_written_is_kept_without_notes_too(two_blocks, tmp_path):
         assert each.steps[0].written == (("pick-up", 0.75), ("b0", 1.0))
         assert each.written == (("pick-up", 0.75), ("b1", 1.0))
         assert each.reason == "no"
+
+
+def test_a_file_that_is_to_be_compressed_holds_the_same(rollouts, tmp_path):
+    write_rollouts(tmp_path / "r.jsonl", rollouts)
+    write_rollouts(tmp_path / "r.jsonl.gz", rollouts)
+    plain, packed = (tmp_path / name for name in ("r.jsonl", "r.jsonl.gz"))
+    assert gzip.decompress(packed.read_bytes()).decode() == plain.read_text()
+    assert [each.steps for each in read_recorded(packed)] == [each.steps for each in read_recorded(plain)]
+    before = packed.read_bytes()
+    write_rollouts(packed, rollouts)
+    assert packed.read_bytes() == before, "no time of writing is in it"
+    packed.write_bytes(before[:-20])
+    with pytest.raises(StoreError, match=r"r\.jsonl\.gz: cut or changed"):
+        read_heads(packed)
 
 
 def lines_of(file):

@@ -11,6 +11,7 @@ import pytest
 import sgp
 from sgp.errors import InputError, StoreError
 from sgp.viewer.dashboard import command
+from tests.recorded import recorded_lines
 from tests.viewer.conftest import IMAGE, SCRIPT
 
 
@@ -89,8 +90,7 @@ print([name for name in ("torch", "pymimir", "wlplan", "xgboost", "numba", "pand
 def test_the_recorded_rollouts_are_complete_and_small():
     found = sgp.recorded_rollouts()
     assert not found.damaged
-    files = list(sgp.recorded_folder().glob("*.jsonl"))
-    assert sum(file.stat().st_size for file in files) < 5_000_000
+    assert sum(file.stat().st_size for file in sgp.recorded_folder().iterdir()) < 12_000_000
     suite = sgp.load_suite("state-centric")
     outcomes = {(each.about.domain, each.head["outcome"] == "solved") for each in found.rollouts}
     assert outcomes >= {(domain, True) for domain in suite.domains}
@@ -100,6 +100,46 @@ def test_the_recorded_rollouts_are_complete_and_small():
         about = recorded.about
         known = {problem.sha256: problem.name for problem in suite.problems(about.domain, about.split)}
         assert known[recorded.head["sha256"]] == recorded.head["name"]
+
+
+def test_failures_are_recorded_of_every_planner_on_the_same_problems():
+    found = sgp.recorded_rollouts().rollouts
+    planners = {each.about.planner for each in found}
+    for domain in sgp.load_suite("state-centric").domains:
+        of_problem = {}
+        for each in found:
+            if each.about.domain == domain:
+                of_problem.setdefault(each.head["sha256"], {})[each.about.planner] = each.head["outcome"]
+        shared = [outcomes for outcomes in of_problem.values() if set(outcomes) == planners]
+        assert len(shared) >= 2, domain
+        assert all("solved" in outcomes.values() for outcomes in shared), "there is something to compare with"
+    failed = [each for each in found if each.head["outcome"] != "solved"]
+    logistics = [each.about.planner for each in failed if each.about.domain == "logistics"]
+    assert len(logistics) >= 12
+    assert len(set(logistics)) >= 4
+    recorded = {(each.about.planner, each.about.domain) for each in failed}
+    measured = {
+        (row.planner, row.domain)
+        for row in sgp.measured_attempts()
+        if (row.suite, row.split, row.seed) == ("state-centric", "extrapolation", 13) and not row.solved
+    }
+    assert {each for each in measured if each[0] in planners} <= recorded, "who fails in a domain is seen failing there"
+
+
+def test_steps_are_read_when_they_are_looked_at(tmp_path):
+    (tmp_path / "a.jsonl").write_text("\n".join(recorded_lines("blocksworld-state-centric-wl-*-horizon")) + "\n")
+    (listed,) = sgp.recorded_rollouts(tmp_path).rollouts
+    (whole,) = sgp.read_recorded(tmp_path / "a.jsonl")
+    assert len(listed.steps) == len(whole.steps)
+    assert sgp.playback(listed) == sgp.playback(whole)
+    again = sgp.recorded_rollouts(tmp_path).rollouts[0]
+    (tmp_path / "a.jsonl").unlink()
+    assert list(again.steps) == list(whole.steps), "what was read is kept"
+    (tmp_path / "b.jsonl").write_text("\n".join(recorded_lines("gripper-state-centric-wl-*-horizon")) + "\n")
+    (other,) = sgp.recorded_rollouts(tmp_path).rollouts
+    (tmp_path / "b.jsonl").unlink()
+    with pytest.raises(StoreError, match="is missing"):
+        list(other.steps)
 
 
 def test_one_recorded_rollout_of_each_domain_replays(tmp_path):

@@ -17,11 +17,14 @@ def tour():
 
 
 def test_every_stop_has_words_and_drawings(tour):
-    assert len(tour_titles()) == 6
-    for stop in range(6):
+    last = len(tour_titles()) - 1
+    for stop in range(last + 1):
         for level in range(tour.rounds + 1):
             assert tour.words(stop, level)
-            for _, drawing in tour.pictures(stop, level):
+            shown = tour.pictures(stop, level)
+            drawings = [drawing for _, drawing in shown.scenes] + [shown.chart] * bool(shown.chart)
+            assert bool(drawings) == (stop < last)
+            for drawing in drawings:
                 assert ElementTree.fromstring(drawing).tag.endswith("svg")
 
 
@@ -41,14 +44,41 @@ def test_the_words_count_what_is_there(tour):
     assert f"{len(tour.data['atoms'])} here" in tour.words(0)
     assert f"{len(tour.data['graph']['edges'])} edges" in tour.words(1)
     assert f"{len(tour.data['embedding'])} numbers" in tour.words(3)
-    assert f"{2 * len(tour.data['embedding'])} numbers" in tour.words(4)
+    assert f"{2 * len(tour.data['embedding'])} numbers" in tour.words(5)
+    training = tour.data["training"]
+    assert f"each of the {training['transitions']} steps" in tour.words(4)
+    assert f"in {tour.data['contrast']['decisions']} decisions" in tour.words(7)
+
+
+def test_the_example_of_training_is_a_step_of_the_experts_plan(tour):
+    training = tour.data["training"]
+    assert training["change"], "something changes"
+    assert set(training["change"]) <= set(training["names"])
+    assert set(training["before"]) != set(training["after"])
+
+
+def test_the_failure_is_one_of_predicting_nearly_no_change(tour):
+    failure = tour.data["failure"]
+    step = tour.failure.steps[0]
+    assert len(failure["lengths"]) == len(step["candidates"])
+    still = [not each["add"] and not each["delete"] for each in step["candidates"]]
+    assert [length == 0 for length in failure["lengths"]] == still
+    costs = [each["cost"] for each in step["candidates"]]
+    assert still[costs.index(min(costs))]
+    assert failure["predicted"] < min(length for length in failure["lengths"] if length)
+    (recorded,) = [
+        each
+        for each in sgp.recorded_rollouts().rollouts
+        if (each.head["sha256"], each.about.planner) == (tour.failure.head["sha256"], tour.failure.about.planner)
+    ]
+    assert f"On {failure['idle']} of {failure['steps']} steps" in sgp.diagnosis(recorded)[0].sentence
 
 
 def test_it_is_what_the_model_does(monkeypatch, tmp_path, shared_home, quick_run):
-    quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     monkeypatch.setattr(
-        "sgp.experiments.tour.train", lambda *_, **__: quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
+        "sgp.experiments.tour.train",
+        lambda method, domain, suite, variant=None, jobs=1: quick_run(method, domain, variant),
     )
     recorded = sgp.read_tour(record_tour(tmp_path, "state-centric", "blocksworld"))
     rollout = sgp.read_rollouts(_as_lines(recorded, tmp_path))[0]

@@ -1,0 +1,162 @@
+// Guess the move: the user takes a candidate before the model's choice is shown; the score counts agreement with the
+// model and with the expert (data: playback.py, one rollout). The rollout goes on as the model went.
+
+const GUESS_STYLE = `
+.sgp.guess { font-size: 16px; } .sgp.guess .bar { display: flex; flex-wrap: wrap; gap: 8px 14px; align-items: center; margin: 0 0 8px; }
+.sgp.guess .score { font-variant-numeric: tabular-nums; margin: 0; } .sgp.guess .score b { font-size: 18px; }
+.sgp.guess .board { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
+@container (min-width: 860px) { .sgp.guess .board { grid-template-columns: minmax(0, 5fr) minmax(0, 4fr); } }
+.sgp.guess h3 { font-size: 14px; } .sgp.guess .pictures .picture { height: clamp(200px, 60vh, 760px); }
+.sgp.guess .pictures.wide { grid-template-columns: minmax(0, 1fr); align-content: start; }
+.sgp.guess .pictures.wide .picture { height: clamp(150px, 27vh, 420px) !important; aspect-ratio: auto !important; }
+.sgp.guess .choices { display: grid; gap: 5px; align-content: start; max-height: 66vh; overflow: auto; padding: 3px; }
+.sgp.guess .choice { display: grid; grid-template-columns: 1.6em minmax(0, 1fr) max-content; gap: 2px 10px; text-align: left;
+  width: 100%; align-items: baseline; padding: 5px 10px; } .sgp.guess .choice code { font-size: 15px; }
+.sgp.guess .choice small { grid-column: 2 / -1; color: var(--faint); font-size: 14px; }
+.sgp.guess .choice[aria-disabled=true] { cursor: default; } .sgp.guess .choice.yours { background: var(--pick); }
+.sgp.guess .choice.models { border: 2px solid var(--blue); font-weight: 600; }
+.sgp.guess .key { color: var(--faint); } .sgp.guess .badge { font-size: 14px; font-weight: 400; }
+.sgp.guess .verdict { min-height: 24px; margin: 0 0 8px; }
+`;
+const KEYED = 9; // choices that have a digit
+
+/** Builds the quiz in `host`. `options.onStep` hears of a step where the user rests. */
+export function mountGuess(host, rollout, options = {}) {
+  const last = rollout.steps.length;
+  const guesses = new Map(); // by step, the rank (from 0) that was guessed, or null where the answer was asked for
+  const name = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
+  const inWords = (candidate) => rollout.words && candidate.actions.map((each) => rollout.words.actions[each]).join("; then ");
+  const choices = rollout.steps.map(openChoices);
+  const pictures = new Map();
+  const goal = parseDrawing(rollout.elements, rollout.goal);
+  const bindings = { Enter: on, " ": on, a: answer, "?": () => {}, "+": () => {}, "-": () => {} };
+  for (let place = 0; place < KEYED; place += 1) bindings[place + 1] = () => guess(place);
+  const walk = transport({ last, unit: "decision", first: 1, show, bindings, keys: [], notes: [],
+    name: (at) => (at < last ? `decision ${at + 1} of ${last}` : "the end") }, options); // prettier-ignore
+  const place = h("b", {});
+  const score = h("p", { class: "score" });
+  const verdict = h("p", { class: "verdict", "aria-live": "polite" });
+  const state = h("div", { class: "picture" });
+  const stateTitle = h("h3", {});
+  const goalTitle = h("h3", {});
+  const listTitle = h("h3", {});
+  const list = h("div", { class: "choices", role: "group", "aria-label": "What can be done" });
+  const tell = button("Answer (a)", "Show what the model does, without a guess", answer);
+  const root = h("div", { class: "sgp guess", tabindex: "0", role: "region",
+    "aria-label": `Guess the move in ${rollout.problem}: digits choose, the right arrow goes on.` },
+    h("div", { class: "bar" }, button(icon("back"), "Back (left arrow)", () => walk.go(walk.at - 1)), place,
+      button("Next →", "Next decision (right arrow)", on), tell, score),
+    verdict,
+    h("div", { class: "board" },
+      picturePair([stateTitle, goalTitle], [state, h("div", { class: "picture" }, goal)], [drawing(0), goal]),
+      h("section", {}, listTitle, list))); // prettier-ignore
+
+  /** The candidates that were open to choice, in an order that tells nothing of their costs. */
+  function openChoices(step) {
+    const shut = new Set(step.shut);
+    const open = step.candidates.filter((each) => !shut.has(each.rank - 1));
+    return open.sort((one, other) => (name(one) < name(other) ? -1 : 1));
+  }
+
+  function drawing(frame) {
+    if (!pictures.has(frame)) pictures.set(frame, parseDrawing(rollout.elements, rollout.frames[frame].picture));
+    return pictures.get(frame);
+  }
+
+  function guess(which) {
+    const found = choices[walk.at]?.[which];
+    if (!found || answered(walk.at)) return;
+    guesses.set(walk.at, found.rank - 1);
+    walk.schedule();
+  }
+
+  function answer() {
+    if (walk.at === last || answered(walk.at)) return;
+    guesses.set(walk.at, null);
+    walk.schedule();
+  }
+
+  function on() {
+    walk.go(walk.at + 1);
+  }
+
+  /** Whether the model's choice is shown: after a guess, and where there was nothing to guess. */
+  function answered(at) {
+    return guesses.has(at) || choices[at].length < 2;
+  }
+
+  const models = (step) => step.candidates[step.chosen];
+  const equal = (step, candidate) => candidate.gap !== null && candidate.gap === models(step).gap;
+  const experts = (candidate) => candidate.marks.includes("expert");
+  const over = (step, candidate) => candidate.gap === null ? ", ruled out" : candidate.gap === 0 ? ", costs least"
+    : `, costs ${number(candidate.gap)} more`; // prettier-ignore
+
+  function show(at) {
+    const step = rollout.steps[at];
+    if (state.firstChild !== drawing(at)) state.replaceChildren(drawing(at));
+    const open = rollout.frames[at].open;
+    stateTitle.textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State before decision ${at + 1}`;
+    goalTitle.textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied`;
+    place.textContent = step ? `Decision ${at + 1} of ${last}` : "The end";
+    tell.disabled = !step || answered(at);
+    score.replaceChildren(...scored());
+    const known = step && answered(at);
+    root.dataset.answered = known ? "yes" : "no";
+    verdict.replaceChildren(...judged(at));
+    listTitle.textContent = !step ? "Nothing is left to choose" : known ? "What could be done, and its rank to the model"
+      : `${plural(choices[at].length, "choice")}: a digit or a click guesses`; // prettier-ignore
+    list.replaceChildren(...(step ? choices[at].map((each, which) => choice(step, each, which, known, guesses.get(at))) : []));
+  }
+
+  function choice(step, candidate, which, known, guessed) {
+    const rank = candidate.rank - 1;
+    const [yours, taken] = [known && guessed === rank, known && rank === step.chosen];
+    const said = known
+      ? [...(yours ? [badge("●", "you")] : []), ...(taken ? [badge("✔", "model")] : []),
+         ...(experts(candidate) ? [badge("▲", "expert")] : []), ` rank ${candidate.rank}${over(step, candidate)}`] // prettier-ignore
+      : [];
+    const english = inWords(candidate);
+    return h("button", { type: "button", class: ["choice", yours && "yours", taken && "models"].filter(Boolean).join(" "),
+      "aria-disabled": known ? "true" : null, onclick: () => guess(which) },
+      h("span", { class: "key" }, which < KEYED ? String(which + 1) : ""), h("code", {}, name(candidate)), h("span", {}, ...said),
+      english ? h("small", {}, english) : ""); // prettier-ignore
+  }
+
+  function judged(at) {
+    const step = rollout.steps[at];
+    if (!step) {
+      const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
+      return [`${symbol} The model's rollout ends here: ${ending}.`];
+    }
+    if (!answered(at)) return ["Which of these does the model take? What was visited before is not offered."];
+    const cheaper = choices[at].filter((each) => each.gap !== null && each.gap < models(step).gap).length;
+    const path = cheaper ? ` (${plural(cheaper, "cheaper one")} stood open, but the best path of its beam led here)` : "";
+    const taken = h("span", {}, h("code", {}, name(models(step))), path);
+    if (choices[at].length < 2) return ["Only ", taken, " was open here; press → to go on."];
+    const guessed = guesses.get(at);
+    if (guessed === null) return ["The model takes ", taken, ". Press → to go on."];
+    const yours = step.candidates[guessed];
+    const agreed = guessed === step.chosen ? ["Yes: the model takes ", taken, " too"]
+      : equal(step, yours) ? ["As good to the model, which takes ", taken, " at the same cost"]
+      : ["No: the model takes ", taken, `, and yours is its rank ${yours.rank} of ${step.candidates.length}`]; // prettier-ignore
+    const known = step.candidates.some(experts);
+    const also = !known ? "the expert's plan does not come by here" : experts(yours) ? "the expert does as you do" : "the expert does something else";
+    return [...agreed, `; ${also}. Press → to go on.`];
+  }
+
+  /** The running score in words. */
+  function scored() {
+    const steps = [...guesses].filter(([, rank]) => rank !== null).map(([at, rank]) => [rollout.steps[at], rollout.steps[at].candidates[rank]]);
+    if (!steps.length) return ["No guess yet"];
+    const met = steps.filter(([step, yours]) => equal(step, yours) || yours === models(step)).length;
+    const led = steps.filter(([step]) => step.candidates.some(experts));
+    const followed = led.filter(([, yours]) => experts(yours)).length;
+    const its = led.filter(([step]) => experts(models(step))).length;
+    const beside = led.length ? [" · the expert ", h("b", {}, `${followed} of ${led.length}`), ` (the model itself: ${its})`] : [];
+    return ["You met the model ", h("b", {}, `${met} of ${steps.length}`), ...beside];
+  }
+
+  return walk.start(host, root, STYLE + GUESS_STYLE);
+}
+
+export default hosts("rollout", mountGuess, 1);

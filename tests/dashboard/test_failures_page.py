@@ -1,0 +1,100 @@
+"""Failures without a browser: measured attempts are recorded on request, and what a failure leads to."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+from urllib.parse import parse_qs, urlsplit
+
+import sgp
+from tests.dashboard.conftest import address, button, settled, words
+
+MEASURED = "measured attempts"
+
+
+def unsolved(method, variant="", domain="blocksworld", split="extrapolation"):
+    """The first unsolved attempt of a planner that is not recorded, and its name in the address."""
+    seen = {(each.about.planner, each.head["name"]) for each in sgp.recorded_rollouts().rollouts}
+    row = next(
+        row
+        for row in sgp.measured_attempts()
+        if (row.method, row.domain, row.split) == (method, domain, split)
+        and row.variant.startswith(variant)
+        and not row.solved
+        and (row.planner, row.problem) not in seen
+    )
+    return row, f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.model}"
+
+
+def plain(app):
+    return words(app).replace("\\", "")
+
+
+def test_a_measured_attempt_is_recorded_now_and_then_can_be_watched(open_page, home):
+    row, name = unsolved("random-successor")
+    app = open_page("failures", of=MEASURED, attempt=name)
+    assert row.problem in plain(app)
+    assert not app.get("page_link")
+    app = settled(button(app, "Record it now").click().run(), "failures")
+    assert not app.error
+    (made,) = sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
+    assert (made.about.planner, made.about.split, made.about.seed) == (row.planner, row.split, row.seed)
+    assert (made.head["name"], made.head["outcome"]) == (row.problem, row.outcome)
+    assert len(made.steps) == row.decisions, "the same seed walks the same way"
+    assert made.head["expert"]
+    links = {each.proto.page: each.proto.query_string for each in app.run().get("page_link")}
+    assert f"problem={row.problem}" in next(query for page, query in links.items() if "rollout" in page or page == "")
+
+
+def test_recording_can_be_cancelled(open_page, home):
+    _, name = unsolved("state-centric", "wl-lstm")
+    app = open_page("failures", of=MEASURED, attempt=name)
+    app = button(app, "Record it now").click().run()
+    app = button(app, "Cancel").click().run()
+    assert not app.exception
+    assert "failures work" not in app.session_state
+    assert not sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
+    assert not button(app, "Record it now").disabled
+
+
+def test_what_takes_long_to_train_shows_its_lines_and_what_searches_has_nothing_to_watch(open_page):
+    row, name = unsolved("symt")
+    app = open_page("failures", of=MEASURED, attempt=name)
+    assert "Record it now" not in [each.label for each in app.button]
+    assert app.code[0].value == sgp.recording_command(row)
+    _, name = unsolved("fast-downward")
+    app = open_page("failures", of=MEASURED, attempt=name)
+    assert "no rollout to watch" in plain(app)
+    assert not app.code
+
+
+def test_filters_stand_in_the_address_and_another_attempt_is_no_attempt(open_page):
+    app = open_page("failures", of=MEASURED, domains="gripper", attempt="<b>")
+    assert not app.exception
+    assert set(app.dataframe[0].value["domain"]) == {"gripper"}
+    assert address(app)["domains"] == "gripper"
+
+
+def links(app, page):
+    """The parameters of the cards' links to a page."""
+    body = " ".join(each.proto.body for each in app.get("html"))
+    found = (urlsplit(unescape(each)) for each in re.findall(r'href="([^"]+)"', body))
+    return [{name: value for name, (value,) in parse_qs(each.query).items()} for each in found if each.path == page]
+
+
+def test_a_failure_leads_on_to_another_choice_and_to_a_rollout_that_solves_its_problem(open_page):
+    app = open_page("failures", domains="logistics")
+    assert not app.exception
+    library = sgp.recorded_rollouts()
+    named = {tuple(library.address_of(each).values()): each for each in library.rollouts}
+    choices = links(app, "./what_if")
+    assert choices
+    for each in choices:
+        recorded = named[each["domain"], each["problem"], each["model"]]
+        assert 1 <= int(each["step"]) <= len(recorded.steps)
+    compared = links(app, "./compare")
+    assert len(compared) == len(choices)
+    for each in compared:
+        left, right = (named[each["domain"], each["problem"], each[side]] for side in ("left", "right"))
+        assert left.head["sha256"] == right.head["sha256"]
+        assert left.head["outcome"] != "solved" == right.head["outcome"]

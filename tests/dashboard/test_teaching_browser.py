@@ -1,0 +1,123 @@
+"""What teaches, in a real browser: the tour on a projector, guessing moves by keyboard, failures that lead on."""
+
+from __future__ import annotations
+
+import pytest
+
+import sgp
+from tests.browsing import needs_chromium, press, watched
+
+pytestmark = needs_chromium
+
+SMALLEST = """() => {
+  const host = document.querySelector("[data-testid=stBidiComponentRegular]") ?? document;
+  const inside = [host, ...[...host.querySelectorAll("*")].map((each) => each.shadowRoot).filter(Boolean)];
+  const words = inside.flatMap((root) => [...root.querySelectorAll(".row svg text, .row figcaption")]);
+  return words.filter((each) => each.textContent.trim() && each.closest("figure.chart, figcaption")).map((each) => {
+    const scale = each.getScreenCTM ? each.getScreenCTM().d : 1;
+    return parseFloat(getComputedStyle(each).fontSize) * scale;
+  });
+}"""
+
+
+@pytest.fixture
+def page(browser, address):
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, reduced_motion="reduce")
+    page = watched(context.new_page())
+    page.set_default_timeout(60_000)
+    yield page
+    assert not page.wrong
+    context.close()
+
+
+def test_every_stop_of_the_tour_fits_on_a_projector_in_letters_that_can_be_read(page, address):
+    stops = len(sgp.tour_titles())
+    page.goto(f"{address}/tour")
+    for stop in range(1, stops + 1):
+        page.wait_for_url(f"**stop={stop}" if stop > 1 else "**/tour*")
+        page.wait_for_selector("[data-test-script-state=notRunning]")
+        if stop == 7:
+            assert page.locator(".scenes svg").count() == 2, "state and goal are there before the guess"
+            page.get_by_text("Show the ranking without a guess").click()
+        if stop < stops:
+            page.locator(".row svg").first.wait_for()
+            page.wait_for_timeout(300)
+            sizes = page.evaluate(SMALLEST)
+            assert min(sizes, default=14) >= 13.9, (stop, min(sizes))
+        main = page.locator("[data-testid=stMain]")
+        over = main.evaluate("(each) => [each.scrollWidth - each.clientWidth, each.scrollHeight - each.clientHeight]")
+        assert over[0] <= 0, stop
+        boxes = [each.bounding_box() for each in page.locator(".row svg").all()]
+        assert all(each["y"] + each["height"] <= 768 for each in boxes), (stop, boxes)
+        press(page, "ArrowRight")
+
+
+def test_moves_are_guessed_by_keyboard_and_scored(page, address):
+    library = sgp.recorded_rollouts()
+    recorded = next(
+        each
+        for each in library.rollouts
+        if (each.about.domain, each.about.method, each.head["outcome"])
+        == ("blocksworld", "contrastive-jumps", "solved")
+    )
+    data = sgp.playback(recorded)
+    page.goto(f"{address}/guess?{'&'.join(f'{name}={value}' for name, value in library.address_of(recorded).items())}")
+    page.wait_for_selector('.sgp.guess[data-step="0"]')
+    assert page.locator(".guess .pictures svg").count() == 2
+    assert page.locator(".guess .models").count() == 0, "nothing tells before the guess"
+    press(page, "1")
+    page.wait_for_selector('.sgp.guess[data-answered="yes"]')
+    step = data["steps"][0]
+    chosen = " ".join(data["actions"][each] for each in step["candidates"][step["chosen"]]["actions"])
+    assert page.locator(".guess .models code").inner_text() == chosen
+    first = page.locator(".guess .choice").first
+    agreed = "models" in first.get_attribute("class")
+    score = page.locator(".guess .score").inner_text()
+    assert score.startswith(f"You met the model {int(agreed)} of 1")
+    press(page, "2")
+    assert page.locator(".guess .score").inner_text() == score, "one guess a decision"
+    press(page, "ArrowRight")
+    page.wait_for_selector('.sgp.guess[data-step="1"][data-answered="no"]')
+    step = data["steps"][1]
+    chosen = " ".join(data["actions"][each] for each in step["candidates"][step["chosen"]]["actions"])
+    page.locator(".guess .choice").filter(has=page.locator(f'code:text-is("{chosen}")')).click()
+    page.wait_for_selector('.sgp.guess[data-answered="yes"]')
+    assert page.locator(".guess .verdict").inner_text().startswith("Yes: the model takes")
+    assert page.locator(".guess .score").inner_text().startswith(f"You met the model {1 + agreed} of 2")
+    page.wait_for_url("**step=2*")
+    press(page, "ArrowRight", "a")
+    page.wait_for_selector('.sgp.guess[data-step="2"][data-answered="yes"]')
+    assert "of 2" in page.locator(".guess .score").inner_text(), "what was told is no guess"
+    page.wait_for_url("**step=3*")  # the step has gone into the address
+    page.reload()
+    page.wait_for_selector('.sgp.guess[data-step="2"]')
+
+
+def test_from_a_sentence_to_its_evidence_and_to_another_choice(page, address):
+    page.goto(f"{address}/failures?domains=logistics&models=state-centric+wl-xgboost-delta+seed+13")
+    card = page.locator(".failures article").first
+    sentence = card.locator("li").first
+    assert "an action that changes nothing costs least" in sentence.inner_text()
+    step = int(sentence.locator("a").first.inner_text())
+    sentence.locator("a").first.click()
+    page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
+    page.go_back()
+    page.locator(".failures article").first.get_by_text("Try another choice there").click()
+    page.wait_for_url("**/what_if*")
+    page.wait_for_selector(".sgp[data-step]")
+    page.go_back()
+    page.locator(".failures article").first.get_by_text("which solves it").click()
+    page.wait_for_selector(".compare[data-step]")
+    assert page.locator(".compared").count() == 2
+
+
+def test_filters_of_failures_are_as_wide_as_their_options(page, address):
+    page.goto(f"{address}/failures")
+    page.locator(".failures.list article").first.wait_for()
+    groups = page.locator("[data-testid=stButtonGroup]")
+    assert groups.count() >= 4
+    for each in groups.all():
+        box = each.bounding_box()
+        buttons = [one.bounding_box() for one in each.locator("button").all()]
+        right = max(one["x"] + one["width"] for one in buttons)
+        assert box["x"] + box["width"] - right < 40

@@ -1,0 +1,17 @@
+"""The package's recorded rollouts as lines of text, for tests that change or count them."""
+
+from __future__ import annotations
+
+import gzip
+
+import sgp
+
+
+def recorded_file(pattern):
+    """The first file of data/recorded of a pattern, whose ending may be left out."""
+    return sorted(sgp.recorded_folder().glob(f"{pattern}.jsonl.gz"))[0]
+
+
+def recorded_lines(pattern):
+    """Its lines."""
+    return gzip.decompress(recorded_file(pattern).read_bytes()).decode().splitlines()
