@@ -136,7 +136,7 @@ def test_a_problem_that_never_ends_is_ended_by_the_limit(long_work):
     app = settled(long_work(3.0), PAGE)
     (error,) = app.error
     assert error.value.replace("\\", "") == (
-        "the work was ended after 3 s, the most that it may take here; try a smaller problem"
+        "the work was ended after 3 s of computing, the most that it may take here; try a smaller problem"
     )
     app = example(app)
     assert not app.error
