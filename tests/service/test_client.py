@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -182,6 +183,7 @@ def test_a_job_over_its_seconds_is_ended(worker):
 JOBS = ("wait", "compute")
 WAITING = """
 import time
+from itertools import pairwise
 from sgp.service import jobs, process
 
 def wait(tell):
@@ -218,7 +220,7 @@ def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
     run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
     names = [f"b{number}" for number in range(60)]
     on_table = " ".join(f"(ontable {each}) (clear {each})" for each in names)
-    tower = " ".join(f"(on {one} {other})" for one, other in zip(names, names[1:], strict=False))
+    tower = " ".join(f"(on {one} {other})" for one, other in pairwise(names))
     sixty = text_of(blocks_problem(" ".join(names), on_table, tower))
     ended(worker.ask("load", 60, run=run))
     job = worker.ask("solve", 60, run=run, problem=sixty, seconds=30)
