@@ -157,7 +157,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
     )
     with st.expander("What was read", expanded=not folded):
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
-            column.html(sgp.pddl_html(problem[part], f"The {part} in PDDL, as it was read"))
+            column.html(sgp.pddl_html(problem[part], f"What was read of the {part}"))
 
 
 def name_of(run: Mapping[str, Any]) -> str:

@@ -38,7 +38,8 @@ def pddl_html(text: str, name: str, line: int | None = None) -> str:
     """
     lines = text.split("\n")
     first, last = (0, len(lines)) if line is None else (max(0, line - 1 - AROUND), min(len(lines), line + AROUND))
-    rows, characters = [], 0
+    rows: list[str] = []
+    characters = 0
     for number in range(first, last):
         if len(rows) == MOST_LINES or characters >= MOST_CHARACTERS:
             rows.append(f"<div><span>…</span><code>{len(lines) - number:,} more lines</code></div>")
