@@ -14,7 +14,8 @@ PAGE = "own problem"
 SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
 SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
-LARGEST_FILE = 1_000_000  # bytes of one file
+LARGEST_FILE = 1_000_000  # bytes of one file, and characters of one text
+STYLE = sgp.PDDL_STYLE + '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
 FIRST_METHOD = ["contrastive-jumps", "aiw"]
 
 
@@ -71,26 +72,36 @@ def fail(sentence: str) -> None:
     st.session_state[f"{PAGE} failed"] = sgp.Report("failed", error=sentence)
 
 
-def ask_for_texts() -> None:
-    """Boxes for domain and problem, files to fill them from, and bundled examples."""
-    for part in ("domain", "problem", "plan"):
-        keep(part)
+def show_examples() -> None:
+    """Buttons that fill in a bundled example."""
     empty = not st.session_state.get("own domain") and not st.session_state.get("own problem")
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("**Nothing here yet.** Begin with an example:" if empty else "Another example:")
         for name, problem in examples().items():
             texts = {"domain": problem.domain_pddl, "problem": problem.problem_pddl, "plan": ""}
             st.button(name.capitalize(), on_click=put, kwargs=texts)
-    for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
-        with column:
-            st.file_uploader(
-                f"{part.capitalize()} file",
-                type=["pddl", "txt"],
-                key=f"own {part} file",
-                on_change=upload,
-                args=(part,),
-            )
-            st.text_area(f"{part.capitalize()} in PDDL", key=f"own {part}", height=240, max_chars=LARGEST_FILE)
+
+
+def ask_for_texts(folded: bool) -> None:
+    """Boxes for domain and problem, and files to fill them from; folded once they were read."""
+    with st.expander("Domain and problem", expanded=not folded):
+        for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
+            with column:
+                st.file_uploader(
+                    f"{part.capitalize()} file",
+                    type=["pddl", "txt"],
+                    key=f"own {part} file",
+                    on_change=upload,
+                    args=(part,),
+                )
+                ask_for_text(f"{part.capitalize()} in PDDL", part, 240)
+
+
+def ask_for_text(label: str, part: str, height: int) -> str:
+    """A box for a text, with its size in words below."""
+    text = st.text_area(label, key=f"own {part}", height=height) or ""
+    st.caption(f"{len(text):,} of {LARGEST_FILE:,} characters")
+    return text
 
 
 def texts() -> dict[str, str]:
@@ -128,25 +139,25 @@ def take(found: Mapping[str, Any], report: sgp.Report) -> None:
 
 
 def show_unread() -> None:
-    """Why the texts could not be read, and the line of the text, where it is known."""
+    """Why the texts could not be read, and the lines of the text around the one that is wrong, where it is known."""
     report = st.session_state.get("own unread")
     if report is None:
         return
-    st.error(work.plain(report.error))
-    if report.line is None or report.source not in ("domain", "problem"):
-        return
-    lines = texts()[report.source].splitlines()
-    if report.line <= len(lines):
-        st.caption(f"Line {report.line} of the {report.source}:")
-        st.code(f"{report.line:>5}  {lines[report.line - 1][:300]}", language=None)
+    st.error(work.plain(report.error.partition("\n")[0]))  # what follows shows the line, as a terminal can
+    if report.line is not None and report.source in ("domain", "problem"):
+        name = f"Line {report.line} of the {report.source}"
+        st.html(sgp.pddl_html(texts()[report.source], name, report.line))
 
 
-def show_read(found: Mapping[str, Any]) -> None:
-    """What was read, in a line."""
+def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool) -> None:
+    """What was read: in a line, and the texts in colour, folded once there is a result."""
     st.text(
         f"Domain {found['domain']}: {found['objects']} objects, {found['goals']} goals; "
         f"actions {', '.join(found['actions'])}"
     )
+    with st.expander("What was read", expanded=not folded):
+        for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
+            column.html(sgp.pddl_html(problem[part], f"What was read of the {part}"))
 
 
 def name_of(run: Mapping[str, Any]) -> str:
@@ -208,7 +219,7 @@ def replay(problem: Mapping[str, str], busy: bool) -> None:
         args=("plan",),
         max_upload_size=1,
     )
-    plan = st.text_area("Plan, one action a line", key="own plan", height=120, max_chars=LARGEST_FILE)
+    plan = ask_for_text("Plan, one action a line", "plan", 120)
     if st.button("Replay and validate with VAL", disabled=busy or not plan):
         work.begin(PAGE, "validating", SECONDS, "replay", {"problem": problem, "plan": plan})
         st.rerun()
@@ -231,28 +242,51 @@ def show_result(shown: Mapping[str, Any]) -> None:
     show_player(f"own player {shown['data']['id']}", shown["data"])
 
 
+def is_folded(complete: bool, found: Mapping[str, Any] | None) -> bool:
+    """Whether the boxes are folded: once what they hold was read, until it is changed to what cannot be."""
+    if found is not None:
+        st.session_state["own folded"] = True
+    elif not complete or st.session_state.get("own unread") is not None:
+        st.session_state["own folded"] = False
+    return bool(st.session_state.get("own folded"))
+
+
 def main() -> None:
-    """The page."""
+    """The page. Each part has its place from the first run on: an error that is mended is gone at once."""
     ended = work.take(PAGE)
     if ended is not None:
         take(*ended)
-    ask_for_texts()
+    for part in ("domain", "problem", "plan"):
+        keep(part)
     problem = texts()
-    if not problem["domain"] or not problem["problem"]:
-        missing = " and ".join(part for part in ("domain", "problem") if not problem[part])
-        st.caption(f"Missing: the {missing}. Nothing that you give leaves this machine.")
+    complete = bool(problem["domain"] and problem["problem"])
+    found = read(problem) if complete else None
+    st.html(STYLE)
+    show_examples()
+    ask_for_texts(is_folded(complete, found))
+    said, progress, rest = st.empty(), st.empty(), st.empty()
+    with said.container():
+        if complete:
+            show_unread()
+        else:
+            missing = " and ".join(part for part in ("domain", "problem") if not problem[part])
+            st.caption(f"Missing: the {missing}. Nothing that you give leaves this machine.")
         work.show_failure(PAGE)
+        if st.session_state.pop(f"{PAGE} cancelled", False):
+            st.info("Cancelled: the work and its process were ended.")
+    if not complete:
         return
-    found = read(problem)
-    show_unread()
-    work.show_failure(PAGE)
-    if st.session_state.pop(f"{PAGE} cancelled", False):
-        st.info("Cancelled: the work and its process were ended.")
-    work.show_progress(PAGE)
-    if found is None:
-        return
-    show_read(found)
-    busy = work.running(PAGE) is not None
+    with progress.container():
+        work.show_progress(PAGE)
+    if found is not None:
+        with rest.container():
+            go_on(found, problem)
+
+
+def go_on(found: Mapping[str, Any], problem: Mapping[str, str]) -> None:
+    """What can be done with what was read, and the result."""
+    busy, shown = work.running(PAGE) is not None, st.session_state.get("own shown")
+    show_read(found, problem, folded=shown is not None)
     with_model, to_train, with_plan = st.tabs(["Solve", "Train a model", "Replay a plan"])
     with with_model:
         solve(found, problem, busy)
@@ -260,8 +294,8 @@ def main() -> None:
         train(found, problem, busy)
     with with_plan:
         replay(problem, busy)
-    if "own shown" in st.session_state:
-        show_result(st.session_state["own shown"])
+    if shown is not None:
+        show_result(shown)
 
 
 try:

@@ -56,7 +56,7 @@ def least_forcing(
     most: int = 2,
     watch: Callable[[Sequence[int]], None] | None = None,
 ) -> Forcing:
-    """Tries one forced choice, then two, up to `most`, until a continuation solves the problem or time is up.
+    """Tries one forced choice, then two, up to `most`, until one solves the problem or the processor's seconds are up.
 
     At every step of the rollout from `free` on, the open candidates next to the chosen one are tried, up to `ranks` by
     cost, the chosen one counted: first the second best of every step, then the third. Of several forced choices, a
@@ -65,7 +65,7 @@ def least_forcing(
     if rollout.solved:
         raise ConfigurationError(f"the rollout of {task.name} is solved; only an unsolved one can be forced")
     planner = replace(planner, keep="steps")  # what was not chosen is tried next
-    started = time.perf_counter()
+    started = time.process_time()
     level = [_Forced(rollout, (), free)]
     tried: list[int] = []
     complete: list[int] = []
@@ -73,22 +73,22 @@ def least_forcing(
         tried.append(0)
         found: list[_Forced] = []
         for before, step, place in _alternatives(level, ranks):
-            left = seconds - (time.perf_counter() - started)
+            left = seconds - (time.process_time() - started)
             if left <= 0:
-                return Forcing(None, None, tuple(tried), tuple(complete), ranks, time.perf_counter() - started)
+                return Forcing(None, None, tuple(tried), tuple(complete), ranks, time.process_time() - started)
             jumps = (*_jumps(before.rollout, step), before.rollout.steps[step].candidates[place].actions)
-            after = planner.resume(task, jumps, Limit(horizon(task.size), left))
+            after = planner.resume(task, jumps, Limit(horizon(task.size), left, processor=True))
             tried[-1] += 1
             if watch is not None:
                 watch(tried)
             choices = (*before.choices, (step, place))
             if after.solved:
-                spent = time.perf_counter() - started
+                spent = time.process_time() - started
                 return Forcing(choices, after, tuple(tried), tuple(complete), ranks, spent)
             found.append(_Forced(after, choices, step + 1))
         complete.append(number)
         level = found
-    return Forcing(None, None, tuple(tried), tuple(complete), ranks, time.perf_counter() - started)
+    return Forcing(None, None, tuple(tried), tuple(complete), ranks, time.process_time() - started)
 
 
 def _alternatives(level: Sequence[_Forced], ranks: int) -> Iterator[tuple[_Forced, int, int]]:

@@ -31,10 +31,10 @@ def parsed(problem: Problem, domain: DomainText, text: ProblemText) -> formalism
         parser = formalism.Parser(write_domain(domain), "", formalism.ParserOptions())
         source = problem.problem_source
         native = parser.parse_problem(write_problem(domain, text), "", formalism.ParserOptions())
-    except (RuntimeError, IndexError) as error:  # the latter where it cannot print its own message
-        said = " ".join(str(error).split("\n")[0].split())[:80] if isinstance(error, RuntimeError) else ""
-        known = "" if not said or "Error!" in said or said.startswith("In line") else f" ({said})"
-        raise UnsupportedPddl(f"the planning library does not read this{known}; simplify it", source) from error
+    except (RuntimeError, IndexError) as error:  # the latter where it cannot print its own message, which is no user's
+        raise UnsupportedPddl(
+            "the planning library does not read this, though it is PDDL; simplify it", source
+        ) from error
     for what, ours, theirs in _understood(domain, text, native):
         if ours != theirs:
             raise UnsupportedPddl(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
+from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import date
 from html import escape
@@ -31,8 +33,28 @@ body { font: 15px/1.5 system-ui, sans-serif; max-width: 1200px; margin: 2em auto
 table { border-collapse: collapse; font-size: 13px; }
 th, td { padding: 2px 10px; text-align: left; border-bottom: 1px solid #eee; }
 tr.heading td { font-weight: bold; padding-top: 10px; }
-tr.published td { color: #777; }
+tr.published td { color: #6a6a6a; }
 nav a { margin-right: 1em; }
+"""
+_DRAWING = """
+const unpacked = async (name) => {
+  const bytes = Uint8Array.from(atob(document.getElementById(name).textContent), (letter) => letter.charCodeAt(0));
+  return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+};
+const [library, texts] = await Promise.all([unpacked("plotly"), unpacked("figures")]);
+document.head.append(Object.assign(document.createElement("script"), { textContent: library }));
+const figures = JSON.parse(texts);
+const boxes = document.querySelectorAll(".plot");
+const draw = (box) => {
+  seen.unobserve(box);
+  if (box.childElementCount) return;
+  const { data, layout } = figures[box.dataset.figure];
+  Plotly.newPlot(box, data, layout, { displaylogo: false, responsive: true });
+};
+const near = { rootMargin: "400px" };
+const seen = new IntersectionObserver((all) => all.forEach((each) => each.isIntersecting && draw(each.target)), near);
+boxes.forEach((box) => seen.observe(box));
+addEventListener("beforeprint", () => boxes.forEach(draw));
 """
 # What stopped a planner from outside stands before what it did itself.
 _ERRORS_FIRST = (Outcome.MEMORY, Outcome.TIMEOUT, Outcome.REFUSED, Outcome.STUCK, Outcome.HORIZON)
@@ -86,7 +108,8 @@ def _write_parquet(path: Path, records: Sequence[dict[str, object]]) -> None:
 
 
 def _page(scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]) -> str:
-    sections = list(_sections(scores, rows, theirs))
+    shown = _Shown()
+    sections = list(_sections(scores, rows, theirs, shown))
     links = "".join(f'<a href="#section-{place}">{escape(title)}</a>' for place, (title, _) in enumerate(sections))
     body = "".join(
         f'<section id="section-{place}"><h2>{escape(title)}</h2>\n{content}</section>\n'
@@ -99,18 +122,17 @@ def _page(scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[
         f"<title>{escape(title)}</title><style>{_STYLE}</style></head>\n"
         f"<body><h1>{escape(title)}</h1><p>Written {date.today()}. {len(rows)} attempts. "
         "A click on a name in a legend shows or hides a planner.</p>"
-        f"<nav>{links}</nav>\n{body}</body></html>\n"
+        f"<nav>{links}</nav>\n{body}{shown.script()}</body></html>\n"
     )
 
 
 def _sections(
-    scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]
+    scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score], shown: _Shown
 ) -> Iterator[tuple[str, str]]:
     """Titles and contents, what went wrong first."""
     from sgp.reports import plots
     from sgp.reports.learning_plots import learning_figure
 
-    shown = _Shown()
     curves = [score for score in scores if is_scaling(score)]
     drawn = [score for score in scores if is_learning(score)]
     scores = [score for score in scores if not is_scaling(score) and not is_learning(score)]
@@ -155,13 +177,30 @@ def _folded(sheet: Sheet) -> str:
 
 
 class _Shown:
-    """Figures as HTML; the first carries plotly itself, so that the page asks for nothing."""
+    """Places for figures, and what draws each there when it is near to being seen.
+
+    Plotly and the figures stand in the page compressed, so that it asks for nothing and is small.
+    """
 
     def __init__(self) -> None:
-        self._first = True
+        self._figures: list[str] = []
 
     def __call__(self, figure: go.Figure) -> str:
-        to_html: Callable[..., str] = figure.to_html
-        text = to_html(full_html=False, include_plotlyjs=self._first, config={"displaylogo": False})
-        self._first = False
-        return text
+        self._figures.append(figure.to_json())
+        place, height = len(self._figures) - 1, figure.layout.height or 450
+        return f'<div class="plot" data-figure="{place}" style="height: {height}px"></div>'
+
+    def script(self) -> str:
+        """The scripts at the end of the page; nothing where there are no figures."""
+        from plotly.offline import get_plotlyjs
+
+        if not self._figures:
+            return ""
+        packed = {"plotly": get_plotlyjs(), "figures": f"[{','.join(self._figures)}]"}
+        texts = (f'<script type="text/plain" id="{name}">{_packed(text)}</script>\n' for name, text in packed.items())
+        return "".join(texts) + f'<script type="module">{_DRAWING}</script>'
+
+
+def _packed(text: str) -> str:
+    """A text compressed, in letters that HTML leaves as they are."""
+    return b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()

@@ -26,6 +26,7 @@ MEMORY = 6 * GIGABYTE  # address space; measured: 1.7 GB with every library load
 LARGEST_REQUEST = 4_000_000  # characters
 MOST_WORKERS = 4  # processes at a time, idle ones included
 _GRACE = 3.0  # seconds that a process has to end itself and what it started
+PATIENCE = 10  # seconds by the clock for each of the processor's, after which a job that waits or hangs is ended
 
 State = Literal["waiting", "running", "done", "failed", "cancelled"]
 
@@ -67,10 +68,11 @@ class Job:
         return self._begun is not None and time.monotonic() - self._begun >= self._seconds
 
     def report(self) -> Report:
-        """How the job stands now; a job over its seconds that does not end itself is ended."""
+        """How the job stands now; one that does not end itself is ended by the clock."""
         running = self._report.state == "running" and self._begun is not None
-        if running and self._begun is not None and time.monotonic() - self._begun > self._seconds + _GRACE:
-            self._stop(Report("failed", error=out_of_time(self._seconds)))
+        patience = PATIENCE * self._seconds + _GRACE
+        if running and self._begun is not None and time.monotonic() - self._begun > patience:
+            self._stop(Report("failed", error=out_of_patience(patience)))
         with self._lock:
             spent = 0.0 if self._begun is None else time.monotonic() - self._begun
             return self._report if self._report.ended else replace(self._report, seconds=spent)
@@ -151,7 +153,8 @@ class Worker:
     def ask(self, job: str, seconds: float, /, **arguments: Any) -> Job:
         """A job (a function of `sgp.service.jobs`) to be done after those that were asked for before.
 
-        Raises InputError where the arguments are more text than a job takes.
+        Its seconds are the processor's, from when the process begins with it: neither the start of the process nor what
+        else the machine does is counted. Raises InputError where the arguments are more text than a job takes.
         """
         self._asked += 1
         request = json.dumps({"number": self._asked, "job": job, "seconds": seconds, "arguments": arguments})
@@ -255,7 +258,15 @@ def _why(code: int, seconds: float, over: bool) -> str:
 
 def out_of_time(seconds: float) -> str:
     """What is said of work that took too long."""
-    return f"the work was ended after {seconds:g} s, the most that it may take here; try a smaller problem"
+    return f"the work was ended after {seconds:g} s of computing, the most that it may take here; try a smaller problem"
+
+
+def out_of_patience(seconds: float) -> str:
+    """What is said of work that did not take its seconds of the processor and did not end either."""
+    return (
+        f"the work did not end within {seconds:,.0f} s by the clock, in which it computed for less than it may; "
+        "ask again when the machine has less to do"
+    )
 
 
 def _end(process: subprocess.Popen[str]) -> None:

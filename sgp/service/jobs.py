@@ -48,6 +48,7 @@ MOST_OBJECTS = 1_000
 MOST_CHARACTERS = 1_000_000  # of one PDDL text
 EXPERT_SECONDS = 20.0  # for each uploaded training problem, by each stage
 PREVIEW_SECONDS, PREVIEW_SHARE = 0.5, 0.2  # least time between two previews; most of the time that they may take
+LEAST_SECONDS = 1e-3  # of an alternative that is tried when the seconds are up: it ends as out of time
 GOING_ON = "the planner goes on"  # the outcome of a preview
 
 
@@ -136,16 +137,16 @@ def load(tell: Tell, run: str, problem: Mapping[str, str] | None = None, decodin
 def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float, decoding: str = DEFAULT) -> Answer:
     """A run's rollout of a problem, its plan judged by VAL where it claims to reach the goal.
 
-    Of a goal's alternatives one after another is tried. The progress has a `preview`: what the player shows of the
-    rollout so far.
+    Its seconds are the processor's. Of a goal's alternatives one after another is tried. The progress has a `preview`:
+    what the player shows of the rollout so far.
     """
-    trained, begun = open_run(run), time.monotonic()
+    trained, planner, begun = open_run(run), load_planner(run, decoding), time.process_time()
     for each in _problem(problem).alternatives():
         task = _task(each)
         task.require_domain(trained.domain_text)
         telling = _Telling(tell, task, _about(run, decoding))
-        left = Limit(horizon(task.size), max(0.0, seconds - (time.monotonic() - begun)))
-        rollout = load_planner(run, decoding).resume(task, (), left, telling)
+        left = max(LEAST_SECONDS, seconds - (time.process_time() - begun))
+        rollout = planner.resume(task, (), Limit(horizon(task.size), left, processor=True), telling)
         if rollout.solved:
             break
     verdict = validate(task.problem, rollout.plan).valid if rollout.solved else None
@@ -172,7 +173,8 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     decoding = _decoding(head)
     planner = load_planner(run, decoding)
     telling = _Telling(tell, task, _about(run, decoding), kept, due=time.monotonic() + PREVIEW_SECONDS)
-    rollout = planner.resume(task, [_chosen(each) for each in kept], Limit(horizon(task.size), seconds), telling)
+    limit = Limit(horizon(task.size), seconds, processor=True)
+    rollout = planner.resume(task, [_chosen(each) for each in kept], limit, telling)
     return _shown(_joined(rollout, kept, run, decoding))
 
 

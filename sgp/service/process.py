@@ -25,7 +25,7 @@ _END = ""
 
 
 class OutOfTimeError(BaseException):
-    """A job is over its seconds; nothing on the way may take it for an error of its own."""
+    """A job is over its seconds of the processor; nothing on the way may take it for an error of its own."""
 
 
 def main() -> None:
@@ -35,7 +35,7 @@ def main() -> None:
     # Native libraries print: what is meant for the caller goes to a copy of standard output that they do not know.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    signal.signal(signal.SIGALRM, _out_of_time)
+    signal.signal(signal.SIGPROF, _out_of_time)
     signal.signal(signal.SIGTERM, _terminated)
     requests: queue.SimpleQueue[str] = queue.SimpleQueue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
@@ -76,16 +76,17 @@ def _do(request: Mapping[str, Any], tell: Callable[..., None]) -> bool:
     tell(begun=True)
     spent = resource.getrusage(resource.RUSAGE_SELF)
     hard = resource.getrlimit(resource.RLIMIT_CPU)[1]
-    # The alarm is heard by Python alone; the limit on processor time also ends native code that does not return.
-    most = int(spent.ru_utime + spent.ru_stime + (seconds + 5) * (os.cpu_count() or 1))
+    # Seconds are the processor's: a busy machine takes none of them. The alarm is heard by Python alone; the limit of
+    # the system also ends native code that does not return.
+    most = int(spent.ru_utime + spent.ru_stime + seconds + 5)
     resource.setrlimit(resource.RLIMIT_CPU, (most, hard))
     _RUNG.clear()
     try:
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
         try:
             result = jobs.JOBS[request["job"]](partial(_progress, tell), **request["arguments"])
         finally:
-            signal.setitimer(signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         tell(result=result)
     except OutOfTimeError:
         tell(error=client.out_of_time(seconds), last=True)

@@ -9,6 +9,7 @@ export default ({ data: bytes, parentElement, setTriggerValue }) => {
   drawn.set(box, data.drawing);
   const parsed = new DOMParser().parseFromString(data.drawing, "image/svg+xml").documentElement;
   const drawing = document.importNode(parsed, true);
+  drawing.setAttribute("role", "group"); // an image would hide the buttons in it from screen readers
   for (const row of drawing.querySelectorAll("[data-branch]")) {
     const show = () => setTriggerValue("shown", row.dataset.branch);
     row.addEventListener("click", show);

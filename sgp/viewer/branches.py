@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 from sgp import drawing
 from sgp.errors import InputError
 
-_ROW, _HEAD, _LEFT, _LINES = 30, 26, 16, 520  # heights, and where the lines of steps begin and how long they are
-_COLUMNS = ((556, "start", "forced"), (846, "start", "outcome"), (1010, "end", "actions"), (1090, "end", "open"))
+_ROW, _HEAD, _LEFT, _LINES = 30, 26, 16, 380  # heights, and where the lines of steps begin and how long they are
+_COLUMNS = ((416, "start", "forced"), (846, "start", "outcome"), (1010, "end", "actions"), (1090, "end", "open"))
 _WIDTH = 1110
-_NAME = 40  # characters of a forced action that are shown
+_NAME = 60  # characters of a forced action or jump that a row has room for; its title has all
 _SOLVED, _UNSOLVED = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermillion; symbols say the same
 
 
@@ -85,8 +85,7 @@ def compared(branch: Branch, data: Mapping[str, Any]) -> Compared:
     if branch:
         step = data["steps"][branch[-1].step - 1]
         actions = [data["actions"][number] for number in step["candidates"][step["chosen"]]["actions"]]
-        more = f" and {len(actions) - 1} more" if len(actions) > 1 else ""
-        forced = f"step {branch[-1].step}: {actions[0]}{more}"
+        forced = f"step {branch[-1].step}: {' '.join(actions)}"
     return Compared(branch, forced, data["outcome"], len(data["steps"]), data["length"], data["frames"][-1]["open"])
 
 

@@ -1,15 +1,9 @@
-"""A recorded rollout as files for other programs: the plan, the steps as a table, the drawings as an animation."""
+"""A recorded rollout as files for other programs: the plan, the steps as a table."""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TYPE_CHECKING
 
-from sgp.domains import draw_scene
-from sgp.errors import InputError
-from sgp.planning.domain import Scene
 from sgp.planning.pddl import format_plan, parse_plan
 from sgp.planning.recorded import Recorded
 from sgp.planning.subject import selected_variant
@@ -17,12 +11,6 @@ from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:
     import pandas as pd
-    from PIL.Image import Image
-
-MOST_FRAMES = 200
-GIF_WIDTH = 480  # pixels
-MILLISECONDS = 500  # a frame: two steps a second, as the player plays
-LAST_MILLISECONDS = 2000  # the last frame stays
 
 
 def run_id(recorded: Recorded) -> str:
@@ -106,62 +94,3 @@ def steps_parquet(recorded: Recorded) -> bytes:
     """
     found: bytes = steps_table(recorded).to_parquet(index=False)
     return found
-
-
-def shown_frames(states: int, most: int = MOST_FRAMES) -> list[int]:
-    """Which of so many states an animation shows: all, or `most` of them evenly, the first and the last included.
-
-    Raises InputError for fewer than two frames or more than 200.
-    """
-    if not 2 <= most <= MOST_FRAMES:
-        raise InputError(f"{most} frames were asked for; expected 2 to {MOST_FRAMES}")
-    if states <= most:
-        return list(range(states))
-    return [round(at * (states - 1) / (most - 1)) for at in range(most)]
-
-
-def gif(
-    recorded: Recorded,
-    most: int = MOST_FRAMES,
-    advance: Callable[[float], object] = lambda _: None,
-) -> bytes:
-    """The drawings of a rollout's states as an animated GIF on white, 480 pixels wide.
-
-    `advance` hears of the share that is done, from 0 to 1. Long rollouts are shown by `most` evenly chosen states.
-    Raises InputError for a `most` outside of 2 to 200, and PddlError where the domain cannot be read.
-    """
-    from PIL.Image import new
-
-    pictures = list(_pictures(recorded))
-    places = shown_frames(len(pictures), most)
-    images = []
-    for done, place in enumerate(places, start=1):
-        images.append(_raster(pictures[place]()))
-        advance(done / (len(places) + 1))
-    width, height = (max(size) for size in zip(*(image.size for image in images), strict=True))
-    frames = []
-    for image in images:  # drawings may grow; all frames get the largest size
-        frame = new("RGB", (width, height), "white")
-        frame.paste(image)
-        frames.append(frame.quantize(64))
-    durations = [MILLISECONDS] * (len(frames) - 1) + [LAST_MILLISECONDS]
-    file = io.BytesIO()
-    frames[0].save(file, "GIF", save_all=True, append_images=frames[1:], duration=durations, loop=0)
-    advance(1.0)
-    return file.getvalue()
-
-
-def _pictures(recorded: Recorded) -> Iterator[Callable[[], str]]:
-    """What draws each state as SVG."""
-    text, problem = recorded.domain, recorded.problem
-    objects = (*text.constants, *problem.objects)
-    for state in recorded.states():
-        yield partial(draw_scene, text, Scene(objects, state, problem.goal))
-
-
-def _raster(svg: str) -> Image:
-    """A drawing as an image on white; letters come from the fonts of this machine."""
-    from PIL.Image import open as open_image
-    from resvg_py import svg_to_bytes
-
-    return open_image(io.BytesIO(svg_to_bytes(svg_string=svg, width=GIF_WIDTH, background="white"))).convert("RGB")

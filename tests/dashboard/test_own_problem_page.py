@@ -39,6 +39,15 @@ def fill(app, **texts):
     return settled(app.run(), PAGE)
 
 
+def html(app):
+    return " ".join(each.proto.body for each in app.get("html"))
+
+
+def folded(app, label):
+    (found,) = [each for each in app.expander if each.label == label]
+    return not found.proto.expanded
+
+
 def example(app, name="Blocksworld"):
     return settled(button(app, name).click().run(), PAGE)
 
@@ -82,8 +91,12 @@ def test_a_parse_error_shows_its_line(open_page, worker):
         domain=BLOCKS,
         problem="(define (problem p) (:domain blocksworld)\n\n (:init (on a)",
     )
-    assert "problem, line 3" in words(app) or "problem, line 2" in words(app)
-    assert any("(:init (on a)" in each.value for each in app.code)
+    (error,) = app.error
+    assert error.value.replace("\\", "").startswith("problem, line 3: ")
+    assert "\n" not in error.value, "the line is shown below, coloured"
+    (marked,) = re.findall(r'<div class="marked".*?</div>', html(app))
+    assert re.sub(r"<[^>]+>", "", marked) == "►\u00a03 (:init (on a)"
+    assert not folded(app, "Domain and problem")
 
 
 def test_a_model_that_does_not_fit_says_why(open_page, worker):
@@ -136,7 +149,7 @@ def test_a_problem_that_never_ends_is_ended_by_the_limit(long_work):
     app = settled(long_work(3.0), PAGE)
     (error,) = app.error
     assert error.value.replace("\\", "") == (
-        "the work was ended after 3 s, the most that it may take here; try a smaller problem"
+        "the work was ended after 3 s of computing, the most that it may take here; try a smaller problem"
     )
     app = example(app)
     assert not app.error
@@ -157,6 +170,36 @@ def test_a_problem_that_never_ends_is_cancelled(long_work, worker):
     assert not button(app, "Solve").disabled
     app = example(app)
     assert "5 objects" in words(app)
+
+
+def test_a_mended_upload_clears_the_error_at_once(open_page, worker):
+    """Before the mended text was read: what is shown meanwhile has neither the sentence nor the line."""
+    app = fill(open_page("own_problem", worker), domain=BLOCKS, problem="(define (problem p) (:domain blocksworld)")
+    assert app.error
+    assert "marked" in html(app)
+    (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
+    app.text_area(key="own problem").set_value(problem.problem_pddl).run()
+    assert not app.error
+    assert 'class="marked"' not in html(app)
+
+
+def test_texts_fold_once_they_are_read_and_what_was_read_once_there_is_a_result(open_page, worker):
+    app = open_page("own_problem", worker)
+    assert not folded(app, "Domain and problem")
+    app = example(app)
+    assert folded(app, "Domain and problem")
+    assert not folded(app, "What was read")
+    assert '<span class="keyword">:action</span>' in html(app)
+    app = fill(app, plan="(unstack b4 b3)")
+    app = settled(button(app, "Replay and validate with VAL").click().run(), PAGE)
+    assert folded(app, "What was read")
+
+
+def test_sizes_are_words(open_page, home):
+    app = open_page("own_problem")
+    app.text_area(key="own domain").set_value("(define (domain mine))").run()
+    assert "22 of 1,000,000 characters" in words(app)
+    assert "0 of 1,000,000 characters" in words(app)
 
 
 def test_a_text_that_is_mended_is_read_again(open_page, worker):

@@ -97,10 +97,10 @@ def test_time_that_is_up_ends_the_search_incomplete(two_blocks):
 def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds, cost):
     """Out of time, solved, and tried in full without success."""
     start = Planner(never({"(pick-up a)"})).solve(two_blocks, Limit(actions=2))
-    began = time.perf_counter()
+    began = time.process_time()
     found = least_forcing(Planner(Costs(lambda *_: cost)), two_blocks, start, seconds)
     assert (found.choices is not None) == (seconds == 30 and cost == 1)
-    assert 0 <= found.seconds <= time.perf_counter() - began
+    assert 0 <= found.seconds <= time.process_time() - began
 
 
 def test_a_solved_rollout_needs_no_forcing(two_blocks):

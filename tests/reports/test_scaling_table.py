@@ -14,6 +14,7 @@ from sgp.evaluation.scaling import Curve, Source
 from sgp.evaluation.scores import Measurement
 from sgp.reports import scaling_table as table
 from sgp.reports.report import write_report
+from tests.reports.reading import whole_text
 
 THEIRS = sgp.published("dynamic-validation")
 DOMAIN = THEIRS[0].domain
@@ -147,7 +148,7 @@ def test_the_report_has_curves_whatever_their_suite(tmp_path):
         *curve("<img src=x>", 1.0, 0.5),
         score("scale", 6, variant="<img src=x>", selected_by="loss"),
     ]
-    text = write_report(tmp_path, ours, [], THEIRS).read_text()
+    text = whole_text(write_report(tmp_path, ours, [], THEIRS))
     assert "<h2>Scaling</h2>" in text
     assert "gnn-value, published" in text
     assert "Mean actions of plans found over size" in text

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
+import signal
+import subprocess
+import sys
 import time
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -175,6 +180,73 @@ def test_a_job_over_its_seconds_is_ended(worker):
     assert report.error == client.out_of_time(1)
 
 
+JOBS = ("wait", "compute")
+WAITING = """
+import time
+from itertools import pairwise
+from sgp.service import jobs, process
+
+def wait(tell):
+    time.sleep(1.5)
+    return {"waited": True}
+
+def compute(tell):
+    while True:
+        pass
+
+jobs.JOBS = {"wait": wait, "compute": compute}
+process.main()
+"""
+
+
+def test_seconds_are_the_processors_and_not_the_clocks():
+    """A job that waits longer than its seconds has taken none of them; one that computes is ended."""
+    asked = [{"number": number, "job": job, "seconds": 0.5, "arguments": {}} for number, job in enumerate(JOBS)]
+    requests = "".join(json.dumps(each) + "\n" for each in asked)
+    process = subprocess.Popen(
+        [sys.executable, "-c", WAITING, str(6 * GIGABYTE)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    process.stdin.write(requests)
+    process.stdin.flush()
+    answers = [json.loads(line) for line in process.stdout]
+    process.stdin.close()
+    process.wait()
+    assert {"number": 0, "result": {"waited": True}} in answers
+    assert answers[-1] == {"number": 1, "error": client.out_of_time(0.5), "last": True}
+
+
+def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
+    """The process stands still for longer than the job may take, as it does where others compute."""
+    run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
+    names = [f"b{number}" for number in range(60)]
+    on_table = " ".join(f"(ontable {each}) (clear {each})" for each in names)
+    tower = " ".join(f"(on {one} {other})" for one, other in pairwise(names))
+    sixty = text_of(blocks_problem(" ".join(names), on_table, tower))
+    ended(worker.ask("load", 60, run=run))
+    job = worker.ask("solve", 60, run=run, problem=sixty, seconds=30)
+    while job.report().state == "waiting":
+        time.sleep(0.001)
+    number = worker._process.pid
+    os.kill(number, signal.SIGSTOP)
+    assert job.report().state == "running"
+    job._begun -= 65  # seconds by the clock that have passed since
+    assert job.report().state == "running"
+    os.kill(number, signal.SIGCONT)
+    assert ended(job).result["data"]["outcome"] == "solved"
+
+
+def test_a_job_that_hangs_is_ended_by_the_clock_at_last(worker, quick_run):
+    run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
+    ended(worker.ask("load", 60, run=run))
+    job = worker.ask("train", 300, method="state-centric", variant="wl-lstm-delta", domain="visitall",
+                     suite="state-centric", seed=99)  # fmt: skip
+    while job.report().state == "waiting":
+        time.sleep(0.001)
+    job._begun -= 300 * client.PATIENCE + 10
+    assert job.report().error == client.out_of_patience(300 * client.PATIENCE + 3)
+    assert not worker.alive
+
+
 def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
     """The process ends itself after it has said so; whoever asks in between must not be lost with it."""
     for _ in range(5):
@@ -215,9 +287,6 @@ def test_workers_are_few(monkeypatch, problem):
 
 
 def test_it_is_light_to_import():
-    import subprocess
-    import sys
-
     code = (
         "import sgp, sys; sgp.Worker; print([m for m in ('torch', 'pymimir', 'numpy', 'xgboost') if m in sys.modules])"
     )

@@ -67,3 +67,16 @@ def test_what_was_tried_is_told_exactly():
     nothing = {**found, "choices": None, "proved": False}
     assert forcing_words(nothing).startswith("No solution found: the time was up.")
     assert "at most 2 were to be forced" in forcing_words({**nothing, "complete": [1, 2]})
+
+
+def test_a_forced_jump_is_said_whole():
+    data = {
+        "actions": ["(put-down b17)", "(pick-up b3)"],
+        "steps": [{"chosen": 0, "candidates": [{"actions": [0, 1]}]}],
+        "outcome": "solved",
+        "length": 2,
+        "frames": [{"open": 1}, {"open": 0}],
+    }
+    line = compared(Branch.parse("1-1"), data)
+    assert line.forced == "step 1: (put-down b17) (pick-up b3)"
+    assert draw_branches([line], line.branch).count("(put-down b17) (pick-up b3)") >= 2, "in the row and its title"

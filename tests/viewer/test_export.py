@@ -6,12 +6,14 @@ import io
 
 import pandas as pd
 import pytest
-from PIL import Image, ImageSequence
+from PIL import Image, ImageChops, ImageSequence
 
 import sgp
+from sgp.drawing import picture
 from sgp.errors import InputError
 from sgp.planning.pddl import parse_plan
-from sgp.viewer.export import file_stem, gif, plan_text, run_id, shown_frames, steps_csv, steps_parquet
+from sgp.viewer.animation import HIGHEST, WIDEST, Frame, gif, shown_frames
+from sgp.viewer.export import file_stem, plan_text, run_id, steps_csv, steps_parquet
 from tests.viewer.conftest import as_recorded
 
 ABOUT = {"method": "m", "variant": "v", "suite": "s", "domain": "blocksworld", "split": "t", "seed": 7}
@@ -47,7 +49,8 @@ def test_steps_as_csv_and_parquet_are_the_same_rows(solved):
 def test_a_gif_has_a_frame_for_each_state(solved):
     heard = []
     image = Image.open(io.BytesIO(gif(as_recorded(solved), advance=heard.append)))
-    assert image.width == 480
+    assert image.width <= WIDEST + 100
+    assert image.height <= HIGHEST + 200
     # Equal frames that follow each other would be one; these states differ.
     assert sum(1 for _ in ImageSequence.Iterator(image)) == len(solved.steps) + 1
     assert heard == sorted(heard)
@@ -70,3 +73,32 @@ def test_hostile_names_make_harmless_files(hostile):
     assert "\n" not in run_id(hostile)
     assert Image.open(io.BytesIO(gif(hostile))).format == "GIF"
     assert len(pd.read_csv(io.BytesIO(steps_csv(hostile)))) == 1
+
+
+def ink(frame, box):
+    """The dark pixels of a part of a frame; colours differ a little from frame to frame, each has its own palette."""
+    return frame.crop(box).convert("L").point(lambda value: 255 * (value < 128))
+
+
+def test_a_gif_says_who_planned_and_what_was_done_and_is_cropped_to_the_drawing(solved):
+    image = Image.open(io.BytesIO(gif(as_recorded(solved, **ABOUT))))
+    frames = [frame.convert("RGB") for frame in ImageSequence.Iterator(image)]
+    caption, action = (0, 0, image.width, 26), (0, 26, image.width, 48)
+    assert ink(frames[0], caption).getbbox()
+    assert len({ink(frame, caption).tobytes() for frame in frames}) == 1
+    assert len({ink(frame, action).tobytes() for frame in frames}) == len(frames), "every step has its action"
+    drawn = [ImageChops.invert(frame.convert("L")).point(lambda value: 255 * (value > 8)).getbbox() for frame in frames]
+    left, top, bottom = min(each[0] for each in drawn), min(each[1] for each in drawn), max(each[3] for each in drawn)
+    assert (left, top) < (30, 30)
+    assert image.height - bottom < 60
+
+
+def test_the_goal_stands_below_a_wide_state_and_beside_a_high_one():
+    for wide, high, beside in ((700, 200, False), (300, 400, True)):
+        state, goal = (picture(*size, [], "drawn") for size in ((float(wide), float(high)), (200.0, 100.0)))
+        frame = Frame.around([state], goal, "caption")
+        left, top = frame.at_goal
+        assert (left > frame.state[0]) == beside
+        assert (top > frame.state[1]) == (not beside)
+        assert frame.state[0] <= WIDEST
+        assert frame.state[1] <= HIGHEST
