@@ -75,9 +75,9 @@ def marks_of(words: tuple[str, ...]) -> Mark:
 
 
 def runners_up(costs: Sequence[float], open_to_choice: Sequence[bool], chosen: int) -> list[int]:
-    """Places of the candidates that were open to choice beside the chosen one, cheapest first, of equal costs the first.
+    """Places of the candidates that were open to choice beside the chosen one, cheapest first.
 
-    What costs infinitely much is none.
+    Of equal costs the first comes first; what costs infinitely much is none.
     """
     places = [place for place, each in enumerate(open_to_choice) if each and place != chosen]
     return sorted((place for place in places if math.isfinite(costs[place])), key=lambda place: costs[place])
