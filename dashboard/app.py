@@ -8,7 +8,9 @@ import streamlit as st
 VIEWS = Path(__file__).parent / "views"
 
 st.set_page_config(page_title="sgp", layout="wide")
-st.html("<style>.stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; }</style>")
+# What a player may fill of the screen, and how far below its top Streamlit's head reaches.
+ROOM = "--sgp-room: calc(100vh - 140px); --sgp-top: 3.75rem;"
+st.html(f"<style>.stMainBlockContainer {{ padding: 4.6rem 2.5rem 2rem; {ROOM} }}</style>")
 st.navigation(
     [
         st.Page(VIEWS / "rollout.py", title="Rollout", default=True),

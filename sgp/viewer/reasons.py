@@ -36,7 +36,7 @@ def in_english(feature: str, words: Words) -> str:
     said = _ATOM.sub(lambda found: _sentence(found, words), feature)
     for phrase, better in _PHRASES:
         said = said.replace(phrase, better)
-    return said.replace(" with ", ", of which: ") if said != feature else feature
+    return said.replace(" with ", " where ") if said != feature else feature
 
 
 def _sentence(found: re.Match[str], words: Words) -> str:
