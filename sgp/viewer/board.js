@@ -77,8 +77,9 @@ function board(rollout, { drawing, goal }) {
 
 /** What of a drawing differs from another one of its size; all of it, alone, where the size or most parts differ. */
 function ghostOf(before, after) {
-  const parts = new Set([...before.children].map((each) => each.outerHTML));
-  const same = [...after.children].filter((each) => parts.has(each.outerHTML));
+  const written = (each) => new XMLSerializer().serializeToString(each);
+  const parts = new Set([...before.children].map(written));
+  const same = [...after.children].filter((each) => parts.has(written(each)));
   const alone = before.getAttribute("viewBox") !== after.getAttribute("viewBox") || same.length < LIKE_MOST * after.children.length;
   if (!alone) same.forEach((each) => each.remove());
   after.setAttribute("class", alone ? "ghost alone" : "ghost");
