@@ -8,9 +8,10 @@ import streamlit as st
 VIEWS = Path(__file__).parent / "views"
 
 st.set_page_config(page_title="sgp", layout="wide")
-# Streamlit's own captions and chosen buttons have less contrast than WCAG's AA asks for.
+# What a player may fill of the screen, and how far below its top Streamlit's head reaches. Streamlit's own captions and
+# chosen buttons have less contrast than WCAG's AA asks for.
 STYLE = """<style>
-.stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; }
+.stMainBlockContainer { padding: 4.6rem 2.5rem 2rem; --sgp-room: calc(100vh - 140px); --sgp-top: 3.75rem; }
 [data-testid="stCaptionContainer"], [data-testid="stCaptionContainer"] p {
   color: light-dark(#5c6470, #a2aab6); opacity: 1; }
 button[data-selected="true"] p, [role="tab"][aria-selected="true"] p { color: light-dark(#0067a5, #8cc6f2); }

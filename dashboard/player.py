@@ -21,22 +21,27 @@ def show_player(
     data: Mapping[str, Any],
     rests: Callable[[int], None] = remember,
     branch: Callable[[int, int], None] | None = None,
+    choose: Callable[[str, str], None] | None = None,
+    beside: Mapping[str, Any] | None = None,
 ) -> None:
     """The player of a rollout that has ended.
 
     `rests` hears of the step where the user rests; `branch` of step and rank of a candidate to go on from, and the page
-    runs again then. Both count from 1.
+    runs again then. Both count from 1. `beside` has what stands around the rollout (`choices`, `coverage`), and
+    `choose` hears of name and value of a choice: the page's own fragment, around the player, runs again then.
     """
     play = _component()
 
-    @st.fragment
     def show() -> None:
-        told = _play(play, key, data, rests, branching=branch is not None)
+        told = _play(play, key, data, rests, {"branching": branch is not None, **(beside or {})}, choose)
         if branch is not None and told.branch:
             branch(told.branch["step"], told.branch["rank"])
             st.rerun()
 
-    show()
+    if choose is None:
+        st.fragment(show)()
+    else:
+        show()
 
 
 def show_growing_player(
@@ -63,12 +68,23 @@ def _component() -> Callable[..., Any]:
 
 
 def _play(
-    play: Callable[..., Any], key: str, data: Mapping[str, Any], rests: Callable[[int], None], branching: bool = False
+    play: Callable[..., Any],
+    key: str,
+    data: Mapping[str, Any],
+    rests: Callable[[int], None],
+    beside: Mapping[str, Any] | None = None,
+    choose: Callable[[str, str], None] | None = None,
 ) -> Any:
+    def chosen() -> None:
+        told = st.session_state[key]["choice"]
+        if choose is not None and told:
+            choose(told["name"], told["title"])
+
     asked = st.query_params.get("step", "1")
     return play(
         key=key,
-        data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0, "branching": branching}),
+        data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0, **(beside or {})}),
         on_step_change=lambda: rests(st.session_state[key]["step"] + 1),
         on_branch_change=lambda: None,
+        on_choice_change=chosen,
     )

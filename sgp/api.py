@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sgp.analysis import diagnostics, maps, names
-from sgp.analysis.explanations import explain
+from sgp.analysis.explanations import explanation_records
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
@@ -385,7 +385,7 @@ def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> R
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
     opened = open_run(run)
-    why = [{} if each is None else each.record() for each in explain(rollout, planner_of(opened, decoding).policy)]
+    why = explanation_records(rollout, planner_of(opened, decoding).policy)
     head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 

@@ -1,4 +1,4 @@
-"""Page 1: a recorded rollout in the player, beside the coverage of its model in its domain."""
+"""Page 1: a recorded rollout in the player, beside the coverage of all planners in its domain."""
 
 from collections.abc import Callable, Sequence
 
@@ -9,37 +9,64 @@ from player import show_player
 import sgp
 
 LIBRARY = sources.library()  # once a request: it looks at every file
+NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
+# The player fills the screen: the page's head is above it, and its export stands there where there is room.
+STYLE = """<style>
+.stMainBlockContainer { padding-top: 3.9rem; }
+@media (min-width: 1200px) {
+  .st-key-export { position: fixed; top: .6rem; right: 4.5rem; width: auto; z-index: 999999; }
+}
+</style>"""
 
 
-def choose(rollouts: Sequence[sgp.Recorded]) -> sgp.Recorded:
-    """Lets the user choose by domain, then model, then problem; the choice stands in the address."""
-    left = list(rollouts)
-    for column, name in zip(st.columns([1, 2, 1]), ("domain", "model", "problem"), strict=True):
+def chosen(rollouts: Sequence[sgp.Recorded]) -> tuple[sgp.Recorded, list[dict]]:
+    """The rollout that the address names by domain, then model, then problem, the first one where it names none.
+
+    Also what there is to choose from at each of the three, given those before.
+    """
+    left, choices = list(rollouts), []
+    for name in NAMES:
         titles = list(dict.fromkeys(LIBRARY.address_of(each)[name] for each in left))
         asked = st.query_params.get(name)
-        with column:
-            # The options depend on the choices before it, so each set of options is a widget of its own.
-            chosen = st.selectbox(
-                name.capitalize(),
-                titles,
-                index=titles.index(asked) if asked in titles else 0,
-                key=f"{name}: {' | '.join(titles)}",
-            )
-        left = [each for each in left if LIBRARY.address_of(each)[name] == chosen]
-    return left[0]
+        title = asked if asked in titles else titles[0]
+        choices.append({"name": name.capitalize(), "options": titles, "chosen": title})
+        left = [each for each in left if LIBRARY.address_of(each)[name] == title]
+    return left[0], choices
 
 
-def show_coverage(about: sgp.Subject) -> None:
-    """Coverage of the model on the split, with the number of problems and the interval."""
-    place = {"domain": about.domain, "suite": about.suite, "split": about.split}
-    cell = sgp.coverage_of(sources.measured(), **about.planner._asdict(), **place)
-    if cell is None:
-        st.caption(f"Coverage: {about.model} was not measured here.")
-        return
-    low, high = cell.interval
-    seeds = f", mean of {cell.seeds} seeds" if cell.seeds > 1 else ""
-    st.caption(f"Coverage of this model on {about.domain}, {about.split}")
-    st.markdown(f"**{cell.value:.2f}** (95 % interval {low:.2f} to {high:.2f}, n = {cell.n}{seeds})")
+def choose(name: str, title: str) -> None:
+    """Puts a choice into the address; another rollout begins at its start."""
+    if name.lower() in NAMES:
+        st.query_params[name.lower()] = title
+        st.query_params.pop("step", None)
+
+
+@st.cache_resource(show_spinner=False, max_entries=32)
+def coverage(domain: str, suite: str, split: str, own: sgp.PlannerName) -> dict:
+    """The coverage of every planner that was measured on the splits of a domain, the best on `split` first."""
+    scores = [each for each in sources.measured() if (each.domain, each.suite) == (domain, suite)]
+    covered = [each for each in scores if each.metric == "coverage" and each.size is None]
+    splits = sorted({each.split for each in covered}, key=lambda each: (each != split, each))
+    rows = []
+    for planner in dict.fromkeys(each.planner for each in covered):
+        place = {**planner._asdict(), "domain": domain, "suite": suite}
+        found = [sgp.coverage_of(covered, **place, split=each) for each in splits]
+        cells = [None if each is None else cell(number, each) for number, each in enumerate(found)]
+        rows.append({"planner": planner.title, "own": planner == own, "cells": cells})
+    rows.sort(key=lambda row: [-each["value"] if each else 1.0 for each in row["cells"]])
+    return {"domain": domain, "splits": [heading(n, each, rows) for n, each in enumerate(splits)], "rows": rows}
+
+
+def cell(split: int, found) -> dict:
+    """One planner on one split, as the player's table shows it."""
+    low, high = found.interval
+    return {"split": split, "value": found.value, "low": low, "high": high, "n": found.n, "seeds": found.seeds}
+
+
+def heading(number: int, split: str, rows: Sequence[dict]) -> dict:
+    """A split with the number of problems that most of its planners were measured on."""
+    counts = [row["cells"][number]["n"] for row in rows if row["cells"][number]]
+    return {"name": split, "n": max(counts, key=counts.count, default="")}
 
 
 @st.fragment
@@ -65,16 +92,10 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
             offer("GIF", "gif", "image/gif", lambda: gif)
 
 
-def main() -> None:
-    """The page."""
-    for sentence in LIBRARY.damaged:
-        st.warning(sentence)
-    if not LIBRARY.rollouts:
-        st.info("There are no recorded rollouts yet; make some with `sgp record`.")
-        return
-    left, right, corner = st.columns([10, 4, 2], vertical_alignment="center")
-    with left:
-        recorded = choose(LIBRARY.rollouts)
+@st.fragment
+def show(rollouts: Sequence[sgp.Recorded]) -> None:
+    """The rollout that the address names, in the player; a choice there runs this again, and nothing else."""
+    recorded, choices = chosen(rollouts)
     data = sources.player_data(recorded)
     address = LIBRARY.address_of(recorded)
     if any(st.query_params.get(name) not in (None, value) for name, value in address.items()):
@@ -82,11 +103,22 @@ def main() -> None:
     for name, value in address.items():
         if st.query_params.get(name) != value:
             st.query_params[name] = value
-    show_player(f"player {data['id']}", data)  # before what stands beside the choices: it is what people wait for
-    with right:
-        show_coverage(recorded.about)
-    with corner:
+    about = recorded.about
+    beside = {"choices": choices, "coverage": coverage(about.domain, about.suite, about.split, about.planner)}
+    show_player(f"player {data['id']}", data, choose=choose, beside=beside)
+    with st.container(key="export"):
         show_exports(recorded, data)
+
+
+def main() -> None:
+    """The page."""
+    for sentence in LIBRARY.damaged:
+        st.warning(sentence)
+    if not LIBRARY.rollouts:
+        st.info("There are no recorded rollouts yet; make some with `sgp record`.")
+        return
+    st.html(STYLE)
+    show(LIBRARY.rollouts)
 
 
 try:

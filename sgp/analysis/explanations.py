@@ -1,17 +1,18 @@
-"""Why a candidate was taken and not another one: the features that made the difference."""
+"""Why a candidate was taken and not others: the features that made the difference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from sgp.planning.rollout import Rollout, Step
+from sgp.planning.rollout import Rollout, Step, runners_up
 from sgp.planning.views import Contrast, Embedding
 
 FEATURES = 5  # that an explanation names
+OTHERS = 4  # candidates of a step that its chosen one is explained against
 _PUT_IN_WORDS = 32  # of which equal words are found
 _NEGLIGIBLE = 1e-12
 
@@ -43,36 +44,40 @@ class Explanation:
         """The chosen candidate's measure less the other's."""
         return sum(reason.share for reason in self.reasons)
 
-    def record(self) -> Mapping[str, Any]:
+    def record(self) -> dict[str, Any]:
         """What a step's record holds of it."""
         why = [{**vars(reason), "share": float(f"{reason.share:.6g}")} for reason in self.reasons]
         return {"against": self.other, "measure": self.measure, "why": why}
 
 
-def explain(rollout: Rollout, policy: object) -> list[Explanation | None]:
-    """For each step why its candidate was taken rather than the best other open one.
+def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
+    """For each step why its candidate was taken rather than the cheapest others that were open, the runner-up first.
 
-    None where no other one was open or was rejected, and for a policy without an embedding.
+    None where no other one was open, and for a policy without an embedding.
     """
     if not isinstance(policy, Embedding):
-        return [None] * len(rollout.steps)
-    others = [runner_up(step) for step in rollout.steps]
-    pairs = [
-        replace(step, candidates=[step.candidates[place] for place in (step.chosen, *_some(other))], chosen=0)
-        for step, other in zip(rollout.steps, others, strict=True)
+        return [()] * len(rollout.steps)
+    others = [_others(step) for step in rollout.steps]
+    cut = [
+        replace(step, candidates=[step.candidates[place] for place in (step.chosen, *some)], chosen=0)
+        for step, some in zip(rollout.steps, others, strict=True)
     ]
     return [
-        None if other is None else explained(policy.contrast(rollout.task, pair, view, 0, 1), other)
-        for pair, view, other in zip(pairs, policy.views(rollout.task, pairs), others, strict=True)
+        tuple(
+            explained(policy.contrast(rollout.task, step, view, 0, place), other)
+            for place, other in enumerate(some, start=1)
+        )
+        for step, view, some in zip(cut, policy.views(rollout.task, cut), others, strict=True)
     ]
 
 
-def runner_up(step: Step) -> int | None:
-    """The cheapest candidate that was open to choice beside the chosen one, the first of several."""
-    costs = np.where(step.open_to_choice, step.costs, np.inf)
-    costs[step.chosen] = np.inf
-    best = int(np.argmin(costs))
-    return best if np.isfinite(costs[best]) else None
+def explanation_records(rollout: Rollout, policy: object) -> list[dict[str, Any]]:
+    """What the records of a rollout's steps hold of `explain`: that against the runner-up, and `others`."""
+    found = []
+    for explanations in explain(rollout, policy):
+        first, others = explanations[:1], [each.record() for each in explanations[1:]]
+        found.append({**(first[0].record() if first else {}), **({"others": others} if others else {})})
+    return found
 
 
 def explained(contrast: Contrast, other: int) -> Explanation:
@@ -92,5 +97,5 @@ def explained(contrast: Contrast, other: int) -> Explanation:
     return Explanation(other, contrast.measure, tuple(reasons))
 
 
-def _some(place: int | None) -> Sequence[int]:
-    return () if place is None else (place,)
+def _others(step: Step) -> Sequence[int]:
+    return runners_up(step.costs.tolist(), step.open_to_choice.tolist(), step.chosen)[:OTHERS]

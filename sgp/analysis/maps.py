@@ -34,15 +34,22 @@ _SIDE = 1000  # of the square that coordinates are rounded to
 _SEED = 0
 _NEIGHBOURS = 15  # UMAP's default, the point itself included
 FEWEST = _NEIGHBOURS + 1  # points
+_USUAL = 99  # percent of the training points that have another one within the usual distance
 _SIBLINGS = 12  # of a training state's candidates
 
 
 class StepPoints(NamedTuple):
-    """The numbers of a step's points: its state, the prediction, and candidates by their places."""
+    """The numbers of a step's points: its state, the prediction, and candidates by their places.
+
+    `nearest` is the training point nearest to the step's own, which is its state or, where transitions are embedded,
+    the chosen one, and `distance` how far it is: in the embedding, not in two dimensions.
+    """
 
     state: int | None
     predicted: int | None
     candidates: dict[int, int]
+    nearest: int
+    distance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,14 +57,16 @@ class Map:
     """Points in two dimensions, coordinates whole numbers from 0 to 1000.
 
     The first `context` points are of training; `steps` has the numbers of each rollout's. `explained` are the shares of
-    the training points' variance along the two principal axes. `umap` is None where it was not asked for, and where
-    there are too few points.
+    the training points' variance along the two principal axes. `usual` is the distance within which 99 % of the
+    training points have another one: what is farther from all of them lies outside of what was trained on. `umap` is
+    None where it was not asked for, and where there are too few points.
     """
 
     of: Literal["states", "transitions"]
     dimensions: int
     explained: tuple[float, float]
     context: int
+    usual: float
     steps: tuple[tuple[StepPoints, ...], ...]
     pca: NDArray[np.int64]  # [n, 2]
     umap: NDArray[np.int64] | None  # [n, 2]
@@ -70,6 +79,8 @@ class Map:
                     "state": self._point(step.state),
                     "predicted": self._point(step.predicted),
                     "candidates": {str(place): self._point(each) for place, each in step.candidates.items()},
+                    "nearest": step.nearest,
+                    "distance": _brief(step.distance),
                 }
                 for step in self.steps[rollout]
             ]
@@ -81,6 +92,7 @@ class Map:
             "of": self.of,
             "dimensions": self.dimensions,
             "explained": self.explained,
+            "usual": _brief(self.usual),
             "umap": self.umap is not None,
             "context": [self._point(each) for each in range(self.context)],
         }
@@ -103,6 +115,7 @@ def make_map(
     Raises InputError for more steps than fit on it.
     """
     ground = _evenly(_training(policy, successors, trajectories), CONTEXT)
+    near = _Near(ground)
     shown = _candidates_shown(policy, rollouts)
     vectors, count = [ground], len(ground)
     steps = []
@@ -117,14 +130,33 @@ def make_map(
                     vectors.append(np.asarray(vector, np.float32)[None])
                     count += 1
             places = _cheapest(step, shown)
-            vectors.append(np.asarray(view.candidates, np.float32))
-            points.append(StepPoints(numbers[0], numbers[1], {place: count + i for i, place in enumerate(places)}))
+            candidates = np.asarray(view.candidates, np.float32)
+            vectors.append(candidates)
+            own = candidates[places.index(step.chosen)] if view.state is None else np.asarray(view.state, np.float32)
+            of_place = {place: count + i for i, place in enumerate(places)}
+            points.append(StepPoints(numbers[0], numbers[1], of_place, *near.to(own)))
             count += len(places)
         steps.append(tuple(points))
     rows = np.vstack(vectors)
     pca, explained = project_linearly(rows[: len(ground)], rows)
     umap = project_neighbours(rows) if neighbours and len(rows) >= FEWEST else None
-    return Map(policy.embeds, rows.shape[1], explained, len(ground), tuple(steps), pca, umap)
+    return Map(policy.embeds, rows.shape[1], explained, len(ground), near.usual, tuple(steps), pca, umap)
+
+
+class _Near:
+    """Training points [n, D], by their distances from each other and from what is asked for."""
+
+    def __init__(self, training: NDArray[np.float32]):
+        from sklearn.neighbors import NearestNeighbors
+
+        self._search = NearestNeighbors(n_neighbors=1, algorithm="brute").fit(training)
+        others = self._search.kneighbors()[0] if len(training) > 1 else np.zeros((1, 1))
+        self.usual = float(np.percentile(others, _USUAL))
+
+    def to(self, vector: NDArray[np.float32]) -> tuple[int, float]:
+        """The number of the training point nearest to a vector [D], and its distance."""
+        distances, numbers = self._search.kneighbors(vector[None])
+        return int(numbers[0, 0]), float(distances[0, 0])
 
 
 def project_linearly(
@@ -222,6 +254,11 @@ def _cut(step: Step, places: Sequence[int]) -> Step:
     """The step with some of its candidates, the chosen one among them."""
     kept = [step.candidates[place] for place in places]
     return replace(step, candidates=kept, chosen=places.index(step.chosen))
+
+
+def _brief(distance: float) -> float:
+    """Four digits: a file holds one for every step."""
+    return float(f"{distance:.4g}")
 
 
 def _evenly(rows: NDArray[np.float32], most: int) -> NDArray[np.float32]:

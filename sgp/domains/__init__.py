@@ -121,8 +121,8 @@ def draw_scene(text: DomainText, scene: Scene) -> str:
     return drawn
 
 
-def draw_series(text: DomainText, scenes: Sequence[Scene]) -> list[str]:
-    """Scenes that follow each other, each as SVG.
+def draw_series(text: DomainText, scenes: Sequence[Scene], before: Sequence[int] = ()) -> list[str]:
+    """Scenes that follow each other, each as SVG; where some follow aside, `before` tells for all whom they follow.
 
     Where the domain arranges them, what a step does not touch stays where it is, and all are drawn equally large.
     """
@@ -131,7 +131,7 @@ def draw_series(text: DomainText, scenes: Sequence[Scene]) -> list[str]:
         return [draw_any(text, scene) for scene in scenes]
     told: Sequence[Scene] = [scene if domain.serves(text) else _with_kinds(domain, text, scene) for scene in scenes]
     if domain.arrange is not None and not any(scene.partial for scene in told):
-        told = domain.arrange(told)
+        told = domain.arrange(told, before or range(-1, len(told) - 1))
     return [domain.draw(scene) for scene in told]
 
 

@@ -167,7 +167,7 @@ def draw(scene: Scene) -> str:
 _TOWERS, _HEIGHT = ("towers",), ("height",)  # places: columns of towers by their lowest blocks, levels of blocks
 
 
-def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
     """A tower keeps its column as long as its lowest block stays, and all drawings have room for the highest."""
 
     def where(scene: Scene) -> Iterator[tuple[str, Place]]:
@@ -175,7 +175,7 @@ def arrange(scenes: Sequence[Scene]) -> list[Scene]:
         yield from ((tower[0], _TOWERS) for tower in towers)
         yield from ((block, _HEIGHT) for block in max(towers, key=len, default=()))
 
-    return keep_places(scenes, where)
+    return keep_places(scenes, before, where)
 
 
 def _standing_ones(scene: Scene) -> list[tuple[str, ...]]:

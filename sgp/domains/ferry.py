@@ -86,14 +86,14 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([content, aside(scene, lost, content.width)], gap=12), also)
 
 
-def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
     """Cars keep their slots in locations."""
 
     def where(scene: Scene) -> Iterator[tuple[str, Place]]:
         for car, place in sorted(scene.pairs("at"), key=lambda pair: natural(pair[0])):
             yield car, ("at", place)
 
-    return keep_places(scenes, where)
+    return keep_places(scenes, before, where)
 
 
 _PLACE = 112  # pixels: the width of a location

@@ -171,7 +171,7 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([content, lost], gap=12), also)
 
 
-def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
     """Vehicles and packages keep their slots in locations, packages those in vehicles."""
 
     def where(scene: Scene) -> Iterator[tuple[str, Place]]:
@@ -180,7 +180,7 @@ def arrange(scenes: Sequence[Scene]) -> list[Scene]:
             yield name, ("packages" if name in packages else "vehicles", place)
         yield from ((name, ("in", vehicle)) for name, vehicle in scene.pairs("in"))
 
-    return keep_places(scenes, where)
+    return keep_places(scenes, before, where)
 
 
 _LOCATION = 152  # pixels: the width of a location

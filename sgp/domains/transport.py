@@ -110,7 +110,7 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([content, *below], gap=12), also)
 
 
-def arrange(scenes: Sequence[Scene]) -> list[Scene]:
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
     """Vehicles and packages keep their slots in locations, packages those in vehicles."""
 
     def where(scene: Scene) -> Iterator[tuple[str, Place]]:
@@ -119,7 +119,7 @@ def arrange(scenes: Sequence[Scene]) -> list[Scene]:
             yield name, ("vehicles" if name in cars else "packages", place)
         yield from ((name, ("in", vehicle)) for name, vehicle in scene.pairs("in"))
 
-    return keep_places(scenes, where)
+    return keep_places(scenes, before, where)
 
 
 _PLACE = 128  # pixels: the width of a location

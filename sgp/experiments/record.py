@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from sgp.analysis.explanations import explain
+from sgp.analysis.explanations import explanation_records
 from sgp.api import map_run, train
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.runs import Run
@@ -170,7 +170,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], neighbours:
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
-        why = [{} if each is None else each.record() for each in explain(rollout, policy)]
+        why = explanation_records(rollout, policy)
         write_records(file, records(rollout, subject_of(run, suite.name, split=SPLIT).record(), plan, why))
         written += [file, *map_run(run.folder, [file], neighbours)[1:]]  # alone, it has room for all its candidates
     return written

@@ -297,7 +297,8 @@ class Domain:
     and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
     over sizes; `track` how large the IPC 2023's problems are; `slots` are the variables of the fixed-size encoding;
     `words` says atoms and actions in English, `others_words` what models of others have beside them; `draw` makes an
-    SVG of a scene, a goal's (partial) one included, and `arrange` gives the scenes of a series their places.
+    SVG of a scene, a goal's (partial) one included, and `arrange` gives the scenes
+    of a series their places, each following the one whose number (-1: none) stands beside.
     """
 
     name: str
@@ -314,7 +315,7 @@ class Domain:
     words: Words = field(default_factory=Words)
     others_words: Words = field(default_factory=Words)
     draw: Callable[[Scene], str] | None = None
-    arrange: Callable[[Sequence[Scene]], Sequence[Scene]] | None = None
+    arrange: Callable[[Sequence[Scene], Sequence[int]], Sequence[Scene]] | None = None
     solvable: bool = True
 
     @property

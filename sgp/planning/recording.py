@@ -52,7 +52,8 @@ def records(
     """The records of one rollout, as the file holds them.
 
     `expert` is an expert's plan for the same problem. `why` has for each step what explains its choice: the other
-    candidate (`against`), what is compared (`measure`), and a list of features with values and shares (`why`).
+    candidate (`against`), what is compared (`measure`), and a list of features with values and shares (`why`); the
+    same against further candidates (`others`).
     """
     task = rollout.task
     yield {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -71,6 +72,15 @@ def marks_of(words: tuple[str, ...]) -> Mark:
     for word in words:
         found |= Mark[word.upper()]
     return found
+
+
+def runners_up(costs: Sequence[float], open_to_choice: Sequence[bool], chosen: int) -> list[int]:
+    """Places of the candidates that were open to choice beside the chosen one, cheapest first.
+
+    Of equal costs the first comes first; what costs infinitely much is none.
+    """
+    places = [place for place, each in enumerate(open_to_choice) if each and place != chosen]
+    return sorted((place for place in places if math.isfinite(costs[place])), key=lambda place: costs[place])
 
 
 Written = Sequence[tuple[str, float]]  # tokens in words, each with its probability

@@ -214,7 +214,7 @@ def _forced(record: Mapping[str, Any], rank: int) -> dict[str, Any]:
         for each in record["candidates"]
     ]
     candidates[place]["marks"] += ["chosen", "forced"]
-    decided = {name: value for name, value in record.items() if name not in ("why", "measure", "against")}
+    decided = {name: value for name, value in record.items() if name not in ("why", "measure", "against", "others")}
     return {**decided, "chosen": place, "candidates": candidates}
 
 

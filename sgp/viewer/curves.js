@@ -1,8 +1,7 @@
 // Open goals and cost over the steps, with plateau and ties marked.
 
-/** Open goals and cost over the steps, above each other; returns what moves the cursor. */
-function drawCurves(box, rollout, go) {
-  const narrow = Boolean(rollout.map?.steps); // the map stands beside
+/** Open goals and cost over the steps, above each other; returns what moves the cursor. `narrow`: in half of the width. */
+function drawCurves(box, rollout, go, narrow) {
   const width = narrow ? 400 : 640;
   const height = narrow ? 172 : 74;
   const [left, right, top] = [10, 10, 20];

@@ -57,10 +57,13 @@ function parseDrawing(elements, places) {
 
 const WIDE = 1.4; // times as wide as high: such drawings stand below each other where there is little room
 
-/** The state's and the goal's place beside or below each other, as the first state and the goal are shaped. */
-function picturePair(titles, pictures, drawings) {
+/** The state's and the goal's place beside or below each other, as the first state and the goal are shaped; texts below. */
+function picturePair(titles, pictures, drawings, below = ["", ""]) {
   const shapes = drawings.map((drawing) => drawing.viewBox.baseVal.width / drawing.viewBox.baseVal.height);
   pictures.forEach((picture, place) => picture.style.setProperty("--aspect", shapes[place].toFixed(3)));
-  return h("div", { class: `pictures ${Math.min(...shapes) >= WIDE ? "wide" : ""}` },
-    ...pictures.map((picture, place) => h("section", {}, titles[place], picture))); // prettier-ignore
+  const pair = h("div", { class: `pictures ${Math.min(...shapes) >= WIDE ? "wide" : ""}` },
+    ...pictures.map((picture, place) => h("section", {}, titles[place], picture, below[place]))); // prettier-ignore
+  const share = Math.max(0.3, Math.min(0.7, shapes[0] / (shapes[0] + shapes[1]))); // of the width that is the state's
+  pair.style.setProperty("--columns", `minmax(0, ${share.toFixed(2)}fr) minmax(0, ${(1 - share).toFixed(2)}fr)`);
+  return pair;
 }

@@ -1,6 +1,7 @@
 // Where a player stands: Streamlit's components v2 and anywidget, both by the default export of a script, and a page.
 
 const mounted = new WeakMap(); // Streamlit calls again for the same element on every rerun
+let chose = false; // whether the next player that is built was chosen in a player: keys then belong to it
 
 /**
  * The default export: `name` is the data's name, `mount` builds the player, `first` is the number of its first place.
@@ -24,10 +25,15 @@ function inStreamlit({ data: bytes, parentElement, setStateValue, setTriggerValu
     const tell = (step) => (mounted.get(parentElement).told = step);
     const onStep = (step) => step !== mounted.get(parentElement)?.told && setStateValue("step", tell(step));
     const onBranch = data.branching && ((step, rank) => setTriggerValue("branch", { step: step + 1, rank: rank + 1 }));
-    const player = mount(parentElement, data[name], { step, onStep, onBranch });
+    const onChoose = (name, title) => {
+      chose = true;
+      setTriggerValue("choice", { name, title });
+    };
+    const player = mount(parentElement, data[name], { step, onStep, onBranch, coverage: data.coverage, choices: data.choices, onChoose });
     mounted.set(parentElement, { id: data[name].id, grows, player, told: player.at });
     if (place) player.goOn(place);
-    else if (document.activeElement?.closest('[data-testid="stSelectbox"]')) player.takeFocus(); // it was chosen there
+    else if (chose || document.activeElement?.closest('[data-testid="stSelectbox"]')) player.takeFocus(); // it was chosen there
+    chose = false;
   }
   return () =>
     setTimeout(() => {
@@ -72,6 +78,7 @@ function inPage(mount, first) {
   const onStep = (place) => history.replaceState(null, "", `#step=${place + first}`);
   const link = (place) => Object.assign(new URL(location.href), { hash: `step=${place}` }).href;
   const host = document.getElementById("player");
-  if (parent !== window) new ResizeObserver(() => parent.postMessage({ height: host.offsetHeight + 2 }, "*")).observe(host);
+  if (parent === window) host.style.setProperty("--sgp-room", "calc(100vh - 112px)");
+  else new ResizeObserver(() => parent.postMessage({ height: host.offsetHeight + 2 }, "*")).observe(host);
   return mount(host, rollout, { step, onStep, link });
 }

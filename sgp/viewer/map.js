@@ -1,114 +1,198 @@
 // The embedding in two dimensions: training data, the path so far, the predicted point, the candidates of a step.
 
 const MAP = { width: 400, height: 270, margin: 12 };
+const CLOSE = 7; // units of the drawing: dots that lie so close hide each other
+const LEAST_VIEW = 20; // of the 1000 units of a map: what is closest up
+const ARROW = 7; // length of an arrow's head
 const SHAPES = {
   state: "M-4.5-4.5h9v9h-9z",
   predicted: "M0-6.5 6.5 0 0 6.5-6.5 0z",
   candidate: "M-4 0a4 4 0 1 0 8 0a4 4 0 1 0-8 0z",
   chosen: "M-5 0a5 5 0 1 0 10 0a5 5 0 1 0-10 0z",
+  ring: "M-9 0a9 9 0 1 0 18 0a9 9 0 1 0-18 0z",
+  nearest: "M-5-5 5 5M-5 5 5-5",
 };
 const LOOKS = {
   state: { fill: "var(--ink)", stroke: "var(--paper)" },
   predicted: { fill: "none", stroke: "var(--orange)", "stroke-width": 2 },
   candidate: { fill: "var(--paper)", stroke: "var(--ink)", "stroke-width": 1.5 },
   chosen: { fill: "var(--blue)", stroke: "var(--paper)" },
+  ring: { fill: "none", stroke: "var(--blue)", "stroke-width": 3 },
+  nearest: { fill: "none", stroke: "var(--faint)", "stroke-width": 2 },
 };
-const shape = (name) => s("path", { d: SHAPES[name], class: "mark", ...LOOKS[name] });
+const shape = (name) => s("path", { d: SHAPES[name], class: `mark ${name}`, ...LOOKS[name] });
+const signOf = (content) => s("svg", { viewBox: "-10 -10 20 20", "aria-hidden": "true" }, content);
+const atPlace = (values) => values.map((value) => value.toFixed(1)).join(" ");
 
-/** The embedding in two dimensions; returns what moves it to a step. `name` says a candidate's actions. */
-function drawMap(box, rollout, { name, pick }) {
+/**
+ * The map; `show(at, rank)` moves it to a step and the candidate that is looked at, `zoom` closes up on the step's points.
+ *
+ * `name` says a candidate's actions; `pick` hears of a point that is chosen, `point` of one under the pointer (null: none).
+ */
+function drawMap(rollout, { name, pick, point }) {
   const map = rollout.map;
+  const box = h("section", { class: "map" });
   if (!map?.steps) {
     box.append(h("h3", {}, "Embedding map"), h("p", { class: "faint" }, `None: ${map?.missing ?? "no map was made"}.`));
-    return () => {};
+    return { element: box, show: () => {}, zoom: () => {} };
   }
   const states = map.of === "states";
   const projections = map.umap ? ["UMAP", "PCA"] : ["PCA"];
   const share = Math.round(100 * (map.explained[0] + map.explained[1]));
   // The chosen point lies above the others.
   const order = map.steps.map((step, place) => [...step.candidates].sort((one, two) => (one[0] === rollout.steps[place].chosen) - (two[0] === rollout.steps[place].chosen)));
-  const all = [...map.context];
-  for (const step of map.steps) all.push(...[step.state, step.predicted].filter(Boolean), ...step.candidates.map((each) => each.slice(1)));
+  const chosenPoint = (at) => map.steps[at]?.candidates.find(([rank]) => rank === rollout.steps[at].chosen).slice(1) ?? null;
+  const everything = [...map.context];
+  for (const step of map.steps) everything.push(...pointsOf(step));
   let projection = projections[0];
-  let shown = [0, null];
+  let shown = [0, rollout.steps[0]?.chosen ?? null];
+  let close = false; // whether the step's points fill the map
   let place = () => [0, 0];
-  let path = [];
 
   const context = s("path", { fill: "none", stroke: "var(--faint)", "stroke-opacity": 0.45, "stroke-width": 3, "stroke-linecap": "round" });
   const line = s("polyline", { fill: "none", stroke: "var(--ink)", "stroke-opacity": 0.55, "stroke-width": 1.5, "stroke-linejoin": "round" });
-  const here = s("g", {}, shape("state"));
+  const arrow = s("path", { class: "arrow", fill: "none", stroke: "var(--blue)", "stroke-width": 2.5, "stroke-linecap": "round", "stroke-linejoin": "round" });
+  const nearest = s("g", {}, s("title", {}, `the nearest of the training ${map.of}`), shape("nearest"));
+  const apart = s("path", { fill: "none", stroke: "var(--faint)", "stroke-width": 1.5, "stroke-dasharray": "3 3" });
+  const here = s("g", {}, s("title", {}, "the state"), shape("state"));
+  const ring = s("g", { class: "coincides" }, shape("ring"));
   const predicted = s("g", {}, s("title", {}, "the predicted next state"), shape("predicted"));
   const most = Math.max(...map.steps.map((step) => step.candidates.length), 0);
   const points = Array.from({ length: most }, () => {
-    const point = { element: s("g", { class: "point", tabindex: 0, role: "button" }), rank: 0, kind: "", words: "" };
-    point.element.addEventListener("click", () => pick(point.rank));
-    point.element.addEventListener("keydown", (event) => event.key === "Enter" && pick(point.rank));
-    for (const event of ["pointerenter", "focus"]) point.element.addEventListener(event, () => (said.textContent = point.words));
-    return point;
+    const each = { element: s("g", { class: "point", tabindex: 0, role: "button" }), rank: 0, kind: "", words: "" };
+    each.element.addEventListener("click", () => pick(each.rank));
+    each.element.addEventListener("keydown", (event) => event.key === "Enter" && pick(each.rank));
+    each.element.addEventListener("pointerenter", () => point(each.rank));
+    each.element.addEventListener("pointerleave", () => point(null));
+    each.element.addEventListener("focus", () => point(each.rank));
+    each.element.addEventListener("blur", () => point(null));
+    return each;
   });
   const drawing = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "points", role: "group",
     "aria-label": `Map of the embedding: training ${map.of}, the path so far and the candidates of this step` },
-    line, ...points.map((each) => each.element), here, predicted); // prettier-ignore
+    line, apart, nearest, ...points.map((each) => each.element), arrow, ring, here, predicted); // prettier-ignore
   const ground = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, context);
   const said = h("p", { class: "said" });
+  const notes = h("p", { class: "notes" });
   const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => choose(each) }, each));
-  const caption = h("p", { class: "faint" });
-  const key = (kind, words) => h("span", {}, s("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" }, shape(kind)), words);
-  const grey = s("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" }, s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }));
-  const way = s("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" }, s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }));
-  const legend = [h("span", {}, grey, `training ${map.of}`), h("span", {}, way, "path so far"), ...(states ? [key("state", "state"), key("predicted", "predicted")] : []),
-    key("chosen", "chosen"), key("candidate", "other candidates")]; // prettier-ignore
-  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), ...buttons), h("div", { class: "layers" }, ground, drawing), said, h("p", { class: "legend" }, ...legend), caption);
+  const closer = h("button", { type: "button", "aria-pressed": "false", title: "This step's points, or all (m)", onclick: zoom }, "zoom");
+  const caption = h("p", { class: "faint caption" });
+  const key = (sign, words) => h("span", {}, signOf(sign), words);
+  const legend = [key(s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }), `training ${map.of}`),
+    key(s("path", { d: "M-8 5 0-4 8 3", fill: "none", stroke: "var(--ink)" }), "path so far"),
+    ...(states ? [key(shape("state"), "state"), key(shape("predicted"), "predicted")] : []),
+    key(shape("chosen"), "chosen"), key(shape("candidate"), "other candidates")]; // prettier-ignore
+  box.append(h("h3", {}, h("span", {}, `Embedding of ${map.of}`), closer, ...buttons), h("div", { class: "layers" }, ground, drawing),
+    said, notes, h("p", { class: "legend" }, ...legend), caption); // prettier-ignore
+
+  function pointsOf(step) {
+    return [...[step.state, step.predicted].filter(Boolean), ...step.candidates.map((each) => each.slice(1))];
+  }
 
   function choose(which) {
     projection = which;
-    buttons.forEach((button) => button.setAttribute("aria-pressed", String(button.textContent === which)));
-    const first = which === "UMAP" ? 2 : 0;
-    const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((axis) => all.reduce((best, each) => end(best, each[first + axis]), all[0][first + axis])));
-    const inner = [MAP.width, MAP.height].map((size) => size - 2 * MAP.margin);
-    const scale = Math.min(...[0, 1].map((axis) => inner[axis] / (high[axis] - low[axis] || 1)));
-    place = (point) => [0, 1].map((axis) => MAP.margin + inner[axis] / 2 + (point[first + axis] - (low[axis] + high[axis]) / 2) * scale);
-    context.setAttribute("d", map.context.map((each) => `M${place(each).map((value) => value.toFixed(1)).join(" ")}h0`).join(""));
-    path = rollout.steps.map((step, index) => map.steps[index].candidates.find(([rank]) => rank === step.chosen).slice(1));
-    if (states && map.steps.length) path.unshift(map.steps[0].state);
-    path = path.map((each) => place(each).map((value) => value.toFixed(1)).join(" "));
+    buttons.forEach((each) => each.setAttribute("aria-pressed", String(each.textContent === which)));
     const held = which === "PCA" ? `; they hold ${share} % of the training points' variance` : "";
-    caption.textContent = `Approximate: two of ${map.dimensions} dimensions${held}. True costs are in the table.${
-      states ? "" : " A point is the transition to a candidate; the model learns a direction among them, no point, so none is predicted."}`; // prettier-ignore
-    move(...shown);
+    caption.textContent = caption.title = `Approximate: two of ${map.dimensions} dimensions${held}. True costs are in the table.${
+      states ? "" : " A point is the transition to a candidate. What is learned is one change for all, far outside of these points: its direction counts, so it is not drawn."}`; // prettier-ignore
+    frame(everything);
+    show(...shown);
   }
 
-  const put = (element, point) => {
-    element.setAttribute("visibility", point ? "visible" : "hidden");
-    if (point) element.setAttribute("transform", `translate(${place(point).join(" ")})`);
-  };
+  function zoom() {
+    close = !close;
+    closer.setAttribute("aria-pressed", String(close));
+    if (!close) frame(everything);
+    show(...shown);
+  }
 
-  function move(at, rank) {
+  /** Lets these points fill the drawing. */
+  function frame(seen) {
+    const first = projection === "UMAP" ? 2 : 0;
+    const [low, high] = [Math.min, Math.max].map((end) => [0, 1].map((axis) => seen.reduce((best, each) => end(best, each[first + axis]), seen[0][first + axis])));
+    const inner = [MAP.width, MAP.height].map((size) => size - 2 * MAP.margin);
+    const scale = Math.min(...[0, 1].map((axis) => inner[axis] / Math.max(high[axis] - low[axis], LEAST_VIEW)));
+    place = (each) => [0, 1].map((axis) => MAP.margin + inner[axis] / 2 + (each[first + axis] - (low[axis] + high[axis]) / 2) * scale);
+    context.setAttribute("d", map.context.map((each) => `M${atPlace(place(each))}h0`).join(""));
+  }
+
+  const put = (element, found) => {
+    element.setAttribute("visibility", found ? "visible" : "hidden");
+    if (found) element.setAttribute("transform", `translate(${place(found).join(" ")})`);
+  };
+  const between = (one, other) => Math.hypot(...place(one).map((value, axis) => value - place(other)[axis]));
+
+  function show(at, rank) {
     shown = [at, rank];
     const step = map.steps[at];
-    line.setAttribute("points", path.slice(0, at + (states ? 1 : 0)).join(" "));
-    const end = states && !step && map.steps.length ? map.steps[at - 1].candidates.find(([each]) => each === rollout.steps[at - 1].chosen).slice(1) : null;
-    put(here, states ? (step?.state ?? end) : null);
+    if (close && step) frame(pointsOf(step));
+    const path = map.steps.slice(0, at).map((_, index) => chosenPoint(index));
+    if (states && map.steps.length) path.unshift(map.steps[0].state);
+    line.setAttribute("points", path.map((each) => atPlace(place(each))).join(" "));
+    const state = states ? (step?.state ?? chosenPoint(at - 1)) : null;
+    const chosen = step ? chosenPoint(at) : null;
+    put(here, state);
     put(predicted, step?.predicted ?? null);
-    points.forEach((point, index) => {
-      const found = step && order[at][index];
-      point.element.style.display = found ? "" : "none";
-      if (!found) return;
-      const [number_, ...coordinates] = found;
-      const candidate = rollout.steps[at].candidates[number_];
-      const kind = number_ === rollout.steps[at].chosen ? "chosen" : "candidate";
-      if (point.kind !== kind) point.element.replaceChildren(shape(kind));
-      point.words = `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
-      Object.assign(point, { rank: number_, kind });
-      point.element.setAttribute("aria-label", point.words);
-      const picked = number_ === rank && kind !== "chosen";
-      point.element.firstChild.setAttribute("stroke", picked ? "var(--orange)" : LOOKS[kind].stroke);
-      point.element.firstChild.setAttribute("stroke-width", picked ? 3.5 : (LOOKS[kind]["stroke-width"] ?? 1));
-      put(point.element, coordinates);
-    });
-    said.textContent = points.find((point) => point.rank === rank && point.element.style.display !== "none")?.words ?? "";
+    const coincides = Boolean(state && chosen && between(state, chosen) < CLOSE);
+    put(ring, coincides ? chosen : null);
+    showNearest(step, state ?? chosen);
+    points.forEach((each, index) => showPoint(each, step && order[at][index], at, rank));
+    const looked = step?.candidates.find(([each]) => each === rank)?.slice(1);
+    drawArrow(states ? state : path[path.length - 1], looked);
+    said.textContent = said.title = step ? wordsOf(rollout.steps[at].candidates[rank]) + (looked ? "" : "; not drawn here") : "";
+    notes.textContent = notes.title = step ? notesOn(step, rollout.steps[at].candidates.length, coincides) : "";
+  }
+
+  const wordsOf = (candidate) => `rank ${candidate.rank}, cost ${number(candidate.cost)}: ${name(candidate)}`;
+
+  function showPoint(each, found, at, rank) {
+    each.element.style.display = found ? "" : "none";
+    if (!found) return;
+    const [number_, ...coordinates] = found;
+    const candidate = rollout.steps[at].candidates[number_];
+    const kind = number_ === rollout.steps[at].chosen ? "chosen" : "candidate";
+    if (each.kind !== kind) each.element.replaceChildren(shape(kind));
+    each.words = wordsOf(candidate);
+    Object.assign(each, { rank: number_, kind });
+    each.element.setAttribute("aria-label", each.words);
+    const looked = number_ === rank && kind !== "chosen";
+    each.element.firstChild.setAttribute("stroke", looked ? "var(--orange)" : LOOKS[kind].stroke);
+    each.element.firstChild.setAttribute("stroke-width", looked ? 3.5 : (LOOKS[kind]["stroke-width"] ?? 1));
+    put(each.element, coordinates);
+  }
+
+  /** From the state, or the transition before, to the candidate that is looked at. */
+  function drawArrow(from, to) {
+    const long = from && to && between(from, to) >= CLOSE;
+    arrow.setAttribute("visibility", long ? "visible" : "hidden");
+    if (!long) return;
+    const [[x, y], [left, top]] = [place(to), place(from)];
+    const turn = Math.atan2(y - top, x - left);
+    const heads = [turn + 2.6, turn - 2.6].map((each) => atPlace([x + ARROW * Math.cos(each), y + ARROW * Math.sin(each)]));
+    arrow.setAttribute("d", `M${atPlace([left, top])}L${atPlace([x, y])}M${heads[0]}L${atPlace([x, y])}L${heads[1]}`);
+  }
+
+  const isFar = (step) => step && map.usual !== null && step.distance > map.usual;
+
+  function showNearest(step, own) {
+    const found = isFar(step) ? map.context[step.nearest] : null;
+    put(nearest, found);
+    apart.setAttribute("d", found ? `M${atPlace(place(own))}L${atPlace(place(found))}` : "");
+  }
+
+  function notesOn(step, count, coincides) {
+    const drawn = step.candidates.length;
+    const notes = [drawn === count ? `All ${plural(count, "candidate")} drawn.` : `${drawn} of ${count} candidates drawn, the cheapest.`];
+    if (coincides) notes.unshift("The chosen state lies where this state lies (ring around square).");
+    if (isFar(step)) notes.unshift(`Far from all training ${map.of} (×: the nearest): ${farther(step.distance, map.usual)}.`);
+    return notes.join(" ");
   }
 
   choose(projection);
-  return move;
+  return { element: box, show, zoom };
+}
+
+/** A distance beside the one within which 99 % of the training points have another one. */
+function farther(distance, usual) {
+  return usual > 0 ? `${(distance / usual).toFixed(1)} times what 99 % of them are from each other` : "they lie on each other";
 }

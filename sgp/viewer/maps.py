@@ -15,6 +15,8 @@ FORMAT = 1
 def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any]:
     """What the player draws: training points, and of each step its points, candidates by rank (from 0).
 
+    Each step also has the number of the training point nearest to its own and its distance, and `usual` is the distance
+    that 99 % of the training points have from another one at most (`sgp.analysis.maps`); older maps have neither.
     `orders` has for each step the candidates' places in rank order. Where there is no map, `missing` says why.
     """
     file = map_file(recorded.source)
@@ -37,4 +39,5 @@ def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any
         rank_of = {place: rank for rank, place in enumerate(order)}
         candidates = {rank_of[int(place)]: point for place, point in step["candidates"].items()}
         steps.append({**step, "candidates": [[rank, *point] for rank, point in sorted(candidates.items())]})
-    return {name: data[name] for name in ("of", "dimensions", "explained", "umap", "context")} | {"steps": steps}
+    ground = {name: data[name] for name in ("of", "dimensions", "explained", "umap", "context")}
+    return {**ground, "usual": data.get("usual"), "steps": steps}

@@ -49,7 +49,7 @@ _SHARED = ("elements", "motion", "style", "transport", "hosts")
 @cache
 def player_script() -> str:
     """The player's JavaScript, an ES module for Streamlit's components v2, anywidget and the exported page."""
-    return _script(*_SHARED, "curves", "map", "player")
+    return _script(*_SHARED, "board", "candidates", "reasons", "coverage", "curves", "map", "player")
 
 
 @cache

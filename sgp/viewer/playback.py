@@ -15,11 +15,14 @@ from sgp.errors import StoreError
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Action, parse_plan
 from sgp.planning.recorded import Recorded, after, atom_of
-from sgp.planning.rollout import tie_margin
+from sgp.planning.rollout import runners_up, tie_margin
 from sgp.viewer.expert import Expert, divergences, expert_states
 from sgp.viewer.maps import map_of
+from sgp.viewer.reasons import explanations, in_english
 
 _BETWEEN_ELEMENTS = re.compile("(?<=>)(?=<)")
+_PICTURED = 2  # candidates of a step whose states are drawn besides the chosen one's: the best
+_DRAWINGS = 160  # of them in a rollout: each takes a millisecond or two
 
 
 def playback(recorded: Recorded) -> dict[str, Any]:
@@ -27,11 +30,14 @@ def playback(recorded: Recorded) -> dict[str, Any]:
 
     Frame i shows the state in which step i is decided, the last frame the end. Atoms, actions and the elements of the
     drawings stand once, in lists, and are named by their places there: most of a drawing is that of the step before.
-    `words` has, at the same places, a sentence for each action and each atom that some candidate adds or deletes; it is
-    None where the house does not know the domain. `wanted` has each goal in words, with the frames from which it is
-    open, satisfied, open again, and so on. A step's `shut` are the ranks (from 0) of candidates that were not open to
-    choice; its `tie` tells whether several open ones had the least cost and the model could tell them apart, so that
-    their order decided.
+    `words` has, at the same places, a sentence for each action, each feature and each atom that some candidate adds or
+    deletes; it is None where the house does not know the domain. `wanted` has each goal in words, with the frames from
+    which it is open, satisfied, open again, and so on. A step's `shut` are the ranks (from 0) of candidates that were
+    not open to choice; its `next` is the rank of the runner-up (`runners_up`), with which sentence and reasons compare,
+    None where no other was open; its `tie` tells whether several open ones had the least cost and the model could tell
+    them apart, so that their order decided; its `why` are `explanations`. A candidate's `twin` is the rank of the one
+    that was kept in its place, None where that is a candidate of another state of the beam; `picture` is its state's
+    drawing, of the best few alone, as what differs from the frame's: [place, how many elements go, those that come].
     Raises StoreError for a record that is damaged, PddlError for PDDL and PlanError for an action that cannot be read.
     """
     try:
@@ -62,10 +68,10 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     head, about = recorded.head, recorded.about
     text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)  # the order of `Task.objects`
-    atoms, actions, elements = _Numbered(), _Numbered(), _Numbered()
+    atoms, actions, elements, features = _Numbered(), _Numbered(), _Numbered(), _Numbered()
     state = frozenset(map(atom_of, head["initial"]))
     frames: list[dict[str, Any]] = []
-    steps, length = [], 0
+    steps, length = list[dict[str, Any]](), 0
     plan = [action for line in head.get("expert") or () for action in parse_plan(line, recorded.place)]
     expert = Expert(expert_states(text, state, plan)) if plan else None
     orders: list[list[int]] = []
@@ -74,14 +80,32 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
     fluents = text.fluent_predicates
     words = words_of(text)
 
-    pictures = iter(draw_series(text, [Scene(objects, each, problem.goal) for each in recorded.states()]))
+    states = list(recorded.states())
+    rivals = [
+        runners_up(
+            [_cost(each) for each in record["candidates"]],
+            [each.marks.open_to_choice for each in standings],
+            record["chosen"],
+        )
+        for record, standings in zip(recorded.steps, recorded.standings, strict=True)
+    ]
+    aside = [
+        (at, place)
+        for at, others in enumerate(rivals)
+        for place in others[: min(_PICTURED, _DRAWINGS // len(recorded.steps))]
+    ]
+    reached = (after(states[at], recorded.steps[at]["candidates"][place]) for at, place in aside)
+    scenes = [Scene(objects, each, problem.goal) for each in (*states, *reached)]
 
     def cut(drawing: str) -> list[int]:
         return [elements[element] for element in _BETWEEN_ELEMENTS.split(drawing)]
 
+    pictures = list(map(cut, draw_series(text, scenes, [*range(-1, len(states) - 1), *(at for at, _ in aside)])))
+    beside = dict(zip(aside, pictures[len(states) :], strict=True))
+
     def frame() -> dict[str, Any]:
         return {
-            "picture": cut(next(pictures)),
+            "picture": pictures[len(frames)],
             "open": len(recorded.open_goals[len(frames)]),
             "atoms": sum(atom.predicate in fluents for atom in state),
         }
@@ -94,10 +118,13 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         orders.append(order)
         best = _cost(record["candidates"][order[0]])
         ends = [expert.place(after(state, each)) if expert else None for each in record["candidates"]]
+        at, others = len(steps), rivals[len(steps)]
+        drawn = {place: _difference(pictures[at], beside[at, place]) for place in others if (at, place) in beside}
         steps.append(
             {
                 "chosen": order.index(record["chosen"]),
                 "tie": sum(each.contends for each in standings) > 1,
+                "next": order.index(others[0]) if others else None,
                 "shut": [rank for rank, index in enumerate(order) if not standings[index].marks.open_to_choice],
                 "candidates": [
                     {
@@ -109,12 +136,14 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                         "add": [atoms[atom] for atom in candidate["add"]],
                         "delete": [atoms[atom] for atom in candidate["delete"]],
                         "open": standings[index].open_goals,
+                        **({"twin": _twin(record, order, index)} if "collapsed" in candidate["marks"] else {}),
+                        **({"picture": drawn[index]} if index in drawn else {}),
                     }
                     for rank, index in enumerate(order, start=1)
                     for candidate in (record["candidates"][index],)
                 ],
                 "written": _written(record),
-                **_why(record, order),
+                "why": explanations(record, order, features.__getitem__),
             }
         )
         state = after(state, chosen)
@@ -127,6 +156,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         said = {
             "actions": [words.sentence(Action(*atom_of(line))) for line in actions],
             "atoms": [words.sentence(atom_of(line)) for line in atoms],
+            "features": [in_english(each, words) for each in features],
         }
     return {
         "id": sha256(f"{head['sha256']} {about} {head['outcome']} {length}".encode()).hexdigest()[:16],
@@ -147,6 +177,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "initial": [atoms[atom] for atom in head["initial"]],
         "atoms": list(atoms),
         "actions": list(actions),
+        "features": list(features),
         "words": said,
         "elements": list(elements),
         "goal": goal,
@@ -163,11 +194,28 @@ def _written(record: Mapping[str, Any]) -> list[list[str | float]]:
     return [[str(word), float(probability)] for word, probability in record.get("written", ())]
 
 
-def _why(record: Mapping[str, Any], order: Sequence[int]) -> dict[str, Any]:
-    """The recorded explanation of a step, the other candidate by its rank (from 0); nothing where there is none."""
-    if "why" not in record:
-        return {}
-    return {"why": record["why"], "measure": record["measure"], "against": order.index(record["against"])}
+def _twin(record: Mapping[str, Any], order: Sequence[int], index: int) -> int | None:
+    """The rank (from 0) of the candidate that was kept in place of one that was collapsed: of its key or its state."""
+    own, candidates = record["candidates"][index], record["candidates"]
+    kept = [place for place, each in enumerate(candidates) if "collapsed" not in each["marks"]]
+    same_key = [place for place in kept if own["key"] is not None and candidates[place]["key"] == own["key"]]
+    changes = (own["add"], own["delete"])
+    same_state = [place for place in kept if (candidates[place]["add"], candidates[place]["delete"]) == changes]
+    return next((order.index(place) for place in (*same_key, *same_state)), None)
+
+
+def _difference(before: Sequence[int], picture: Sequence[int]) -> list[list[int]]:
+    """What turns one drawing's elements into those of another: lists of a place, how many go, and those that come.
+
+    Of drawings of one length place by place, else all between what is equal at their start and end.
+    """
+    if len(before) == len(picture):
+        places = [place for place, (one, other) in enumerate(zip(before, picture, strict=True)) if one != other]
+        return [[place, 1, picture[place]] for place in places]
+    most = min(len(before), len(picture))
+    first = next((place for place in range(most) if before[place] != picture[place]), most)
+    last = next((place for place in range(most - first) if before[-1 - place] != picture[-1 - place]), most - first)
+    return [[first, len(before) - first - last, *picture[first : len(picture) - last]]]
 
 
 @dataclass

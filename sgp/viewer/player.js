@@ -2,62 +2,50 @@
 // Hosts: Streamlit's components v2 and anywidget (the default export), and the exported page (openPage, called there).
 // One script of several files, joined by page.py.
 
-const ROWS = 60; // candidates shown before "show all"
-const ROWS_MOVING = 14; // of them, what fits into the table: the others follow when the user rests
 const SETTLE_AFTER = 200; // milliseconds of rest before the whole table is drawn
-const WANTED = 12; // open goals in a tooltip, which has no room for hundreds
-
-const MARKS = {
-  chosen: ["✔", "chosen"],
-  goal: ["★", "goal"],
-  tied: ["=", "tied"],
-  visited: ["↺", "visited"],
-  collapsed: ["≡", "alike"],
-  rejected: ["✕", "rejected"],
-  expert: ["▲", "expert"],
-  forced: ["⚑", "forced"],
-};
 
 const KEYS = [
-  ["1 … 9, 0", "pick the candidate of this rank (0: the tenth)"],
+  ["1 … 9, 0", "pick the candidate of this rank (0: the tenth): why not this one"],
   ["↓, ↑", "pick the next candidate, the one before (in the table)"],
   ["Esc", "back to the chosen candidate"],
   ["t", "next tie"],
   ["d", "next divergence: a step that leaves the states of the expert's plan"],
   ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
+  ["m", "zoom the map to this step's points, or show all"],
   ["z", "large drawings, or as before"],
 ];
 const BRANCH_KEY = ["b", "branch: go on from the picked candidate instead of the chosen one"]; // where the host can plan
 const LEGEND =
   "over best: what it costs more than the cheapest; open: how many goals it leaves open; visited: a state from before; " +
-  "alike: the model cannot tell it from another one; tied: the same least cost; rejected: the model rules it out; " +
+  "alike 2: the model cannot tell it from rank 2, which was kept; tied: the same least cost; rejected: the model rules it out; " +
   "expert: a state that the expert's plan reaches later than any state so far; " +
   "forced: taken because somebody said so, not the model.";
-const POINTING = "Actions, atoms and the goal's heading say in English what they mean where the pointer rests on them.";
+const POINTING =
+  "Pick a candidate, or rest the pointer on it, in the table or the map: the board shows what it makes of the state, the map " +
+  "its place, and the reasons speak of it. Actions and atoms say in English what they mean where the pointer rests on them.";
 
-/** Builds the player in `host` (an element or a shadow root). `options.onStep` hears of a step where the user rests. */
+/**
+ * Builds the player in `host` (an element or a shadow root). `options.onStep` hears of a step where the user rests;
+ * `options.coverage` is the table beside the map, `options.choices` what another rollout is chosen by (`options.onChoose`).
+ */
 export function mount(host, rollout, options = {}) {
   const last = rollout.steps.length; // frames 0 to last; frame i is the state in which step i is decided
   let picked = null; // a rank, or null for the chosen candidate
+  let pointed = null; // the rank under the pointer, or null
   let all = false; // whether every candidate is shown
   let settled = true;
   let settling = 0;
   let current = null; // the plan's row of the step that is shown
-  const reasonRows = Array.from({ length: Math.max(0, ...rollout.steps.map((step) => step.why?.length ?? 0)) }, () =>
-    ["number", "", "", "faint"].map((look) => h("span", { class: look })));
-  const tableRows = []; // of the candidates' table, filled anew for each step
   const pictures = new Map(); // parsed drawings of states by frame
-  const shut = rollout.steps.map((step) => new Set(step.shut)); // ranks (from 0) that were not open to choice
 
   const actions = (candidate) => candidate.actions.map((each) => rollout.actions[each]).join(" ");
   const english = rollout.words; // sentences, or null
   const inWords = (candidate) => english && candidate.actions.map((each) => english.actions[each]).join("; then ");
-  const parts = {};
-  const part = (name, element) => (parts[name] = element);
   const bindings = {
     t: nextTie,
     d: nextDivergence,
     p: plateau,
+    m: () => map.zoom(),
     z: enlarge,
     Escape: () => pick(null),
     ...(options.onBranch && { b: branch }),
@@ -66,9 +54,9 @@ export function mount(host, rollout, options = {}) {
   const walk = transport({ last, unit: "step", first: 1, show, bindings,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
-    notes: [h("h3", {}, "The table"), h("p", {}, LEGEND), english ? h("p", {}, POINTING) : ""],
+    notes: [h("h3", {}, "The table"), h("p", {}, LEGEND), h("p", {}, POINTING)],
     onMove() {
-      picked = null;
+      picked = pointed = null;
       all = settled = false;
       clearTimeout(settling);
       settling = setTimeout(settle, SETTLE_AFTER);
@@ -76,9 +64,23 @@ export function mount(host, rollout, options = {}) {
     onEnd: () => clearTimeout(settling) }, options); // prettier-ignore
   const goal = parseDrawing(rollout.elements, rollout.goal);
   const [symbol, ending] = OUTCOMES[rollout.outcome] || ["", rollout.outcome];
+  const pictured = board(rollout, { drawing, goal });
+  const table = candidatesTable({ name: actions, inWords, pick, pickBeside, point, showAll: () => { all = true; walk.schedule(); } }); // prettier-ignore
+  const reasons = reasonsPanel(rollout, { name: actions, schedule: walk.schedule });
+  const map = drawMap(rollout, { name: actions, pick, point });
+  const covered = options.coverage ? coverageTable(options.coverage) : null;
+  const curves = h("section", { class: "curves" }, h("div"));
+  const words = h("p", { class: "words", hidden: !english });
+  const written = h("p", { class: "written", hidden: ![rollout, ...rollout.steps].some((each) => each.written.length) });
+  const plan = h("ol", { class: "scroll plan" });
   const root = h(
     "div",
     { class: "sgp", tabindex: "0", role: "region", "aria-label": `Rollout of ${rollout.problem}. Press ? for the keys.` },
+    h("div", { class: "bar" }, ...choiceBoxes(options),
+      walk.controls(
+        button("large", "Large drawings, or as before (z)", enlarge),
+        options.onBranch ? button("branch here", "Go on from the picked candidate (b)", branch) : "",
+      )), // prettier-ignore
     h(
       "header",
       {},
@@ -89,52 +91,18 @@ export function mount(host, rollout, options = {}) {
       rollout.reason ? h("span", {}, rollout.reason) : "",
       rollout.expert ? h("span", {}, beside(rollout.expert)) : "",
     ),
-    walk.controls(
-      button("large", "Large drawings, or as before (z)", enlarge),
-      options.onBranch ? button("branch here", "Go on from the picked candidate (b)", branch) : "",
-    ),
-    walk.said,
-    part("words", h("p", { class: "words", hidden: !english })),
-    part("written", h("p", { class: "written", hidden: ![rollout, ...rollout.steps].some((each) => each.written.length) })),
-    part("reasons", h("details", { class: "reasons", open: true, hidden: !reasonRows.length, ontoggle: () => walk.schedule() },
-      part("reasonsTitle", h("summary")), h("ol", {}, ...reasonRows.map((spans) => h("li", {}, ...spans))))), // prettier-ignore
-    h(
-      "div",
-      { class: "grid" },
-      h(
-        "div",
-        { class: "main" },
-        picturePair([part("stateTitle", h("h3", {})), part("goalTitle", h("h3", {}))],
-          [part("state", h("div", { class: "picture" })), part("goal", h("div", { class: "picture" }, goal))], [drawing(0), goal]), // prettier-ignore
-        h("div", { class: `tracks ${rollout.map?.steps ? "two" : ""}` },
-          part("map", h("section", { class: "map" })), h("section", { class: "curves" }, part("curves", h("div")))), // prettier-ignore
-      ),
-      h(
-        "div",
-        { class: "side" },
-        h(
-          "section",
-          { class: "candidates" },
-          part("candidatesTitle", h("h3", {})),
-          part("scroll", h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates", onkeydown: pickBeside },
-            h("table", {}, h("thead", {}, h("tr", {}, ...[["rank", 1], ["candidate"], ["cost", 1], ["over best", 1],
-              ["open", 1], ["marks"]].map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "" }, words)))),
-              part("rows", h("tbody", { onclick: pickRow }))))), // prettier-ignore
-          part("more", button("", "Show every candidate", () => { all = true; walk.schedule(); })), // prettier-ignore
-        ),
-        h("section", {}, h("h3", {}, "Plan"), part("plan", h("ol", { class: "scroll plan" }))),
-        h("section", { class: "changes" }, part("changeTitle", h("h3", {})), part("change", h("div", { class: "change" }))),
-      ),
-    ),
+    h("div", { class: "grid" },
+      h("div", { class: "main" }, pictured.element, h("div", { class: "below" }, map.element, covered ? covered.element : curves)),
+      h("div", { class: "side" }, h("section", { class: "choice" }, walk.said, words, written), table.element, reasons.element)),
+    h("div", { class: `more ${covered ? "two" : ""}` }, covered ? curves : "", h("section", {}, h("h3", {}, "Plan"), plan)),
     walk.help,
-  );
+  ); // prettier-ignore
   const taken = rollout.steps.map((step) => step.candidates[step.chosen]);
   const rows = [...taken.map((each) => [actions(each), inWords(each)]), [`${symbol} ${ending}`, null]];
   const planButtons = rows.map(([action, title], index) => h("button", { type: "button", tabindex: -1, title, onclick: () => walk.go(index) },
     h("span", {}, index < last ? String(index + 1) : ""), h("code", {}, action))); // prettier-ignore
-  parts.plan.append(...planButtons.map((each) => h("li", {}, each)));
-  const moveCursor = drawCurves(parts.curves, rollout, walk.go);
-  const moveMap = drawMap(parts.map, rollout, { name: actions, pick });
+  plan.append(...planButtons.map((each) => h("li", {}, each)));
+  const moveCursor = drawCurves(curves.firstChild, rollout, walk.go, Boolean(rollout.map?.steps) && !covered);
 
   function settle() {
     settled = true;
@@ -145,17 +113,22 @@ export function mount(host, rollout, options = {}) {
   function pick(rank) {
     if (rank !== null && !rollout.steps[walk.at]?.candidates[rank]) return;
     picked = rank;
+    pointed = null;
     if (rank >= ROWS) all = true;
     walk.schedule();
   }
 
+  /** Looks at the candidate under the pointer as if it was picked, until the pointer leaves (null). */
+  function point(rank) {
+    if (rank === pointed) return;
+    pointed = rank;
+    walk.schedule();
+  }
+
   /** Up and down in the table pick the candidate beside the picked one. */
-  function pickBeside(event) {
-    const direction = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+  function pickBeside(direction) {
     const step = rollout.steps[walk.at];
-    if (!direction || !step || event.target !== parts.scroll) return;
-    event.preventDefault();
-    pick((picked ?? step.chosen) + direction);
+    if (step) pick((picked ?? step.chosen) + direction);
   }
 
   function enlarge() {
@@ -169,11 +142,8 @@ export function mount(host, rollout, options = {}) {
 
   function show(at) {
     const step = rollout.steps[at];
-    exchange(parts.state, drawing(at), at);
-    const open = rollout.frames[at].open;
-    parts.stateTitle.textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State after step ${at}`;
-    parts.goalTitle.textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied, ${open} open`;
-    parts.goalTitle.title = openGoals(at);
+    const rank = step ? (pointed ?? picked ?? step.chosen) : null;
+    pictured.render(at, rank, (pointed ?? picked) !== null);
     moveCursor(at);
     if (current !== planButtons[at]) {
       current?.removeAttribute("aria-current");
@@ -182,114 +152,28 @@ export function mount(host, rollout, options = {}) {
       current.setAttribute("aria-current", "step");
       current.setAttribute("tabindex", "0");
     }
-    const rank = step ? (picked ?? step.chosen) : null;
-    const row = renderCandidates(at, rank);
-    renderChange(at, rank);
-    renderReasons(at);
-    moveMap(at, rank);
-    walk.say(...sentence(at, rank));
-    parts.words.textContent = parts.words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
+    const row = table.render(step, at + 1, { picked, pointed, shown: rank, all, settled });
+    reasons.render(at, rank);
+    map.show(at, rank);
+    if (pointed !== null) walk.said.setAttribute("aria-live", "off"); // pointing is no event
+    walk.say(...sentence(step, rank));
+    words.textContent = words.title = english && step ? `In words: ${inWords(step.candidates[rank])}.` : "";
     renderWritten(step);
     // Scrolling asks where things are: last, so that the browser lays the page out once.
-    reveal([[parts.plan, planButtons[at]], ...(row ? [[parts.scroll, row, 26]] : [])]);
+    reveal([[plan, planButtons[at]], ...(row && pointed === null ? [[table.scroll, row, 26]] : [])]);
   }
 
-  function openGoals(at) {
-    const open = rollout.wanted.filter(([, turns]) => turns.filter((place) => place <= at).length % 2).map(([goal]) => goal);
-    const more = open.length - WANTED;
-    return open.length ? ["Open:", ...open.slice(0, WANTED), ...(more > 0 ? [`and ${more} more`] : [])].join("\n") : "";
-  }
-
-  function sentence(at, rank) {
-    const step = rollout.steps[at];
+  function sentence(step, rank) {
     if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.`];
-    const candidate = step.candidates[rank];
-    const count = step.candidates.length;
-    const cheaper = step.candidates.slice(0, rank).filter((each) => (each.gap ?? Infinity) < (candidate.gap ?? Infinity));
-    const allShut = cheaper.every((each) => shut[at].has(each.rank - 1));
-    let words = `: rank ${rank + 1} of ${count}, cost ${number(candidate.cost)}`;
-    if (rank !== step.chosen) {
-      const gap = candidate.cost === null ? null : candidate.cost - step.candidates[step.chosen].cost;
-      words += gap === null ? "; the model rejects it" : `, ${gap < 0 ? "−" : "+"}${number(Math.abs(gap))} against the chosen one`;
-    } else if (candidate.marks.includes("goal")) words += "; it reaches the goal, which ends the search";
-    else if (cheaper.length && allShut) {
-      const visited = cheaper.every((each) => each.marks.includes("visited"));
-      words += `; the ${cheaper.length === 1 ? "cheaper one was" : `${cheaper.length} cheaper ones were`} ${
-        visited ? "visited before" : "visited before or alike"}`; // prettier-ignore
-    }
-    else if (step.tie && !cheaper.length) words += `; tied, so the first in the order of the PDDL`;
-    else if (candidate.gap === 0) {
-      const next = step.candidates.find((each) => each.gap > 0 && !each.marks.includes("visited"));
-      words += next ? `, the least; the next open one costs ${number(next.gap)} more` : ", the least";
-    } else if (!allShut) words += "; cheaper ones were open, but the beam's best path led through this one";
-    return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(candidate)), `${words}.`];
-  }
-
-  function renderCandidates(at, rank) {
-    const step = rollout.steps[at];
-    const candidates = step ? step.candidates : [];
-    parts.candidatesTitle.textContent = step ? `Candidates of step ${at + 1}: ${candidates.length}` : "Candidates: none at the end";
-    const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;
-    const shown = candidates.filter((_, index) => index < rows || index === rank || index === step.chosen);
-    parts.more.hidden = all || candidates.length <= ROWS;
-    parts.more.textContent = `show all ${candidates.length}`;
-    while (tableRows.length < shown.length) tableRows.push(tableRow(parts.rows));
-    tableRows.forEach((row, place) => {
-      const candidate = shown[place];
-      row.hide(!candidate);
-      if (!candidate) return;
-      const index = candidate.rank - 1;
-      const classes = [index === step.chosen && "chosen", shut[at].has(index) && "closed", index === picked && "picked"];
-      const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie));
-      const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
-      const texts = [String(candidate.rank), actions(candidate), number(candidate.cost), over, String(candidate.open)];
-      row.show(texts, inWords(candidate), marks, classes.filter(Boolean).join(" "), index === rank);
-    });
-    return rank === null ? null : tableRows[shown.indexOf(candidates[rank])].element;
-  }
-
-  function pickRow(event) {
-    const row = event.target.closest("tr");
-    if (row) pick(Number(row.firstChild.textContent) - 1);
-  }
-
-  function renderReasons(at) {
-    if (parts.reasons.hidden) return;
-    const step = rollout.steps[at];
-    const other = step?.why ? step.candidates[step.against] : null;
-    const total = other ? step.why.reduce((sum, reason) => sum + reason.share, 0) : 0;
-    const alone = step?.candidates.every((each, rank) => rank === step.chosen || shut[at].has(rank));
-    parts.reasonsTitle.textContent = other
-      ? `Rather than ${actions(other)} (rank ${step.against + 1}): ${step.measure} ${signed(total)}, by feature`
-      : !step ? "Nothing was chosen at the end." : alone ? "No other candidate was open here." : "This choice was not explained."; // prettier-ignore
-    if (!parts.reasons.open) return;
-    reasonRows.forEach((spans, place) => {
-      const reason = other ? step.why[place] : null;
-      const values = !reason || reason.chosen === null ? "" : `chosen ${short(reason.chosen)}, other ${short(reason.other)}`;
-      const words = reason ? [signed(reason.share), reason.share < 0 ? "for" : "against", reason.feature, values] : ["", "", "", ""];
-      spans.forEach((span, column) => (span.textContent = words[column]));
-      spans[2].title = words[2];
-    });
+    return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}.`];
   }
 
   /** The tokens of the action that was written here, or last, each with its probability. */
   function renderWritten(step) {
     const tokens = (step ?? rollout).written;
-    const words = step ? "Written: " : "Written last, which no candidate is: ";
-    parts.written.replaceChildren(...(tokens.length ? [words] : ["Nothing was written here."]),
+    const said = step ? "Written: " : "Written last, which no candidate is: ";
+    written.replaceChildren(...(tokens.length ? [said] : ["Nothing was written here."]),
       ...tokens.flatMap(([word, probability]) => [h("code", {}, word), ` ${probability.toFixed(2)}  `])); // prettier-ignore
-  }
-
-  function renderChange(at, rank) {
-    const step = rollout.steps[at];
-    const candidate = step ? step.candidates[rank] : null;
-    parts.changeTitle.textContent = !candidate ? "The end changes nothing"
-      : `What ${rank === step.chosen ? "this step" : "the picked candidate"} changes; ${
-        plural(rollout.frames[at].atoms - candidate.delete.length, "atom")} kept`; // prettier-ignore
-    const list = (title, symbol, atoms) =>
-      h("div", {}, h("h3", {}, `${title}: ${atoms.length}`), h("ul", {}, ...atoms.map((atom) => 
-        h("li", {}, `${symbol} `, h("code", { title: english && english.atoms[atom] }, rollout.atoms[atom])))));
-    parts.change.replaceChildren(...(candidate ? [list("Added", "+", candidate.add), list("Deleted", "−", candidate.delete)] : []));
   }
 
   /** Scrolls each box, never the page, so that its element is seen. */
@@ -336,33 +220,16 @@ export function mount(host, rollout, options = {}) {
     }
   }
 
-  return walk.start(host, root, STYLE);
+  const started = walk.start(host, root, STYLE);
+  covered?.reveal();
+  return started;
 }
 
-/** A row of the candidates' table, whose cells are written only where they change. */
-function tableRow(body) {
-  const texts = Array.from({ length: 5 }, () => document.createTextNode(""));
-  const marksCell = h("td", { class: "marks" });
-  const cells = texts.map((text, place) => h("td", { class: place === 1 ? "" : "number" }, place === 1 ? h("code", {}, text) : text));
-  const element = h("tr", {}, ...cells, marksCell);
-  const shown = { marks: "", look: "", selected: null, hidden: false };
-  body.append(element);
-  return {
-    element,
-    hide(hidden) {
-      if (shown.hidden !== hidden) element.hidden = shown.hidden = hidden;
-    },
-    show(words, title, marks, look, selected) {
-      words.forEach((word, place) => {
-        if (texts[place].data !== word) texts[place].data = word;
-      });
-      if (title !== null && cells[1].title !== title) cells[1].title = title;
-      if (shown.marks !== marks.join()) marksCell.replaceChildren(...marks.map((mark) => badge(...MARKS[mark])));
-      if (shown.look !== look) element.className = look;
-      if (shown.selected !== selected) element.setAttribute("aria-selected", String(selected));
-      Object.assign(shown, { marks: marks.join(), look, selected });
-    },
-  };
+/** What another rollout is chosen by, where the host has several: a box each, whose options depend on those before. */
+function choiceBoxes({ choices = [], onChoose }) {
+  return choices.map(({ name, options: titles, chosen }) =>
+    h("select", { class: "choose", "aria-label": name, title: `${name}: ${chosen}`, onchange: (event) => onChoose(name, event.target.value) },
+      ...titles.map((each) => h("option", { value: each, selected: each === chosen }, each)))); // prettier-ignore
 }
 
 /** How the rollout goes beside the expert's plan, in words. */

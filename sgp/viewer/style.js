@@ -10,69 +10,93 @@ const STYLE = `
   font: 14px/1.4 var(--st-font, system-ui, sans-serif); outline-offset: 3px; }
 .sgp * { box-sizing: border-box; }
 .sgp :focus-visible, .sgp:focus-visible { outline: 2px solid var(--blue); outline-offset: 1px; border-radius: 4px; }
-.sgp header { display: flex; flex-wrap: wrap; gap: 2px 14px; align-items: baseline; margin-bottom: 8px; }
-.sgp header b { font-size: 17px; } .sgp header span { color: var(--faint); }
+.sgp header { display: flex; flex-wrap: wrap; gap: 2px 14px; align-items: baseline; margin-bottom: 6px; }
+.sgp header b { font-size: 15px; } .sgp header span { color: var(--faint); font-size: 13px; }
 .sgp .outcome { color: var(--ink) !important; border: 1px solid var(--rule); border-radius: 10px; padding: 0 9px; }
-.sgp .controls { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; margin-bottom: 10px; }
+.sgp .bar { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; padding: 4px 0; }
+.sgp .controls { display: flex; flex-wrap: wrap; gap: 6px; align-items: center; flex: 1 1 320px; min-width: 0; }
+.sgp .compare .controls, .sgp.compare .controls { margin-bottom: 10px; }
+.sgp .choose { flex: 0 1 auto; min-width: 0; max-width: 260px; text-overflow: ellipsis; font-weight: 600; }
 .sgp button, .sgp select { font: inherit; color: inherit; background: var(--panel); border: 1px solid var(--rule);
-  border-radius: 6px; padding: 3px 10px; cursor: pointer; min-height: 30px; }
-.sgp button:hover { border-color: var(--blue); }
-.sgp .play { min-width: 92px; font-weight: 600; }
+  border-radius: 6px; padding: 3px 8px; cursor: pointer; min-height: 30px; }
+.sgp button:hover { border-color: var(--blue); } .sgp [aria-pressed=true] { background: var(--here); }
+.sgp .play { min-width: 82px; font-weight: 600; }
 .sgp .icon { vertical-align: -1px; fill: currentColor; stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round; }
-.sgp input[type=range] { flex: 1 1 160px; accent-color: var(--blue); min-width: 120px; }
-.sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; }
-.sgp .why { margin: 0 0 10px; min-height: 20px; }
-.sgp .words, .sgp .written { margin: -6px 0 10px; min-height: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
-.sgp .written code { margin-left: 6px; }
-.sgp .reasons { margin: 0 0 10px; font-size: 13px; } .sgp .reasons summary { cursor: pointer; }
-.sgp .reasons li { display: grid; grid-template-columns: 8ch 8ch minmax(0, 1fr) max-content; gap: 10px; min-height: 20px;
-  font-variant-numeric: tabular-nums; } .sgp .reasons li span:nth-child(3) { overflow: hidden; text-overflow: ellipsis;
-  white-space: nowrap; } .sgp .reasons ol { min-height: 120px; padding: 2px 0 0 16px; }
-.sgp .grid { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
-.sgp .pictures { display: grid; grid-template-columns: minmax(0, 3fr) minmax(0, 2fr); gap: 12px; }
-@container (max-width: 1500px) { .sgp:not(.large) .pictures.wide { grid-template-columns: minmax(0, 1fr); }
-  .sgp:not(.large) .pictures.wide .picture { height: auto; aspect-ratio: var(--aspect); max-height: 480px; }
-  .sgp:not(.large) .pictures.wide section + section .picture { max-height: 260px; } }
-.sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 8px 10px; min-width: 0;
+.sgp input[type=range] { flex: 1 1 120px; accent-color: var(--blue); min-width: 90px; }
+.sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; white-space: nowrap; }
+.sgp .why { margin: 0; min-height: 20px; }
+.sgp.compare .why { margin-bottom: 10px; }
+.sgp .words, .sgp .written { margin: 0; min-height: 20px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .words { color: var(--faint); } .sgp .written code { margin-left: 6px; }
+.sgp section { border: 1px solid var(--rule); border-radius: 8px; padding: 6px 10px; min-width: 0; min-height: 0;
   contain: content; } /* a step lays out and paints the sections that it changes */
-.sgp .main, .sgp .side { display: grid; gap: 12px; align-content: start; min-width: 0; }
-.sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 6px; letter-spacing: 0; padding: 0; }
-.sgp h3[title] { cursor: help; }
-.sgp .picture { display: grid; place-items: center; height: clamp(200px, 44cqw, 420px); }
-.sgp .picture svg { width: 100%; height: 100%; }
+.sgp .grid, .sgp .main, .sgp .side, .sgp .below, .sgp .more { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); min-width: 0; min-height: 0; }
+.sgp .main, .sgp .side { align-content: start; } .sgp .more { margin-top: 8px; }
+.sgp .pictures h3 { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.sgp h3 { font-size: 12px; font-weight: 600; color: var(--faint); margin: 0 0 4px; letter-spacing: 0; padding: 0; line-height: 1.4; }
+.sgp .pictures { display: grid; grid-template-columns: var(--columns); gap: 8px; min-height: 0; }
+@container (max-width: 859px) { .sgp .pictures.wide { grid-template-columns: minmax(0, 1fr); }
+  .sgp .pictures.wide .picture { height: auto; aspect-ratio: var(--aspect); max-height: 480px; }
+  .sgp .pictures.wide section + section .picture { max-height: 260px; } }
+.sgp .picture { display: grid; place-items: center; height: clamp(200px, 44cqw, 420px); position: relative; min-height: 0; }
+.sgp .picture svg { width: 100%; height: 100%; } .sgp .now, .sgp .would { position: absolute; inset: 0; }
+.sgp .would { pointer-events: none; } .sgp .ghost { opacity: .55; } .sgp .ghost.alone { opacity: .8; }
+.sgp .now.replaced { visibility: hidden; }
+.sgp .change, .sgp .goals { height: 42px; overflow: auto; font-size: 12px; line-height: 20px; margin-top: 2px; }
+.sgp .change p { margin: 0; } .sgp .change code { margin-right: 8px; font-size: 12px; }
+.sgp .goals { display: flex; flex-wrap: wrap; gap: 0 12px; align-content: start; color: var(--faint); }
+.sgp .goals li { white-space: nowrap; } .sgp .goals .holds { color: var(--ink); font-weight: 600; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }
-.sgp .scroll { overflow: auto; width: 100%; }
+.sgp .candidates h3 { margin: 0; } .sgp .candidates table { font-size: 13px; }
+.sgp .scroll { overflow: auto; width: 100%; position: relative; min-height: 0; }
 .sgp table { border-collapse: collapse; width: 100%; table-layout: fixed; font-variant-numeric: tabular-nums; margin: 0; }
-.sgp th { position: sticky; top: 0; background: var(--paper); text-align: left; font-weight: 600; color: var(--faint);
-  font-size: 12px; box-shadow: 0 1px var(--rule); }
+.sgp thead th { position: sticky; top: 0; background: var(--paper); box-shadow: 0 1px var(--rule); }
+.sgp th { text-align: left; font-weight: 600; color: var(--faint); font-size: 12px; }
 .sgp th, .sgp td { padding: 2px 8px 2px 0; border: 0; vertical-align: top; }
 .sgp .number { text-align: right; white-space: nowrap; } .sgp td.marks { padding-right: 0; }
-.sgp th:nth-child(1) { width: 36px; } .sgp th:nth-child(3) { width: 62px; } .sgp th:nth-child(4) { width: 68px; }
-.sgp th:nth-child(5) { width: 44px; } .sgp th:nth-child(6) { width: 88px; }
-.sgp tbody tr { cursor: pointer; } .sgp tbody tr:hover { background: var(--panel); }
+.sgp .candidates th:nth-child(1) { width: 36px; } .sgp .candidates th:nth-child(3) { width: 62px; }
+.sgp .candidates th:nth-child(4) { width: 68px; } .sgp .candidates th:nth-child(5) { width: 44px; } .sgp .candidates th:nth-child(6) { width: 88px; }
+.sgp .candidates tbody tr { cursor: pointer; } .sgp .candidates tr.pointed { background: var(--panel); box-shadow: inset 3px 0 var(--orange); }
 .sgp tr.chosen td { font-weight: 600; } .sgp tr.closed td { color: var(--faint); }
 .sgp tr.picked { background: var(--pick) !important; } .sgp code { font: 12.5px/1.4 ui-monospace, monospace;
   background: none; color: inherit; padding: 0; overflow-wrap: anywhere; }
 .sgp .badge { display: inline-block; border: 1px solid var(--rule); border-radius: 8px; padding: 0 6px; font-size: 12px;
   white-space: nowrap; }
-.sgp .change { display: grid; grid-template-columns: 1fr 1fr; gap: 10px; }
+.sgp .because { margin: 0 0 4px; font-size: 13px; line-height: 18px; height: 54px; overflow: auto; }
+.sgp .reasons details { font-size: 13px; } .sgp .reasons summary { cursor: pointer; color: var(--faint); font-size: 12px; font-weight: 600; }
+.sgp .reasons details p { margin: 2px 0; font-size: 12px; } .sgp .raw { min-height: 24px; padding: 0 8px; font-size: 12px; }
+.sgp .reasons li { display: grid; grid-template-columns: 110px 58px minmax(0, 1fr); gap: 8px; min-height: 21px; align-items: center;
+  font-variant-numeric: tabular-nums; } .sgp .reasons li .faint { display: none; }
+.sgp .rawly li { grid-template-columns: 110px 58px minmax(0, 1fr) max-content !important; } .sgp .rawly li .faint { display: inline !important; }
+.sgp .reasons .feature { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .diverging { position: relative; height: 12px; background: linear-gradient(var(--faint), var(--faint)) 50% / 1px 100% no-repeat; }
+.sgp .diverging i { position: absolute; top: 1px; bottom: 1px; } .sgp .diverging .for { left: 50%; background: var(--blue); }
+.sgp .diverging .against { right: 50%; background: var(--orange); }
 .sgp ul, .sgp ol { list-style: none; margin: 0; padding: 0; } .sgp li { margin: 0; padding: 0; }
 .sgp .plan { max-height: 220px; } .sgp .plan button { display: flex; gap: 8px; width: 100%; text-align: left; border: 0;
   background: none; padding: 1px 6px; min-height: 24px; }
 .sgp .plan button:hover { background: var(--panel); } .sgp .plan [aria-current] { background: var(--here); font-weight: 600; }
 .sgp .plan span { color: var(--faint); min-width: 3ch; text-align: right; }
-.sgp .tracks { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr); }
-@container (min-width: 560px) { .sgp .tracks.two { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); } }
+.sgp .map { display: flex; flex-direction: column; }
 .sgp .map h3 { display: flex; gap: 6px; align-items: center; } .sgp .map h3 span { flex: 1; }
-.sgp .map h3 button { min-height: 24px; padding: 0 8px; } .sgp .map [aria-pressed=true] { background: var(--here); }
-.sgp .map .layers { position: relative; } .sgp .map svg.points { width: 100%; height: auto; display: block; position: relative; }
-.sgp .map svg.ground { position: absolute; inset: 0; width: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
-.sgp .map p { margin: 4px 0 0; font-size: 12px; } .sgp .map .said { min-height: 17px; overflow: hidden;
-  text-overflow: ellipsis; white-space: nowrap; } .sgp .map .legend { display: flex; flex-wrap: wrap; gap: 2px 12px; }
-.sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 4px; }
+.sgp .map h3 button { min-height: 24px; padding: 0 8px; }
+.sgp .map .layers { position: relative; aspect-ratio: 400 / 270; min-height: 0; }
+.sgp .map svg.points { width: 100%; height: 100%; display: block; position: relative; }
+.sgp .map svg.ground { position: absolute; inset: 0; width: 100%; height: 100%; will-change: transform; } .sgp .map .point { cursor: pointer; }
+.sgp .map p { margin: 2px 0 0; font-size: 12px; line-height: 17px; } .sgp .map .arrow { pointer-events: none; }
+.sgp .map .said, .sgp .map .caption { min-height: 17px; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .map .notes { min-height: 17px; max-height: 34px; overflow: auto; }
+.sgp .map .legend { display: flex; flex-wrap: wrap; gap: 0 10px; }
+.sgp .map .legend svg { width: 14px; height: 12px; vertical-align: -1px; margin-right: 3px; }
 .sgp .map .point:focus-visible .mark { stroke-width: 5; }
+.sgp .coverage { display: flex; flex-direction: column; max-height: 340px; font-size: 12.5px; }
+.sgp .coverage small { display: block; font-size: 11px; font-weight: 400; color: var(--faint); white-space: nowrap; }
+.sgp .coverage tbody th { font-weight: 400; color: var(--ink); overflow-wrap: anywhere; } .sgp .coverage th:first-child { width: 32%; }
+.sgp .coverage :is(th, td) { padding-right: 4px; } .sgp .coverage thead th { font-size: 11px; }
+.sgp .coverage td b { font-weight: 400; } .sgp .coverage .own { background: var(--here); } .sgp .coverage .own th, .sgp .coverage .own b { font-weight: 700; }
+.sgp .coverage tbody tr { border-top: 1px solid var(--rule); } .sgp .coverage thead th { z-index: 1; overflow-wrap: anywhere; }
 .sgp .curves svg { width: 100%; height: auto; display: block; cursor: crosshair; touch-action: none; }
-.sgp .tracks.two .curves text { font-size: 15px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
+.sgp .below .curves text { font-size: 15px; } .sgp .curves text { fill: var(--ink); font: 11px var(--st-font, system-ui, sans-serif); }
 .sgp .faint { color: var(--faint); } .sgp .curves text.faint { fill: var(--faint); }
 .sgp .help { position: absolute; inset: 0; background: color-mix(in srgb, var(--paper) 78%, transparent); z-index: 9;
   display: grid; place-items: start center; padding-top: 40px; }
@@ -81,11 +105,22 @@ const STYLE = `
 .sgp .leave { margin: 10px 0 0; } .sgp .leave a { color: var(--blue); text-decoration: underline; }
 .sgp dl { display: grid; grid-template-columns: max-content 1fr; gap: 4px 18px; margin: 0 0 12px; } .sgp dd { margin: 0; }
 .sgp dt { font-weight: 600; }
+@container (min-width: 560px) { .sgp .below, .sgp .more.two { grid-template-columns: minmax(0, 6fr) minmax(0, 5fr); } }
+/* Where there is room all of a step fits on the screen: --sgp-room is what the host has left below the bar. */
 @container (min-width: 860px) {
-  .sgp .grid { grid-template-columns: minmax(0, 11fr) minmax(0, 9fr); }
-  .sgp .picture { height: clamp(220px, 26cqw, 420px); }
-  .sgp .candidates { height: 372px; } .sgp .plan { height: 220px; } .sgp .changes { min-height: 128px; } }
-.sgp.large .grid { grid-template-columns: minmax(0, 1fr); } .sgp.large .picture { height: 80vh; }
+  .sgp .bar { position: sticky; top: var(--sgp-top, 0px); z-index: 5; background: var(--paper); }
+  .sgp:not(.large) .grid { grid-template-columns: minmax(0, 13fr) minmax(0, 10fr); height: clamp(560px, var(--sgp-room, 620px), 960px); }
+  .sgp:not(.large) :is(.main, .side) { height: 100%; align-content: stretch; }
+  .sgp:not(.large) .main { grid-template-rows: minmax(0, 6fr) minmax(0, 7fr); }
+  .sgp:not(.large) .side { display: flex; flex-direction: column; }
+  .sgp:not(.large) .pictures section { display: flex; flex-direction: column; } .sgp:not(.large) .picture { height: auto; flex: 1; }
+  .sgp:not(.large) .map .layers { aspect-ratio: auto; flex: 1; }
+  .sgp .choice { flex: none; } .sgp .choice .why { height: 60px; overflow: auto; } .sgp .reasons { flex: none; }
+  .sgp:not(.large) .candidates { max-height: none; flex: 1; } .sgp:not(.large) .coverage { max-height: none; }
+  .sgp .plan { height: 220px; } }
+@container (min-width: 860px) and (max-width: 1100px) { .sgp .choose { max-width: 150px; } }
+.sgp.large .picture { height: 80vh; }
+.sgp.compare .picture { height: clamp(200px, 26cqw, 420px); }
 `;
 
 /** Streamlit's and JupyterLab's theme is their own choice, not the system's: takes light or dark from their background. */

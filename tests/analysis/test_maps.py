@@ -79,6 +79,32 @@ def test_states_have_their_points_and_predicted_ones(state_run, monkeypatch):
         maps.make_map(planner.policy, planner.successors, trajectories(data, "gripper", "train"), [rollout] * 400)
 
 
+def test_the_nearest_training_point_is_told_in_the_embedding(state_run):
+    planner = sgp.load_planner(str(state_run.folder))
+    from sgp.datasets.training_data import trajectories
+
+    suite = sgp.load_suite("state-centric")
+    near = sgp.Task(suite.problems("gripper", "train")[0])
+    far = sgp.Task(suite.problems("gripper", "extrapolation")[-1])
+    rollouts = [planner.solve(task, Limit(actions=4)) for task in (near, far)]
+    made = maps.make_map(planner.policy, planner.successors, trajectories(suite, "gripper", "train"), rollouts, False)
+    policy = planner.policy
+    ground = maps._evenly(
+        maps._training(policy, planner.successors, trajectories(suite, "gripper", "train")), maps.CONTEXT
+    ).astype(float)
+    apart = [np.sort(np.linalg.norm(ground - each, axis=1))[1] for each in ground]
+    assert made.usual == pytest.approx(np.percentile(apart, 99), rel=1e-4)
+    for rollout, steps in zip(rollouts, made.steps, strict=True):
+        for view, step in zip(policy.views(rollout.task, rollout.steps), steps, strict=True):
+            distances = np.linalg.norm(ground - view.state, axis=1)
+            assert step.distance == pytest.approx(distances.min(), abs=1e-3)
+            assert distances[step.nearest] == pytest.approx(distances.min(), abs=1e-3)
+    assert made.steps[0][0].distance == pytest.approx(0, abs=1e-3), "the start of a training problem"
+    assert made.steps[1][0].distance > made.usual, "the largest problem of all"
+    assert made.record(1)["steps"][0]["distance"] == pytest.approx(made.steps[1][0].distance, rel=1e-3)
+    assert made.ground()["usual"] == pytest.approx(made.usual, rel=1e-3)
+
+
 def test_pca_is_fitted_to_the_training_points_alone():
     rng = np.random.default_rng(0)
     training = (rng.normal(size=(50, 3)) * [9.0, 3.0, 0.0]).astype(np.float32)

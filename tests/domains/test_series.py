@@ -67,7 +67,7 @@ def test_who_comes_takes_the_first_free_slot_and_who_stays_keeps_its_own():
     objects = tuple(Parameter(name, ()) for name in "abc")
     rows = [{"a": "x", "b": "x"}, {"b": "x"}, {"c": "x", "b": "x"}, {"c": "x", "b": "x", "a": "x"}, {"b": "y"}]
     scenes = [Scene(objects, frozenset(Atom("at", pair) for pair in row.items()), ()) for row in rows]
-    arranged = keep_places(scenes, lambda scene: [(each, ("at", place)) for each, place in scene.pairs("at")])
+    arranged = keep_places(scenes, range(-1, 4), lambda scene: [(one, ("at", it)) for one, it in scene.pairs("at")])
     slots = [{name: slot for (name, _), slot in scene.places.slots.items()} for scene in arranged]
     assert slots == [{"a": 0, "b": 1}, {"b": 1}, {"b": 1, "c": 0}, {"b": 1, "c": 0, "a": 2}, {"b": 0}]
     assert arranged[0].places.rooms == {("at", "x"): 3, ("at", "y"): 1}
@@ -77,3 +77,9 @@ def test_goals_are_no_part_of_a_series():
     text, (scene, *_), _ = walk(get_domain("blocksworld"), 5, 1)
     goal = (Literal(Atom("on", scene.names[:2]), True),)
     assert draw_goal(text, Scene(scene.objects, scene.atoms, goal)).count("data-object") == len(scene.names)
+
+
+def test_what_follows_aside_keeps_the_places_of_whom_it_follows():
+    text, scenes, _ = walk(get_domain("blocksworld"), 9, 12)
+    drawn = draw_series(text, [*scenes, scenes[6]], [*range(-1, 11), 5])
+    assert places(drawn[-1]) == places(drawn[6])

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
+import sgp
+from sgp.analysis.explanations import explanation_records
+from sgp.encoders.marked_transition import MarkedConfig, MarkedTransitionEncoder
+from sgp.planning.lookahead import Lookahead
 from sgp.planning.planner import Limit, Planner
+from sgp.planning.policy import ADD_UP
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import records
+from sgp.planning.task import Task
+from sgp.policies.nearest_transition import NearestTransition
 from tests.planning.test_planner import by_name
 
 IMAGE = "<img/src=x/onerror=window.harmed=1>"
@@ -34,6 +42,18 @@ def solved(three_blocks):
 @pytest.fixture
 def unsolved(three_blocks):
     return Planner(by_name(pick_up=0.1, stack=0.4, unstack=0.2, put_down=0.3)).solve(three_blocks, Limit(actions=5))
+
+
+@pytest.fixture
+def ranked():
+    """Twenty steps among many jumps by made-up weights, with what explains them against several candidates."""
+    task = Task(sgp.load_suite("state-centric").problems("blocksworld", "interpolation")[0])
+    encoder, _ = MarkedTransitionEncoder.fit(MarkedConfig(), [(task, task.init, Lookahead()(task, task.init))])
+    weights = np.random.default_rng(3).normal(size=(2, encoder.dimension))
+    policy = NearestTransition(encoder, weights, alpha=0.3, rules=ADD_UP)
+    rollout = Planner(policy, Lookahead(), width=2).solve(task, Limit(actions=20))
+    found = json.loads(json.dumps(list(records(rollout, {}, (), explanation_records(rollout, policy)))))
+    return Recorded("test", 1, found[0], tuple(found[1:]))
 
 
 def candidate(end, cost, *marks):

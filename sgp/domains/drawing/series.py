@@ -11,17 +11,18 @@ from sgp.domains.drawing.boxes import NOTHING, Box, flow
 from sgp.planning.domain import Place, Places, Scene
 
 
-def keep_places(scenes: Sequence[Scene], where: Callable[[Scene], Iterable[tuple[str, Place]]]) -> list[Scene]:
-    """Scenes of one series with their `places`.
+def keep_places(
+    scenes: Sequence[Scene], before: Sequence[int], where: Callable[[Scene], Iterable[tuple[str, Place]]]
+) -> list[Scene]:
+    """Scenes with their `places`; each follows an earlier one, the number of which `before` tells, or -1.
 
     `where` gives the objects of a scene with the place that each stands in. An object keeps its slot there as long as
     it stays, and takes the first free one when it comes; those that come together, in their order.
     """
-    slots, rooms = dict[tuple[str, Place], int](), dict[Place, int]()
-    found = []
-    for scene in scenes:
-        here = list(where(scene))
-        slots = {pair: slots[pair] for pair in here if pair in slots}
+    rooms, found = dict[Place, int](), list[dict[tuple[str, Place], int]]()
+    for scene, follows in zip(scenes, before, strict=True):
+        here, kept = list(where(scene)), found[follows] if follows >= 0 else {}
+        slots = {pair: kept[pair] for pair in here if pair in kept}
         taken: dict[Place, set[int]] = {}
         for (_, place), slot in slots.items():
             taken.setdefault(place, set()).add(slot)

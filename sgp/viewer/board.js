@@ -1,0 +1,87 @@
+// State and goal beside each other; over the state, the ghost of what a candidate would make of it, and in words at its edge.
+
+const LIKE_MOST = 0.5; // of a drawing's parts that a ghost may change: beyond, it stands alone
+
+/** The board; `drawing(frame)` gives a frame's. `render(at, rank, looked)` shows a step; `looked`: somebody points or picked. */
+function board(rollout, { drawing, goal }) {
+  const english = rollout.words;
+  const titles = [h("h3", {}), h("h3", {})];
+  const now = h("div", { class: "now" });
+  const would = h("div", { class: "would" });
+  const change = h("div", { class: "change", tabindex: "0", role: "group", "aria-label": "What changes" });
+  const goals = rollout.wanted.map(([words]) => ({ sign: document.createTextNode("○ "), element: h("li", {}), words }));
+  goals.forEach((each) => each.element.append(each.sign, each.words));
+  const list = h("ul", { class: "goals", tabindex: "0", role: "group", "aria-label": "Goals" }, ...goals.map((each) => each.element));
+  const element = picturePair(titles, [h("div", { class: "picture" }, now, would), h("div", { class: "picture" }, goal)], [drawing(0), goal], [change, list]);
+  const last = rollout.steps.length;
+  let ghosted = { key: "", words: "" };
+
+  function render(at, rank, looked) {
+    const step = rollout.steps[at];
+    const candidate = step ? step.candidates[rank] : null;
+    exchange(now, drawing(at), at);
+    titles[0].textContent = at === 0 ? "State at the start" : at === last ? "State at the end" : `State after step ${at}`;
+    renderGoals(at);
+    renderGhost(at, rank, looked);
+    const conditional = !candidate || (rank === step.chosen && !looked) ? "becomes" : "would become";
+    const said = !candidate ? ["The end changes nothing."] : !candidate.add.length && !candidate.delete.length ? ["Nothing changes: the state stays as it is."]
+      : [...atoms(`${conditional} true`, "+", candidate.add), ...atoms(`${conditional} false`, "−", candidate.delete)]; // prettier-ignore
+    change.replaceChildren(...said);
+  }
+
+  function atoms(title, symbol, found) {
+    const said = found.map((atom) => h("code", { title: english && english.atoms[atom] }, rollout.atoms[atom]));
+    return [h("p", { class: symbol === "+" ? "adds" : "deletes" }, `${symbol} ${title}: `, ...(said.length ? said : ["nothing"]))];
+  }
+
+  function renderGoals(at) {
+    const open = rollout.frames[at].open;
+    titles[1].textContent = `Goal: ${rollout.goals - open} of ${rollout.goals} satisfied, ${open} open`;
+    rollout.wanted.forEach(([, turns], place) => {
+      const holds = turns.filter((turn) => turn <= at).length % 2 === 0;
+      if (goals[place].holds === holds) return;
+      goals[place].holds = holds;
+      goals[place].sign.data = holds ? "✔ " : "○ ";
+      goals[place].element.className = holds ? "holds" : "";
+    });
+  }
+
+  /** The state that a candidate leads to, as far as it differs: known where it was drawn, and of the chosen one. */
+  function renderGhost(at, rank, looked) {
+    const key = looked && at < last ? `${at} ${rank}` : "";
+    if (key !== ghosted.key) ghosted = { key, words: drawGhost(key, at, rank) };
+    titles[0].textContent += ghosted.words;
+  }
+
+  /** Draws the ghost, or none; gives what the heading says of it. */
+  function drawGhost(key, at, rank) {
+    const places = key ? picturedAfter(at, rank) : null;
+    const ghost = places && ghostOf(drawing(at), parseDrawing(rollout.elements, places));
+    would.replaceChildren(...(ghost ? [ghost.drawing] : []));
+    now.classList.toggle("replaced", Boolean(ghost?.alone));
+    if (!key) return "";
+    return ghost ? `, ${ghost.alone ? "and then" : "pale"}: what would come` : "";
+  }
+
+  function picturedAfter(at, rank) {
+    const step = rollout.steps[at];
+    if (rank === step.chosen) return rollout.frames[at + 1].picture;
+    const changes = step.candidates[rank].picture;
+    if (!changes) return null;
+    const places = [...rollout.frames[at].picture];
+    for (const [place, gone, ...come] of [...changes].reverse()) places.splice(place, gone, ...come);
+    return places;
+  }
+  return { element, render };
+}
+
+/** What of a drawing differs from another one of its size; all of it, alone, where the size or most parts differ. */
+function ghostOf(before, after) {
+  const written = (each) => new XMLSerializer().serializeToString(each);
+  const parts = new Set([...before.children].map(written));
+  const same = [...after.children].filter((each) => parts.has(written(each)));
+  const alone = before.getAttribute("viewBox") !== after.getAttribute("viewBox") || same.length < LIKE_MOST * after.children.length;
+  if (!alone) same.forEach((each) => each.remove());
+  after.setAttribute("class", alone ? "ghost alone" : "ghost");
+  return { drawing: after, alone };
+}

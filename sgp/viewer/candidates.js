@@ -1,0 +1,99 @@
+// The table of a step's candidates.
+
+const ROWS = 60; // candidates shown before "show all"
+const ROWS_MOVING = 14; // of them, what fits into the table: the others follow when the user rests
+
+const MARKS = {
+  chosen: ["✔", "chosen"],
+  goal: ["★", "goal"],
+  tied: ["=", "tied"],
+  visited: ["↺", "visited"],
+  collapsed: ["≡", "alike"],
+  rejected: ["✕", "rejected"],
+  expert: ["▲", "expert"],
+  forced: ["⚑", "forced"],
+};
+const COLUMNS = [["rank", 1], ["candidate"], ["cost", 1], ["over best", 1], ["open", 1], ["marks"]];
+const BESIDE = { ArrowDown: 1, ArrowUp: -1 };
+
+/**
+ * The table. `render` fills it for a step and gives the row of a rank; `name` and `inWords` say a candidate's actions,
+ * `pick` hears of ranks that are chosen by click or key, `point` of those under the pointer (null: of none any more).
+ */
+function candidatesTable({ name, inWords, pick, pickBeside, point, showAll }) {
+  const title = h("h3", {});
+  const tableRows = []; // filled anew for each step
+  const rankOf = (event) => {
+    const row = event.target.closest("tr");
+    return row ? Number(row.firstChild.textContent) - 1 : null;
+  };
+  const body = h("tbody", { onclick: (event) => rankOf(event) !== null && pick(rankOf(event)),
+    onpointerover: (event) => event.pointerType === "mouse" && point(rankOf(event)), onpointerleave: () => point(null) }); // prettier-ignore
+  const head = h("tr", {}, ...COLUMNS.map(([words, right]) => h("th", { scope: "col", class: right ? "number" : "" }, words)));
+  const scroll = h("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": "Candidates", onkeydown: beside },
+    h("table", {}, h("thead", {}, head), body)); // prettier-ignore
+  const more = button("", "Show every candidate", showAll);
+
+  function beside(event) {
+    if (!BESIDE[event.key] || event.target !== scroll) return;
+    event.preventDefault();
+    pickBeside(BESIDE[event.key]);
+  }
+
+  /** `picked` and `pointed` are ranks or null, `shown` the rank that the page is about; `all` and `settled` say how many rows. */
+  function render(step, number_, { picked, pointed, shown: rank, all, settled }) {
+    const candidates = step ? step.candidates : [];
+    title.textContent = step ? `Candidates of step ${number_}: ${candidates.length}` : "Candidates: none at the end";
+    const rows = all ? Infinity : settled ? ROWS : ROWS_MOVING;
+    const shown = candidates.filter((_, index) => index < rows || index === rank || index === step.chosen);
+    more.hidden = all || candidates.length <= ROWS;
+    more.textContent = `show all ${candidates.length}`;
+    while (tableRows.length < shown.length) tableRows.push(tableRow(body));
+    tableRows.forEach((row, place) => {
+      const candidate = shown[place];
+      row.hide(!candidate);
+      if (!candidate) return;
+      const index = candidate.rank - 1;
+      const looks = { chosen: index === step.chosen, closed: step.shut.includes(index), picked: index === picked, pointed: index === pointed };
+      const marks = candidate.marks.filter((mark) => MARKS[mark] && (mark !== "tied" || step.tie));
+      const over = candidate.gap === null ? "" : candidate.gap === 0 ? "0" : `+${number(candidate.gap)}`;
+      const texts = [String(candidate.rank), name(candidate), number(candidate.cost), over, String(candidate.open)];
+      const look = Object.keys(looks).filter((each) => looks[each]).join(" "); // prettier-ignore
+      row.show(texts, inWords(candidate), marks.map((mark) => markOf(mark, candidate)), look, index === (picked ?? step.chosen));
+    });
+    return rank === null ? null : tableRows[shown.indexOf(candidates[rank])].element;
+  }
+  return { element: h("section", { class: "candidates" }, title, scroll, more), scroll, render };
+}
+
+/** A mark's symbol and words; "alike" names its twin. */
+function markOf(mark, candidate) {
+  const [symbol, words] = MARKS[mark];
+  return [symbol, mark === "collapsed" && candidate.twin !== null ? `${words} ${candidate.twin + 1}` : words];
+}
+
+/** A row of the candidates' table, whose cells are written only where they change. */
+function tableRow(body) {
+  const texts = Array.from({ length: 5 }, () => document.createTextNode(""));
+  const marksCell = h("td", { class: "marks" });
+  const cells = texts.map((text, place) => h("td", { class: place === 1 ? "" : "number" }, place === 1 ? h("code", {}, text) : text));
+  const element = h("tr", {}, ...cells, marksCell);
+  const shown = { marks: "", look: "", selected: null, hidden: false };
+  body.append(element);
+  return {
+    element,
+    hide(hidden) {
+      if (shown.hidden !== hidden) element.hidden = shown.hidden = hidden;
+    },
+    show(words, title, marks, look, selected) {
+      words.forEach((word, place) => {
+        if (texts[place].data !== word) texts[place].data = word;
+      });
+      if (title !== null && cells[1].title !== title) cells[1].title = title;
+      if (shown.marks !== marks.join()) marksCell.replaceChildren(...marks.map((mark) => badge(...mark)));
+      if (shown.look !== look) element.className = look;
+      if (shown.selected !== selected) element.setAttribute("aria-selected", String(selected));
+      Object.assign(shown, { marks: marks.join(), look, selected });
+    },
+  };
+}
