@@ -209,10 +209,10 @@ def test_the_features_behind_a_choice_are_listed(open_page, blocks):
     english = shown["words"]["features"]
     rows = page.locator(".reasons li:visible").all()
     assert len(rows) == len(why["reasons"])
-    for row, (feature, chosen, other, share) in zip(rows, why["reasons"], strict=True):
+    for row, (feature, _, _, share) in zip(rows, why["reasons"], strict=True):
         assert english[feature] in row.inner_text()
         number = row.locator(".number").inner_text()
-        assert number[0] == ("+" if share < 0 else "−"), "what lowers the cost speaks for the chosen one"
+        assert (number[0] == "+") == (share < 0), "what lowers the cost speaks for the chosen one"
         bar, middle = row.locator("i").bounding_box(), row.locator(".diverging").bounding_box()
         zero = middle["x"] + middle["width"] / 2
         assert (bar["x"] >= zero - 1) == (share < 0)
@@ -264,14 +264,14 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
 
 
 def test_what_was_visited_and_what_is_alike_is_said(open_page):
-    """Step 50 of the failure in Logistics: four that cost as little were visited, and one is a twin of another state's."""
+    """At step 50 of the failure in Logistics four that cost as little were visited; balls in one room are alike."""
     logistics = recorded("logistics", "state-centric", solved=False)
     page = open_page(logistics, "#step=50")
     step = sgp.playback(logistics)["steps"][49]
     least = [each for each in step["candidates"] if each["gap"] == 0 and "visited" in each["marks"]]
     assert len(least) == 4
     assert "the least; 4 that cost as little were visited before" in page.locator(".why").inner_text()
-    jumps = recorded("blocksworld", "contrastive-jumps")
+    jumps = recorded("gripper", "contrastive-jumps")
     page, shown = open_page(jumps), sgp.playback(jumps)
     place, alike = next(
         (place, each)
