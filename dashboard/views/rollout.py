@@ -94,7 +94,15 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
 
 @st.fragment
 def show(rollouts: Sequence[sgp.Recorded]) -> None:
-    """The rollout that the address names, in the player; a choice there runs this again, and nothing else."""
+    """The rollout that the address names; a choice in the player runs this again, and nothing else."""
+    try:
+        show_named(rollouts)
+    except sgp.SgpError as error:  # the page's own handler sees none of a fragment's
+        st.error(str(error))
+
+
+def show_named(rollouts: Sequence[sgp.Recorded]) -> None:
+    """The player of the rollout that the address names, and its exports."""
     recorded, choices = chosen(rollouts)
     data = sources.player_data(recorded)
     address = LIBRARY.address_of(recorded)

@@ -184,7 +184,7 @@ function drawMap(rollout, { name, pick, point }) {
     const drawn = step.candidates.length;
     const notes = [drawn === count ? `All ${plural(count, "candidate")} drawn.` : `${drawn} of ${count} candidates drawn, the cheapest.`];
     if (coincides) notes.unshift("The chosen state lies where this state lies (ring around square).");
-    if (isFar(step)) notes.unshift(`Far from all training ${map.of} (×: the nearest): ${farther(step.distance, map.usual)}.`);
+    if (isFar(step)) notes.unshift(`Far from all training ${map.of} (cross: the nearest): ${farther(step.distance, map.usual)}.`);
     return notes.join(" ");
   }
 

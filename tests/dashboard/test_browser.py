@@ -70,12 +70,54 @@ def test_a_failure_leads_to_its_step(page, address):
 def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
     page.goto(f"{address}/?domain=gripper")
     page.wait_for_selector('.sgp[data-step="0"]')
-    page.get_by_test_id("stSelectbox").first.locator("input").click()
-    page.get_by_role("option", name="logistics").click()
+    page.get_by_label("Domain").select_option("logistics")
     page.wait_for_url("**domain=logistics**")
     page.wait_for_selector('.sgp[data-step="0"]:focus')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="1"]')
+
+
+def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(page, address):
+    shown = (".bar", ".pictures section:nth-child(2)", ".choice", ".candidates", ".reasons", ".map", ".coverage")
+    for width, height in ((1366, 768), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        page.goto(f"{address}/?domain=logistics&step=5")
+        page.wait_for_selector('.sgp[data-step="4"]')
+        assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop") == 0
+        for part in shown:
+            box = page.locator(f".sgp {part}").first.bounding_box()
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= height, (part, box)
+            assert box["x"] + box["width"] <= width, (part, box)
+        page.evaluate("document.querySelector('[data-testid=stMain]').scrollTop = 1e6")
+        assert page.locator(".sgp .pictures").bounding_box()["y"] < page.locator(".sgp .bar").bounding_box()["y"]
+        head = page.locator("[data-testid=stHeader]").bounding_box()
+        assert page.locator(".sgp .bar").bounding_box()["y"] == pytest.approx(head["y"] + head["height"], abs=2)
+    page.set_viewport_size({"width": 1360, "height": 1000})
+
+
+def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
+    rollout = recorded("horizon", "logistics")
+    about = rollout.about
+    page.goto(f"{address}/?domain=logistics&model={about.model} (horizon)".replace(" ", "+"))
+    page.wait_for_selector(".sgp .coverage .own")
+    scores = [
+        each
+        for each in sgp.measured()
+        if (each.domain, each.suite, each.metric, each.size) == (about.domain, about.suite, "coverage", None)
+    ]
+    assert page.locator(".coverage tbody tr").count() == len({each.planner for each in scores})
+    own = page.locator(".coverage .own")
+    assert own.locator("th").inner_text() == f"▸ {about.planner.title}"
+    cell = sgp.coverage_of(scores, **about.planner._asdict(), domain=about.domain, suite=about.suite, split=about.split)
+    low, high = cell.interval
+    shown = own.locator("td").first
+    assert shown.inner_text().split()[0] == f"{cell.value:.2f}"
+    assert f"95 % interval {low:.2f} to {high:.2f}, n = {cell.n}" in shown.get_attribute("title")
+    assert page.locator(".coverage thead th").nth(1).inner_text().split() == [about.split, "n", "=", cell.n]
+    box, row = page.locator(".coverage .scroll").bounding_box(), own.bounding_box()
+    assert box["y"] <= row["y"]
+    assert row["y"] + row["height"] <= box["y"] + box["height"], "the own row is in sight"
 
 
 def test_help_opens_and_closes_without_scrolling(page, address):

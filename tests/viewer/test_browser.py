@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 import sgp
 from sgp.domains import draw_scene
 from sgp.planning.domain import Scene
-from sgp.planning.recorded import atom_of
+from sgp.planning.recorded import atom_of, map_file
 from tests.browsing import expect_playing_beyond, expect_step, needs_chromium, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -209,10 +210,10 @@ def test_the_features_behind_a_choice_are_listed(open_page, blocks):
     english = shown["words"]["features"]
     rows = page.locator(".reasons li:visible").all()
     assert len(rows) == len(why["reasons"])
-    for row, (feature, chosen, other, share) in zip(rows, why["reasons"], strict=True):
+    for row, (feature, _, _, share) in zip(rows, why["reasons"], strict=True):
         assert english[feature] in row.inner_text()
         number = row.locator(".number").inner_text()
-        assert number[0] == ("+" if share < 0 else "−"), "what lowers the cost speaks for the chosen one"
+        assert (number[0] == "+") == (share < 0), "what lowers the cost speaks for the chosen one"
         bar, middle = row.locator("i").bounding_box(), row.locator(".diverging").bounding_box()
         zero = middle["x"] + middle["width"] / 2
         assert (bar["x"] >= zero - 1) == (share < 0)
@@ -264,14 +265,14 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
 
 
 def test_what_was_visited_and_what_is_alike_is_said(open_page):
-    """Step 50 of the failure in Logistics: four that cost as little were visited, and one is a twin of another state's."""
+    """At step 50 of the failure in Logistics four that cost as little were visited; balls in one room are alike."""
     logistics = recorded("logistics", "state-centric", solved=False)
     page = open_page(logistics, "#step=50")
     step = sgp.playback(logistics)["steps"][49]
     least = [each for each in step["candidates"] if each["gap"] == 0 and "visited" in each["marks"]]
     assert len(least) == 4
     assert "the least; 4 that cost as little were visited before" in page.locator(".why").inner_text()
-    jumps = recorded("blocksworld", "contrastive-jumps")
+    jumps = recorded("gripper", "contrastive-jumps")
     page, shown = open_page(jumps), sgp.playback(jumps)
     place, alike = next(
         (place, each)
@@ -387,6 +388,53 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     press(page, "End")
     expect_step(page, 1)
     assert points.count() == 0
+    assert not page.wrong
+
+
+def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hostile):
+    """A chosen state upon the state is a ring around it; the nearest training point is marked where it is far."""
+    file = map_file(hostile.source)
+    made = json.loads(file.read_text())
+    (step,) = made["rollouts"][0]["steps"]
+    step["candidates"] = {"1": step["state"]}
+    file.write_text(json.dumps(made))
+    page = open_page(hostile)
+    notes = page.locator(".map .notes")
+    assert notes.inner_text() == (
+        "The chosen state lies where this state lies (ring around square). 1 of 2 candidates drawn, the cheapest."
+    )
+    assert page.locator(".map .coincides").get_attribute("visibility") == "visible"
+    press(page, "2")
+    page.get_by_text("; not drawn here").wait_for()
+    made["usual"], step["distance"], step["nearest"] = 2, 5, 1
+    file.write_text(json.dumps(made))
+    page = open_page(hostile)
+    far = "Far from all training states (cross: the nearest): 2.5 times what 99 % of them are from each other."
+    assert far in page.locator(".map .notes").inner_text()
+    step["distance"] = 1.5
+    file.write_text(json.dumps(made))
+    assert "Far from" not in open_page(hostile).locator(".map .notes").inner_text()
+
+
+def test_the_map_zooms_to_the_points_of_a_step_and_has_an_arrow(open_page, blocks):
+    page = open_page(blocks, "#step=12")
+    arrow, points = page.locator(".map .arrow"), page.locator(".map .point:visible")
+
+    def spread():
+        boxes = [each.bounding_box() for each in points.all()]
+        return max(max(each[axis] for each in boxes) - min(each[axis] for each in boxes) for axis in "xy")
+
+    before, shape = spread(), arrow.get_attribute("d")
+    assert arrow.get_attribute("visibility") == "visible"
+    press(page, "5")
+    page.wait_for_selector("tr.picked")
+    assert arrow.get_attribute("d") != shape, "it goes to the picked one"
+    press(page, "m")
+    page.locator(".map h3 button[aria-pressed=true]", has_text="zoom").wait_for()
+    assert spread() > 2 * before
+    press(page, "m")
+    page.locator(".map h3 button[aria-pressed=false]", has_text="zoom").wait_for()
+    assert spread() == pytest.approx(before, abs=1)
     assert not page.wrong
 
 
