@@ -21,7 +21,8 @@ from sgp.planning.subject import PlannerName, selected_variant
 from sgp.reports.tables import Coverage, cell, lines_of, select
 
 # Okabe and Ito's vermilion and blue, with grey between: safe for the colour-blind, and failures stand out.
-_LOW, _MIDDLE, _HIGH = (213, 94, 0), (238, 238, 238), (0, 114, 178)
+_LOW, _MIDDLE, _HIGH = (247, 219, 196), (241, 241, 241), (168, 204, 232)  # pale, so that words can be read on all
+_INK = "#111111"
 _OUTCOMES = (  # by the share of seeds that solved: colour, symbol, words
     ("#0072b2", "square", "solved"),
     ("#e69f00", "diamond", "solved by some seeds"),
@@ -73,20 +74,18 @@ def _heat_cell(own: Coverage | None, published: Coverage | None) -> str:
     printed = "" if published is None else f"<br><small>paper {published}</small>"
     if own is None:
         return f"<td>{printed}</td>"
-    colour, ink = _shade(own.value)
     (low, high), show = own.interval, METRICS["coverage"].show
     return (
-        f'<td style="background: {colour}; color: {ink}"><b>{show(own.value)}</b> '
+        f'<td style="background: {_shade(own.value)}; color: {_INK}"><b>{show(own.value)}</b> '
         f"<small>[{show(low)}, {show(high)}]</small>{printed}</td>"
     )
 
 
-def _shade(value: float) -> tuple[str, str]:
-    """The colour of a coverage from 0 (vermilion) over grey to 1 (blue), and that of words on it."""
+def _shade(value: float) -> str:
+    """The colour of a coverage from 0 (sand) over grey to 1 (blue)."""
     start, end, share = (_LOW, _MIDDLE, 2 * value) if value < 0.5 else (_MIDDLE, _HIGH, 2 * value - 1)
     red, green, blue = (round(low + (high - low) * share) for low, high in zip(start, end, strict=True))
-    dark = 0.299 * red + 0.587 * green + 0.114 * blue < 128
-    return f"rgb({red}, {green}, {blue})", "#ffffff" if dark else "#111111"
+    return f"rgb({red}, {green}, {blue})"
 
 
 def instance_map(rows: Sequence[AttemptRow]) -> go.Figure:
