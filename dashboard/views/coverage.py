@@ -21,7 +21,7 @@ Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite,
 READING = """Share of problems solved, and its 95 % Wilson interval on n problems, or on those of them that are \
 distinct up to renaming of objects; below it what the paper prints, \
 measured on other instances of the same sizes (± its deviation over seeds). Means over seeds; every plan counted was \
-accepted by VAL. Vermilion: fails, grey: half, blue: solves. The best planner stands on top."""
+accepted by VAL. Sand: fails, grey: half, blue: solves. The best planner stands on top."""
 STYLE = """<style>
 .heat { border-collapse: separate; border-spacing: 2px; font-size: 14px; font-variant-numeric: tabular-nums; }
 .heat th { text-align: left; font-weight: 600; padding: 2px 12px 2px 0; white-space: nowrap; }

@@ -61,7 +61,7 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 def recorded_rollouts(*folders: Path | str) -> Library:
     """All rollouts in the JSONL files of the folders, the package's own where none is given.
 
-    Steps are read when a rollout is looked at. A rollout that stands in two files counts once; a folder that is missing
+    By domain, solved ones first. Steps are read when a rollout is looked at. A rollout that stands in two files counts once; a folder that is missing
     holds none.
     Raises StoreError where the package's data are missing.
     """
@@ -74,7 +74,8 @@ def recorded_rollouts(*folders: Path | str) -> Library:
                 rollouts.setdefault(same, each)
         except SgpError as error:
             damaged.append(str(error))
-    return Library(tuple(rollouts.values()), tuple(damaged))
+    solved_first = sorted(rollouts.values(), key=lambda each: (each.about.domain, each.head.get("outcome") != "solved"))
+    return Library(tuple(solved_first), tuple(damaged))
 
 
 def rollout_files(folder: Path | str) -> list[Path]:
