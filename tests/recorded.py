@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import gzip
 
-import sgp
+from sgp.datasets.store import data_folder
 
 
 def recorded_file(pattern):
     """The first file of data/recorded of a pattern, whose ending may be left out."""
-    return sorted(sgp.recorded_folder().glob(f"{pattern}.jsonl.gz"))[0]
+    return sorted((data_folder() / "recorded").glob(f"{pattern}.jsonl.gz"))[0]
 
 
 def recorded_lines(pattern):

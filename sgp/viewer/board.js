@@ -11,7 +11,7 @@ function board(rollout, { drawing, goal }) {
   const change = h("div", { class: "change", tabindex: "0", role: "group", "aria-label": "What changes" });
   const goals = rollout.wanted.map(([words]) => ({ sign: document.createTextNode("○ "), element: h("li", {}), words }));
   goals.forEach((each) => each.element.append(each.sign, each.words));
-  const list = h("ul", { class: "goals", tabindex: "0", role: "group", "aria-label": "Goals" }, ...goals.map((each) => each.element));
+  const list = h("ul", { class: "goals", tabindex: "0", "aria-label": "Goals" }, ...goals.map((each) => each.element));
   const element = picturePair(titles, [h("div", { class: "picture" }, now, would), h("div", { class: "picture" }, goal)], [drawing(0), goal], [change, list]);
   const last = rollout.steps.length;
   let ghosted = { key: "", words: "" };
