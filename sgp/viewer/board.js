@@ -60,7 +60,7 @@ function board(rollout, { drawing, goal }) {
     would.replaceChildren(...(ghost ? [ghost.drawing] : []));
     now.classList.toggle("replaced", Boolean(ghost?.alone));
     if (!key) return "";
-    return ghost ? `, ${ghost.alone ? "and then" : "pale"}: what would come` : "";
+    return ghost ? `; ${ghost.alone ? "shown" : "pale"}: what would come` : "";
   }
 
   function picturedAfter(at, rank) {
