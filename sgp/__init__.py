@@ -64,6 +64,7 @@ _HOMES = {
     "sgp.analysis.diagnostics": ("decisions", "perfect_prediction", "unseen_features"),
     "sgp.analysis.names": ("name_sensitivity",),
     "sgp.evaluation.dynamic_validation": ("DynamicConfig",),
+    "sgp.analysis.blame": ("Blame", "Culprit", "blame"),
     "sgp.analysis.diagnosis": ("Remark", "diagnosis"),
     "sgp.analysis.explanations": ("Explanation", "explain"),
     "sgp.analysis.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
@@ -80,6 +81,7 @@ _HOMES = {
         "Prediction",
         "predictions",
     ),
+    "sgp.analysis.remaining": ("Remaining", "remaining"),
     "sgp.evaluation.metrics": ("metric_of",),
     "sgp.evaluation.properties": ("Sample",),
     "sgp.evaluation.rates": (

@@ -61,8 +61,8 @@ def rollout_address(recorded: Recorded) -> dict[str, str]:
 def recorded_rollouts(*folders: Path | str) -> Library:
     """All rollouts in the JSONL files of the folders, the package's own where none is given.
 
-    By domain, solved ones first. Steps are read when a rollout is looked at. A rollout that stands in two files counts once; a folder that is missing
-    holds none.
+    By domain, solved ones first. Steps are read when a rollout is looked at. A rollout that stands in two files counts
+    once; a folder that is missing holds none.
     Raises StoreError where the package's data are missing.
     """
     rollouts: dict[tuple[Any, ...], Recorded] = {}
