@@ -140,10 +140,12 @@ def draw(scene: Scene) -> str:
         here = {name: box for name, box in those.items() if (name, place) in at_once}
         return shelved(scene, here, (kind, place), _LOCATION - 16, largest(those.values()))
 
-    there = {
-        place: column([standing(place, kind, those) for kind, those in (("vehicles", vehicles), ("packages", boxes))])
-        for place in locations
+    kinds = {
+        "airplanes": {name: box for name, box in vehicles.items() if name in planes},
+        "trucks": {name: box for name, box in vehicles.items() if name not in planes},
+        "packages": boxes,
     }
+    there = {place: column([standing(place, kind, those) for kind, those in kinds.items()]) for place in locations}
     home = dict(scene.pairs("in-city"))
     groups = {city: [place for place in locations if home.get(place) == city] for city in cities}
     groups[""] = [place for place in locations if home.get(place) not in groups]
@@ -151,7 +153,10 @@ def draw(scene: Scene) -> str:
     frames = []
     listed = [city for city in groups if city or groups[city]]
     wide = across * (_LOCATION + 6) + 34
-    deep = ceil(max(map(len, groups.values())) / across) * _expected_height(len(things) / max(len(locations), 1)) + 66
+    deep = _expected_height(len(things) / max(len(locations), 1))
+    if scene.places:
+        deep = max((box.height for box in there.values()), default=0) + 40
+    deep = ceil(max(map(len, groups.values())) / across) * deep + 66
     per_line = fitting(len(listed), wide, deep)
     for first in range(0, len(listed), per_line):
         line = listed[first : first + per_line]
@@ -175,9 +180,9 @@ def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
     """Vehicles and packages keep their slots in locations, packages those in vehicles."""
 
     def where(scene: Scene) -> Iterator[tuple[str, Place]]:
-        packages = set(scene.unary("package"))
+        packages, planes = set(scene.unary("package")), set(scene.unary("airplane"))
         for name, place in sorted(scene.pairs("at"), key=lambda pair: natural(pair[0])):
-            yield name, ("packages" if name in packages else "vehicles", place)
+            yield name, ("packages" if name in packages else "airplanes" if name in planes else "trucks", place)
         yield from ((name, ("in", vehicle)) for name, vehicle in scene.pairs("in"))
 
     return keep_places(scenes, before, where)
@@ -201,7 +206,10 @@ def _vehicle(scene: Scene, name: str, flies: bool, cargo: Mapping[str, Box], cel
     sign = [Box(16, 20, lambda x, y: drawing.path(_airplane(x + 8, y + 10), **_DRAWN))] if flies else []
     head, room = flow([*sign, label], _LOCATION, gap=4), _LOCATION - 32
     load = shelved(scene, cargo, ("in", name), room - head.width - 4, cell)
-    content = flow([head, load], room, gap=4) if load.height else head
+    if load.height > cell.height:  # beside the name it would stand on several shelves
+        content = column([head, shelved(scene, cargo, ("in", name), room, cell)], gap=4)
+    else:
+        content = flow([head, load], room, gap=4) if load.height else head
 
     def at(x: float, y: float) -> str:
         wide, high = content.width + 8, content.height + 8
