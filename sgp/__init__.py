@@ -130,7 +130,7 @@ _HOMES = {
     "sgp.viewer.library": ("Library", "own_rollouts_folder", "recorded_folder", "recorded_rollouts"),
     "sgp.viewer.notebook": ("Link", "link", "show"),
     "sgp.viewer.page": ("compare_script", "export_html", "guess_script", "html_page", "player_script"),
-    "sgp.viewer.pddl_text": ("PDDL_STYLE", "pddl_html"),
+    "sgp.viewer.pddl_text": ("pddl_html",),
     "sgp.viewer.pictures": (
         "Picture",
         "encoding_picture",

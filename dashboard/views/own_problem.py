@@ -15,7 +15,7 @@ SUITE = "state-centric"
 EXAMPLE_SPLIT = "interpolation"  # small ones
 SECONDS, GRACE, TRAINING_SECONDS = 60.0, 30.0, 1800.0
 LARGEST_FILE = 1_000_000  # bytes of one file, and characters of one text
-STYLE = sgp.PDDL_STYLE + '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
+STYLE = '<style>[class*="st-key-own-"] textarea { font: 13px/1.5 ui-monospace, monospace; }</style>'
 FIRST_METHOD = ["contrastive-jumps", "aiw"]
 
 

@@ -17,7 +17,7 @@ show = st.components.v2.component(
     " .chart svg { height: auto; max-height: 62vh; }"
     " .row.both { display: grid; gap: 1.6rem; grid-template-columns: minmax(0, 2fr) minmax(0, 3fr); }"
     " .row.both .scenes { flex-direction: column; gap: .6rem; } .row.both .scenes figure { flex: 0 0 auto; }"
-    " .row.both .scenes svg { height: 25vh; } .row.both .scene:only-child svg { height: 50vh; }"
+    " .row.both .scenes svg { height: 20vh; } .row.both .scene:only-child svg { height: 50vh; }"
     " @media (max-width: 760px) { .row.both, .scenes { display: block; } }",
     js=sgp.tour_script(),
 )

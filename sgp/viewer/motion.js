@@ -18,14 +18,14 @@ function exchange(box, drawing, frame) {
   if (before.size && before.size <= GLIDING) glide(drawing, before);
 }
 
-/** The middles of a drawing's objects by name, in pixels of the screen; of nested ones of a name the outer one. */
+/** The lower left corners of a drawing's objects by name, in pixels of the screen, which marks above do not move. */
 function whereObjectsAre(drawing) {
   const found = new Map();
   for (const element of drawing.querySelectorAll("[data-object]")) {
     const name = element.dataset.object;
     if (found.has(name)) continue;
-    const { left, top, width, height } = element.getBoundingClientRect();
-    found.set(name, { element, x: left + width / 2, y: top + height / 2 });
+    const { left, bottom } = element.getBoundingClientRect();
+    found.set(name, { element, x: left, y: bottom });
   }
   return found;
 }

@@ -14,7 +14,7 @@ _WORDS = frozenset(
     ("define", "domain", "problem", "and", "or", "not", "imply", "forall", "exists", "when", "either", "increase")
 )
 # Each has a contrast of 4.5 and more on the papers of both themes.
-PDDL_STYLE = """<style>
+_STYLE = """<style>
 .pddl { font: 13px/1.5 ui-monospace, monospace; margin: 0; padding: 8px 0; max-height: 300px; overflow: auto;
   border: 1px solid #8886; border-radius: 8px; }
 .pddl div { display: grid; grid-template-columns: 5ch minmax(0, 1fr); gap: 12px; padding: 0 12px 0 0; }
@@ -52,7 +52,7 @@ def pddl_html(text: str, name: str, line: int | None = None) -> str:
         else:
             start = f"<div><span>{number + 1}"
         rows.append(f"{start}</span><code>{_coloured(shown)}{cut}</code></div>")
-    return f'<div class="pddl" role="region" tabindex="0" aria-label="{escape(name)}">{"".join(rows)}</div>'
+    return f'{_STYLE}<div class="pddl" role="region" tabindex="0" aria-label="{escape(name)}">{"".join(rows)}</div>'
 
 
 def _coloured(line: str) -> str:

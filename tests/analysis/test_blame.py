@@ -29,7 +29,7 @@ def learned(tmp_path_factory):
 
 def test_a_weight_is_the_sum_of_what_all_decisions_gave(learned):
     run, policy, data, rollout, explanations = learned
-    place, why = next((place, each) for place, each in enumerate(explanations) if each is not None)
+    place, why = next((place, each[0]) for place, each in enumerate(explanations) if each)
     reason = why.reasons[0]
     found = blame(run, policy, data, rollout, place, why.other, reason.feature)
     assert found.told == pytest.approx(found.weight, rel=0.01, abs=0.01)
@@ -42,7 +42,7 @@ def test_a_weight_is_the_sum_of_what_all_decisions_gave(learned):
 
 def test_what_sets_nothing_apart_is_told(learned):
     run, policy, data, rollout, explanations = learned
-    place, why = next((place, each) for place, each in enumerate(explanations) if each is not None)
+    place, why = next((place, each[0]) for place, each in enumerate(explanations) if each)
     with pytest.raises(InputError, match="'the moon' does not set these candidates of step"):
         blame(run, policy, data, rollout, place, why.other, "the moon")
 

@@ -148,7 +148,7 @@ def test_markup_in_pddl_is_words_in_the_browser_too(open_):
 def test_the_tour_is_walked_by_keys(open_):
     page = open_("tour")
     page.wait_for_selector(".row svg", timeout=SLOW)
-    for stop in range(2, 7):
+    for stop in range(2, 8):
         press(page, "ArrowRight")
         page.wait_for_url(f"**stop={stop}*")
         page.wait_for_timeout(700)
@@ -157,4 +157,4 @@ def test_the_tour_is_walked_by_keys(open_):
     page.wait_for_selector(".row svg")
     page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer
     press(page, "ArrowLeft")
-    page.wait_for_url("**stop=5*")
+    page.wait_for_url("**stop=6*")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 import sgp
@@ -98,7 +100,7 @@ def test_from_a_sentence_to_its_evidence_and_to_another_choice(page, address):
     card = page.locator(".failures article").first
     sentence = card.locator("li").first
     assert "an action that changes nothing costs least" in sentence.inner_text()
-    step = int(sentence.locator("a").first.inner_text())
+    step = int(re.search(r"\d+", sentence.locator("a").first.inner_text())[0])
     sentence.locator("a").first.click()
     page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
     page.go_back()
@@ -115,7 +117,7 @@ def test_filters_of_failures_are_as_wide_as_their_options(page, address):
     page.goto(f"{address}/failures")
     page.locator(".failures.list article").first.wait_for()
     groups = page.locator("[data-testid=stButtonGroup]")
-    assert groups.count() >= 4
+    assert groups.count() >= 3
     for each in groups.all():
         box = each.bounding_box()
         buttons = [one.bounding_box() for one in each.locator("button").all()]

@@ -21,7 +21,7 @@ def test_all_planners_are_recorded_on_the_problems_that_most_leave_unsolved(home
     files = record(tmp_path, "state-centric", Recording(foremost=(jumps,), others=others, shared=1, among=2))
     library = sgp.recorded_rollouts(tmp_path)
     assert not library.damaged
-    assert {str(each) for each in files} == {str(each) for each in tmp_path.iterdir()}, "what is old has gone"
+    assert {str(each) for each in files} == {str(each) for each in tmp_path.glob("*.json*")}, "what is old has gone"
     solved = {}
     for each in library.rollouts:
         solved.setdefault(each.about.method, []).append((each.head["name"], each.head["outcome"] == "solved"))
@@ -46,12 +46,12 @@ def test_some_of_what_was_tried_is_recorded_for_the_dashboard(quick_run, shared_
     assert {str(file) for file in files} == {each.source for each in library.rollouts}
     median = solved[len(solved) // 2][1]
     smallest = min((each.size, each.problem) for each in tried if not each.solved)[1]
-    assert [each.head["name"] for each in library.rollouts] == sorted([median, smallest])
+    assert sorted(each.head["name"] for each in library.rollouts) == sorted([median, smallest])
     for each in library.rollouts:
         assert each.about.split == SPLIT
         shown = sgp.playback(each)
         assert shown["expert"] is not None
-        assert any("why" in step for step in shown["steps"])
+        assert any(step["why"] for step in shown["steps"])
         assert shown["map"]["umap"] is False
         assert len(shown["map"]["steps"]) == len(shown["steps"])
     written = {file: (file.stat().st_mtime_ns, map_file(file).stat().st_mtime_ns) for file in files}

@@ -66,7 +66,7 @@ def test_the_recorded_rollouts_have_experts_explanations_and_maps():
         data = sgp.playback(recorded)
         assert data["expert"]["length"] > 0, recorded.source
         if "missing" in data["map"]:  # a planner that looks at nothing explains nothing
-            assert not any("why" in step for step in data["steps"]), recorded.source
+            assert not any(step["why"] for step in data["steps"]), recorded.source
             continue
         assert len(data["map"]["steps"]) == len(data["steps"]), recorded.source
-        assert sum("why" in step for step in data["steps"]) > len(data["steps"]) / 2, recorded.source
+        assert sum(bool(step["why"]) for step in data["steps"]) >= len(data["steps"]) / 2, recorded.source

@@ -20,7 +20,7 @@ def test_the_lines_are_those_of_the_text_and_words_have_their_kinds():
     assert lines_of(html) == (COURIER + "; the end").split("\n")
     for kind, words in (("keyword", ":action"), ("variable", "?v"), ("word", "not"), ("comment", "; the end")):
         assert f'<span class="{kind}">{words}</span>' in html
-    assert "marked" not in html
+    assert 'class="marked"' not in html
 
 
 def test_the_line_of_an_error_is_marked_among_those_around_it():
