@@ -152,9 +152,9 @@ def test_the_tour_is_walked_by_keys(open_):
         press(page, "ArrowRight")
         page.wait_for_url(f"**stop={stop}*")
         page.wait_for_timeout(700)
-    page.wait_for_selector(".row svg", state="detached")  # the answer is not shown before the guess
+    page.wait_for_selector(".row .chart", state="detached")  # the answer is not shown before the guess
     page.locator("label", has_text="(").first.click()
-    page.wait_for_selector(".row svg")
+    page.wait_for_selector(".row .chart svg")
     page.evaluate("document.activeElement.blur()")  # among the answers, arrows choose an answer
     press(page, "ArrowLeft")
     page.wait_for_url("**stop=6*")
