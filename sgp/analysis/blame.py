@@ -12,8 +12,8 @@ from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
 from sgp.methods.contract import Accountable, Decision
 from sgp.planning.rollout import Rollout
-from sgp.planning.task import missing_goal_atoms
 from sgp.planning.views import Embedding
+from sgp.policies.nearest_transition import goal_share
 
 MOST = 6  # decisions that are named, of each sign together
 
@@ -74,8 +74,7 @@ def blame(
             f"'{feature}' does not set these candidates of step {place + 1} apart; expected words of an explanation"
         )
     weighed = method.weighed(run, data, columns)
-    share = 1 - len(missing_goal_atoms(rollout.task, step.state)) / max(len(rollout.task.goal), 1)
-    by_row = np.array([1.0, share])[: len(weighed.weights)]
+    by_row = np.array([1.0, goal_share(rollout.task, step.state)])[: len(weighed.weights)]
     amounts = (weighed.amounts * by_row[None, :, None]).sum(axis=(1, 2))
     order = np.argsort(-np.abs(amounts), kind="stable")[:most].tolist()
     return Blame(

@@ -53,7 +53,7 @@ class Explanation:
 def explain(rollout: Rollout, policy: object) -> list[tuple[Explanation, ...]]:
     """For each step why its candidate was taken rather than the cheapest others that were open, the runner-up first.
 
-    None where no other one was open, and for a policy without an embedding.
+    Empty where no other one was open, and for a policy without an embedding.
     """
     if not isinstance(policy, Embedding):
         return [()] * len(rollout.steps)

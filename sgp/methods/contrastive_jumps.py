@@ -246,7 +246,7 @@ class ContrastiveJumps:
         rows = [policy.encoder.embed(each.task, each.state, each.choice) for each in decisions]
         made = _Embedded(policy.encoder, decisions, _rows(rows, policy.encoder.dimension))
         places = np.add.outer(policy.encoder.dimension * np.arange(len(policy.weights)), np.asarray(columns)).ravel()
-        pulls = contributions(config.loss, *made.problem(config), policy.weights.ravel(), places)
+        pulls = contributions(config.loss, made.problem(config), policy.weights.ravel(), places)
         return Weighed(policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1))
 
     def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition[MarkedTransitionEncoder]:

@@ -94,14 +94,7 @@ class RankingProblem(NamedTuple):
 
 
 def contributions(
-    config: ContrastiveConfig,
-    rows: csr_array,
-    squared_norms: NDArray[np.float64],
-    first: NDArray[np.int64],
-    positive: NDArray[np.bool_],
-    weights: NDArray[np.float64],
-    w: NDArray[np.float64],
-    columns: NDArray[np.int64],
+    config: ContrastiveConfig, problem: RankingProblem, w: NDArray[np.float64], columns: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """How much [n, c] each decision adds to the fitted weights w [P] of some columns.
 
@@ -109,6 +102,7 @@ def contributions(
     the mean of its positives' rows less that of all its rows, both by the softmax. They add up to w as far as the fit
     came.
     """
+    rows, squared_norms, first, positive, weights = problem
     counts, begins = np.diff(first), first[:-1]
     scores = rows @ w - config.alpha * squared_norms
     chosen, _ = _normalised(scores, begins, counts)

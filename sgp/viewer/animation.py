@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from sgp import drawing
-from sgp.domains import draw_goal, draw_scene
+from sgp.domains import draw_goal, draw_series
 from sgp.errors import InputError, MissingLibrary
 from sgp.planning.domain import Scene
 from sgp.planning.recorded import Recorded
@@ -53,9 +53,9 @@ def gif(
     done, from 0 to 1. Long rollouts are shown by `most` evenly chosen states. Raises InputError for a `most` outside of
     2 to 200, PddlError where the domain cannot be read, and MissingLibrary where Pillow draws no words.
     """
-    pictures, goal = list(_pictures(recorded)), _goal(recorded)
+    pictures, goal = _pictures(recorded), _goal(recorded)
     places = shown_frames(len(pictures), most)
-    states = [pictures[place]() for place in places]
+    states = [pictures[place] for place in places]
     frame = Frame.around(states, goal, _caption(recorded))
     images = []
     with _rasteriser() as raster:
@@ -150,12 +150,11 @@ def _open(recorded: Recorded, place: int) -> str:
     )
 
 
-def _pictures(recorded: Recorded) -> Iterator[Callable[[], str]]:
-    """What draws each state as SVG."""
+def _pictures(recorded: Recorded) -> list[str]:
+    """Each state as SVG, objects in the places of the player."""
     text, problem = recorded.domain, recorded.problem
     objects = (*text.constants, *problem.objects)
-    for state in recorded.states():
-        yield partial(draw_scene, text, Scene(objects, state, problem.goal))
+    return draw_series(text, [Scene(objects, state, problem.goal) for state in recorded.states()])
 
 
 def _goal(recorded: Recorded) -> str:

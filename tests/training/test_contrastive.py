@@ -7,7 +7,14 @@ import pytest
 from scipy.sparse import csr_array
 
 from sgp.errors import ConfigurationError
-from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, contributions, fit_contrastive, sparse_rows
+from sgp.training.contrastive import (
+    ContrastiveConfig,
+    RankingProblem,
+    bilinear_rows,
+    contributions,
+    fit_contrastive,
+    sparse_rows,
+)
 
 
 def fit(config, rows, first, positive, weights):
@@ -109,8 +116,8 @@ def test_weights_are_the_sum_of_what_each_decision_pulls():
     config = ContrastiveConfig(iterations=2000)
     w, _ = fit(config, rows, first, positive, weights)
     columns = np.array([4, 1])
-    given = (csr_array(rows), (rows**2).sum(axis=1), first, positive, weights)
-    found = contributions(config, *given, w, columns)
+    given = RankingProblem(csr_array(rows), (rows**2).sum(axis=1), first, positive, weights)
+    found = contributions(config, given, w, columns)
     for decision, (start, end) in enumerate(pairwise(first)):
         psi = rows[start:end]
         powers = np.exp(psi @ w - config.alpha * (psi**2).sum(axis=1))
