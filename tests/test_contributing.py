@@ -17,9 +17,10 @@ DOMAIN, METHOD = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
 EXAMPLES = {"domains/barge.py": DOMAIN, "methods/goal_count.py": METHOD}
 
 
-@pytest.fixture
-def house(tmp_path):
+@pytest.fixture(scope="module")
+def house(tmp_path_factory):
     """A copy of the package and of its tests, with the worked examples in their places."""
+    tmp_path = tmp_path_factory.mktemp("house")
     for name in ("sgp", "tests", "data", "pyproject.toml"):
         place = tmp_path / name
         place.parent.mkdir(exist_ok=True)
@@ -40,8 +41,9 @@ def house(tmp_path):
 
 
 def run(house, *command):
-    path = {"PYTHONPATH": str(house), "SGP_HOME": str(house / "home"), "PATH": "/usr/bin:/bin", "SGP_PROGRESS": "0"}
-    return subprocess.run([sys.executable, *command], cwd=house, env=path, capture_output=True, text=True)
+    names = {"PYTHONPATH": str(house), "SGP_HOME": str(house / "home"), "PATH": "/usr/bin:/bin", "SGP_PROGRESS": "0"}
+    names["NUMBA_CACHE_DIR"] = str(house / "kernels")  # those of the house's own sources are kept where links lead to
+    return subprocess.run([sys.executable, *command], cwd=house, env=names, capture_output=True, text=True)
 
 
 def test_the_worked_domain_passes_the_contract_by_standing_in_its_folder(house):

@@ -175,8 +175,8 @@ def test_a_problem_that_never_ends_is_cancelled(long_work, worker):
 def test_a_mended_upload_clears_the_error_at_once(open_page, worker):
     """Before the mended text was read: what is shown meanwhile has neither the sentence nor the line."""
     app = fill(open_page("own_problem", worker), domain=BLOCKS, problem="(define (problem p) (:domain blocksworld)")
-    assert app.error
-    assert "marked" in html(app)
+    (error,) = app.error
+    assert "marked" in html(app), error.value
     (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
     app.text_area(key="own problem").set_value(problem.problem_pddl).run()
     assert not app.error
