@@ -52,15 +52,29 @@ def put_in_place(draft: Path, target: Path) -> None:
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Keeps all others out of this block with this folder; it waits for them. One process must not nest it."""
+def locked(folder: Path) -> Iterator[int]:
+    """Keeps all others out of this block with this folder; it waits for them. One process must not nest it.
+
+    Gives the folder's handle.
+    """
     handle = _open(folder)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
+        yield handle
     finally:
         fcntl.flock(handle, fcntl.LOCK_UN)  # a process forked meanwhile has the handle, too
         os.close(handle)
+
+
+@contextmanager
+def own_folder(folder: Path) -> Iterator[None]:
+    """Makes a folder that this process alone works in; it waits for another that does, which may remove it."""
+    while True:
+        folder.mkdir(parents=True, exist_ok=True)
+        with locked(folder) as handle:
+            if folder.exists() and os.path.samestat(os.fstat(handle), folder.stat()):
+                yield
+                return
 
 
 def _open(folder: Path) -> int:

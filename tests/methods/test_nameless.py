@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -48,6 +49,33 @@ def test_an_interrupted_training_gives_what_an_uninterrupted_one_gives(tmp_path)
         first.close()
         cut += [each.loss for each in METHOD.snapshots(training, data, tmp_path / f"{variant}-cut", 1, "cpu", after=1)]
         assert cut == whole
+
+
+def test_the_same_command_goes_on_after_an_interruption(home, monkeypatch):
+    """What is trained, and what is told of it, is what an uninterrupted training gives; nothing is left behind."""
+    quick = SMALL | {"training.epochs": "4", "training.steps": "2", "shape.hidden": "16"}
+    train = partial(sgp.train, "nameless", "gripper", "state-centric", overrides=quick, device="cpu")
+    whole = train()
+    snapshots, seen = METHOD.snapshots, []
+
+    def watched(*arguments):
+        for snapshot in snapshots(*arguments):
+            seen.append(snapshot.name)
+            if seen == ["epoch 1", "epoch 2", "epoch 3"]:  # the last of them is not taken note of
+                raise KeyboardInterrupt
+            yield snapshot
+
+    monkeypatch.setattr(METHOD, "snapshots", watched, raising=False)
+    with pytest.raises(KeyboardInterrupt):
+        train(again=True)
+    assert sgp.open_run(whole.folder).record == whole.record  # the one before stands
+    gone_on = train(again=True)
+    assert seen == ["epoch 1", "epoch 2", "epoch 3", "epoch 3", "epoch 4"]
+    beside = dict.fromkeys(("seconds", "processor_seconds"))
+    assert gone_on.record["facts"] | beside == whole.record["facts"] | beside
+    assert gone_on.record["files"] == whole.record["files"]
+    assert gone_on.record["check"] == whole.record["check"]
+    assert not any((home / "training").iterdir())
 
 
 def test_negative_goals_are_refused(tmp_path):
