@@ -202,6 +202,7 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval():
         ours(0.5, domain="grid"),
         ours(0.9, method="displacements", variant="mean", seed=None, count=0, distinct=None),
         ours(0.25, metric="acc@5", decoding="", count=0, distinct=None),
+        ours(499.0, metric="queries", decoding=""),
         ours(0.1, metric="coverage", variant="of-a-planner"),
     ]
     rows = sgp.paper_sheet("embedplan", 2, scores).rows

@@ -84,9 +84,9 @@ def _section(scores: Sequence[Score], columns: Sequence[_Column], domain: str) -
 
 
 def _lines(scores: Sequence[Score], columns: Sequence[_Column], domain: str) -> list[Row]:
-    behind = _behind(scores, domain)
+    behind, ranked = _behind(scores, domain), {column.metric for column in columns}.difference(_OF_ACTIONS)
     rows = []
-    for line in dict.fromkeys(Line(each.paper, each.planner) for each in behind if each.metric not in _OF_ACTIONS):
+    for line in dict.fromkeys(Line(each.paper, each.planner) for each in behind if each.metric in ranked):
         cells = [column.of(behind, line) for column in columns]
         seeds = {score.seed for found in cells for score in found}
         if seeds:
