@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from statistics import median
+from statistics import mean, median
 
 from reading import SPLIT, SUITE, TRANSFORMERS, Numbers, one, rate, scores, when
 
@@ -67,6 +67,36 @@ def plan_lengths() -> str:
         spread = f"{median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}]"
         lines.append((planner.title, domain, str(len({each.problem for each in of})), spread))
     return Sheet.of("", ("planner", "domain", "problems", "length over LAMA's"), lines).markdown()
+
+
+def losses() -> str:
+    """Each loss on and off: what is learned, what each decoding solves, and how much names matter."""
+    found = scores("losses")
+    lines = []
+    for domain in sorted({each.domain for each in found}):
+        for variant in sorted({each.variant for each in found}, key=lambda each: ("hidden" in each, "attention" in each)):
+            of = [each for each in found if (each.domain, each.variant) == (domain, variant)]
+            seeds = {each.seed for each in of}
+            learned = [[each.value for each in of if each.metric == name] for name in ("validation_loss", "copied")]
+            assert all(len(values) == len(seeds) for values in learned), "none diverged, as the text says"
+            counted = ["" if f"{name}=0" in variant else "on" for name in ("attention", "hidden")]
+            solved = (rate(mean(_of_decoding(of, decoding))) for decoding in ("applicable", "regrounding", "ranked"))
+            changed = [each.value for each in of if (each.metric, each.split) == ("name_sensitivity", "interpolation")]
+            shares = f"{rate(min(changed))} to {rate(max(changed))}" if changed else ""
+            ends = (f"{min(values):.2f} to {max(values):.2f}" for values in learned)
+            lines.append((domain, *counted, str(len(seeds)), *ends, *solved, shares))
+    day, cores = when(found)
+    headings = ("domain", "attention", "hidden", "seeds", "validation loss", "names copied")
+    headings = (*headings, "applicable", "regrounding", "ranked", "decisions that change")
+    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+
+
+def _of_decoding(of: Sequence[Score], decoding: str) -> list[float]:
+    return [
+        each.value
+        for each in of
+        if (each.metric, each.decoding, each.split, each.size) == ("coverage", decoding, "interpolation", None)
+    ]
 
 
 def names_matter() -> str:
@@ -135,6 +165,7 @@ TRANSFORMER_NUMBERS: Mapping[str, Callable[[], str | Numbers]] = {
     "transformers-trained": transformer_training,
     "transformers-lengths": plan_lengths,
     "nameless-logistics": nameless_in_logistics,
+    "transformers-losses": losses,
     "names-matter": names_matter,
     "transformers-decide": transformer_decisions,
     "transformers-step": transformer_steps,

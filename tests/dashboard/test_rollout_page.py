@@ -45,8 +45,11 @@ def test_it_opens_with_the_first_rollout():
     assert address(app) == sgp.recorded_rollouts().address_of(first)
 
 
-def test_every_recorded_rollout_can_be_reached_by_its_address():
-    for recorded in sgp.recorded_rollouts().rollouts:
+def test_recorded_rollouts_can_be_reached_by_their_addresses():
+    """The last of each domain and the last of each model."""
+    every = sgp.recorded_rollouts().rollouts
+    some = {each.about.domain: each for each in every} | {each.about.model: each for each in every}
+    for recorded in {id(each): each for each in some.values()}.values():
         model = f"{recorded.about.model} ({recorded.head['outcome']})"
         app = page(domain=recorded.about.domain, problem=recorded.head["name"], model=model, step="3")
         assert not app.exception

@@ -172,7 +172,7 @@ def without_times(folder):
 
 
 @pytest.mark.timeout(900)
-def test_a_grid_killed_twenty_times_ends_with_the_same_scores(tmp_path):
+def test_a_grid_killed_many_times_ends_with_the_same_scores(tmp_path):
     """Real kills of a real process at random points of its life."""
     words = "--variants state-centric:wl-lstm-delta,state-centric:wl-xgboost-delta,random-successor --seeds 1,2"
     words += " --set lstm.training.epochs=1 --set lstm.shape.hidden=8 --set boosting.rounds=2 --jobs 1"
@@ -196,7 +196,7 @@ def test_a_grid_killed_twenty_times_ends_with_the_same_scores(tmp_path):
     idle = finish("whole", "whole-out")  # with nothing left to do
     rng = random.Random(7)
     killed = 0
-    for _ in range(20):
+    for _ in range(12):
         process = start("killed", "killed-out")
         with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=rng.uniform(0.4, 1.5) * idle)
@@ -209,7 +209,7 @@ def test_a_grid_killed_twenty_times_ends_with_the_same_scores(tmp_path):
             if rng.random() < 0.5:
                 path.unlink()
         shutil.rmtree(rng.choice(sorted((tmp_path / "killed").glob("*/*/*/*/seed*")) or [tmp_path / "none"]), True)
-    assert killed >= 10
+    assert killed >= 6
     finish("killed", "killed-out")
     assert without_times(tmp_path / "killed-out") == without_times(tmp_path / "whole-out")
     assert not list((tmp_path / "killed").rglob("*.tmp"))
