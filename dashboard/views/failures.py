@@ -196,10 +196,17 @@ def show_recorded() -> None:
         st.info("No recorded rollout is of these kinds, domains and models; take a filter away.")
         return
     order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
-    shown.sort(key=lambda each: (order[each[1].primary.kind], LIBRARY.address_of(each[0])["domain"]))
+    solved = Counter(each.about.planner for each in LIBRARY.rollouts if each.head["outcome"] == "solved")
+
+    def interest(each: tuple[sgp.Recorded, sgp.Failure]) -> tuple[int, int, str]:
+        recorded, failure = each
+        domain = LIBRARY.address_of(recorded)["domain"]
+        return -solved[recorded.about.planner], order[failure.primary.kind], domain
+
+    shown.sort(key=interest)
     st.caption(
-        f"{len(shown)} of {len(LIBRARY.rollouts)} recorded rollouts. A title opens the player where it went wrong; the "
-        "numbers behind a sentence open steps that it counts."
+        f"{len(shown)} of {len(LIBRARY.rollouts)} recorded rollouts, first of the planners that solve most of the "
+        "others. A title opens the player where it went wrong; the numbers behind a sentence open steps that it counts."
     )
     with st.expander("How often each happened, and what the words mean"):
         show_counts(
