@@ -56,6 +56,30 @@ def test_a_mark_of_the_map_opens_its_rollout(page, address):
     assert f"problem={name}" in page.url
 
 
+def test_a_cell_of_the_coverage_opens_the_failures_behind_it(page, address):
+    about = recorded("horizon", "logistics").about
+    page.goto(f"{address}/coverage?domains=logistics&planners={about.planner.title.replace(' ', '+')}")
+    page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    box = page.locator("[data-testid=stDataFrame]").bounding_box()
+    page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 52)  # the only row, below the headings
+    page.get_by_role("link", name="open these").click()
+    page.wait_for_url("**/failures?*")
+    place = ("logistics", about.planner, about.split)
+    unsolved = sum((row.domain, row.planner, row.split) == place and not row.solved for row in sgp.measured_attempts())
+    page.locator("[data-testid=stDataFrame] table tbody tr").nth(unsolved - 1).wait_for(state="attached")
+    assert f"planners={about.planner.title.replace(' ', '+')}" in page.url
+
+
+def test_a_point_of_two_planners_opens_both_attempts(page, address):
+    page.goto(f"{address}/coverage?domains=logistics&view=two+planners")
+    page.locator(".js-plotly-plot .point").first.wait_for()
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    box = page.locator(".js-plotly-plot .point").first.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.get_by_role("dialog").get_by_text("of logistics, extrapolation").nth(1).inner_text()
+
+
 def test_a_failure_leads_to_its_step(page, address):
     rollout = recorded("horizon", "logistics")
     step = sgp.failure_of(rollout).primary.step
