@@ -102,6 +102,35 @@ def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
     page.wait_for_selector('.sgp[data-step="1"]')
 
 
+def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, address):
+    page.goto(address)
+    page.wait_for_selector(".sgp[data-step]")
+    rollout = recorded("solved", "blocksworld")
+    names = sgp.recorded_rollouts().address_of(rollout)
+    for name in ("domain", "model", "problem"):
+        page.get_by_label(name.capitalize()).select_option(names[name])
+        page.wait_for_function("(asked) => new URLSearchParams(location.search).get(...asked[0]) === asked[1]",
+                               arg=[[name], names[name]])  # fmt: skip
+    page.wait_for_selector('.sgp[data-step="0"]')
+    data = sgp.playback(rollout)
+    for step in (1, 2, 3):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector(f'.sgp[data-step="{step}"]')
+    chosen = data["steps"][3]["candidates"][data["steps"][3]["chosen"]]
+    taken = " ".join(data["actions"][each] for each in chosen["actions"])
+    assert page.locator(".choice .why code").inner_text() == taken
+    page.keyboard.press("2" if chosen["rank"] == 1 else "1")
+    page.locator("tr.picked").wait_for()
+    assert page.locator(".choice .why").inner_text().startswith("Picked ")
+    assert page.locator(".map .point").count() > 1
+    page.wait_for_url("**step=4*")
+    page.locator('a[href*="step=4"]').get_by_text("Try another choice").click()
+    page.wait_for_url("**/what_if?*step=4*")
+    page.wait_for_selector('.sgp[data-step="3"]')
+    assert page.locator(".sgp header b").inner_text() == names["problem"].split(",")[0]
+    assert page.locator(".choice .why code").inner_text() == taken
+
+
 def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(page, address):
     shown = (".bar", ".pictures section:nth-child(2)", ".choice", ".candidates", ".reasons", ".map", ".coverage")
     for width, height in ((1366, 768), (1920, 1080)):
