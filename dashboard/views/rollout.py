@@ -14,7 +14,9 @@ NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.9rem; }
 @media (min-width: 1200px) {
-  .st-key-export { position: fixed; top: .6rem; right: 4.5rem; width: auto; z-index: 999999; }
+  .st-key-export { position: fixed; top: .6rem; right: 4.5rem; width: max-content !important; z-index: 999999;
+    flex-wrap: nowrap !important; }
+  .st-key-export > * { width: max-content !important; flex: none !important; }
 }
 </style>"""
 
