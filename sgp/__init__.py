@@ -70,7 +70,7 @@ _HOMES = {
     "sgp.analysis.failures": ("Failure", "FailureKind", "Finding", "failure_of", "kind_of_outcome"),
     "sgp.reports.learning_plots": ("learning_figure",),
     "sgp.reports.learning_table": ("learning_sheet", "measured_learning"),
-    "sgp.reports.overview": ("coverage_heat", "instance_map", "planner_title", "recording_command"),
+    "sgp.reports.overview": ("coverage_rows", "instance_map", "planner_title", "recording_command"),
     "sgp.reports.papers": ("all_papers", "beside_ours", "paper_sheet", "published"),
     "sgp.reports.plots": (
         "coverage_over_size",
@@ -100,6 +100,7 @@ _HOMES = {
     "sgp.evaluation.subjects": ("subject_of",),
     "sgp.evaluation.sequential": ("half_width",),
     "sgp.reports.tables": ("coverage_of", "coverage_sheet", "measured", "measured_attempts"),
+    "sgp.reports.two_planners": ("two_planners",),
     "sgp.experiments.grid": ("ablation_cells", "baseline_results", "grid_cells", "run_grid"),
     "sgp.experiments.learning_curve": ("learning_cells",),
     "sgp.experiments.retrieval": ("Asked", "learners_of", "retrieve"),

@@ -8,6 +8,9 @@ import sgp
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
+# Both rollouts are on one screen: what stands above them is narrow.
+STYLE = "<style>.stMainBlockContainer { padding-top: 3.9rem; }</style>"
+
 compare = st.components.v2.component("sgp_compare", js=sgp.compare_script())
 
 
@@ -44,7 +47,9 @@ def choose(label: str, options: list, key: str, default: int = 0):
     # The options depend on the choices before it, so each set of options is a widget of its own.
     asked = st.query_params.get(key)
     index = options.index(asked) if asked in options else min(default, len(options) - 1)
-    chosen = st.selectbox(label, options, index=index, key=f"{key}: {' | '.join(options)}")
+    chosen = st.selectbox(
+        label, options, index=index, key=f"{key}: {' | '.join(options)}", label_visibility="collapsed"
+    )
     if st.query_params.get(key) != chosen:
         st.query_params[key] = chosen
     return chosen
@@ -75,6 +80,7 @@ def main() -> None:
             "`sgp evaluate RUN1 RUN2 --suite SUITE --record`."
         )
         return
+    st.html(STYLE)
     columns = st.columns([2, 2, 4, 4])
     with columns[0]:
         domain = choose("Domain", list(dict.fromkeys(name for name, _, _ in problems)), "domain")

@@ -14,7 +14,9 @@ NAMES = ("domain", "model", "problem")  # of a choice, as the address has them
 STYLE = """<style>
 .stMainBlockContainer { padding-top: 3.9rem; }
 @media (min-width: 1200px) {
-  .st-key-export { position: fixed; top: .6rem; right: 4.5rem; width: auto; z-index: 999999; }
+  .st-key-export { position: fixed; top: .6rem; right: 4.5rem; width: max-content !important; z-index: 999999;
+    flex-wrap: nowrap !important; }
+  .st-key-export > * { width: max-content !important; flex: none !important; }
 }
 </style>"""
 
@@ -114,7 +116,12 @@ def show_named(rollouts: Sequence[sgp.Recorded]) -> None:
     about = recorded.about
     beside = {"choices": choices, "coverage": coverage(about.domain, about.suite, about.split, about.planner)}
     show_player(f"player {data['id']}", data, choose=choose, beside=beside)
-    with st.container(key="export"):
+    with st.container(key="export", horizontal=True, vertical_alignment="center"):
+        if recorded.steps:
+            asked = st.query_params.get("step", "1")
+            step = min(max(int(asked), 1), len(recorded.steps)) if asked.isdecimal() else 1
+            there = {**address, "step": str(step)}
+            st.page_link("views/what_if.py", label="Try another choice", query_params=there, width="content")
         show_exports(recorded, data)
 
 

@@ -68,7 +68,10 @@ def choose() -> dict[str, Any]:
     """Domain, model and problem; the choice stands in the address. The model's run or a record may be missing."""
     records, runs = sources.library().rollouts, trained(runs_stamp())
     left, middle, right = st.columns([1, 2, 1])
-    domain = pick(left, "domain", domains())
+    unsolved = [each for each in records if each.head["outcome"] != "solved" and each.head["steps"]]
+    unsolved.sort(key=lambda each: run_of(runs, each.about) is None)  # where something can be forced comes first
+    domain = pick(left, "domain", domains(), next((each.about.domain for each in unsolved), None))
+    unsolved = [each for each in unsolved if each.about.domain == domain]
     models = {each["about"].model: each["about"] for each in runs if each["about"].domain == domain}
     models |= {
         each.about.model: each.about
@@ -77,12 +80,12 @@ def choose() -> dict[str, Any]:
     }
     if not models:
         return {"domain": domain, "model": None}
-    model = pick(middle, "model", list(models))
+    model = pick(middle, "model", list(models), next((each.about.model for each in unsolved), None))
     names = {each.head["name"]: each for each in records if (each.about.domain, each.about.model) == (domain, model)}
-    problem = pick(right, "problem", [*names, *(name for name in problems(domain) if name not in names)])
+    first = next((each.head["name"] for each in unsolved if each.about.model == model), None)
+    problem = pick(right, "problem", [*names, *(name for name in problems(domain) if name not in names)], first)
     about = models[model]
-    trained_as = replace(about, decoding="").model  # one training is decoded in several ways
-    run = next((each for each in runs if (each["about"].domain, each["about"].model) == (domain, trained_as)), None)
+    run = run_of(runs, about)
     return {
         "domain": domain,
         "model": model,
@@ -94,14 +97,23 @@ def choose() -> dict[str, Any]:
     }
 
 
-def pick(column: Any, name: str, titles: list[str]) -> str:
-    """A choice that begins with what the address asks for and goes into it; models are linked with their outcome."""
+def run_of(runs: list[dict[str, Any]], about: sgp.Subject) -> dict[str, Any] | None:
+    """The run of the store that a rollout's model was; one training is decoded in several ways."""
+    wanted = (about.domain, replace(about, decoding="").model)
+    return next((each for each in runs if (each["about"].domain, each["about"].model) == wanted), None)
+
+
+def pick(column: Any, name: str, titles: list[str], default: str | None) -> str:
+    """A choice that begins with what the address asks for, else the default, and goes into the address.
+
+    Models are linked with their outcome.
+    """
     asked = st.query_params.get(name, "").split(" (")[0]
     with column:
         chosen = st.selectbox(
             name.capitalize(),
             titles,
-            index=titles.index(asked) if asked in titles else 0,
+            index=next((titles.index(each) for each in (asked, default) if each in titles), 0),
             key=f"what if {name}: {titles}",
         )
     if asked and asked != chosen:

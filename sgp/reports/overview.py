@@ -1,10 +1,11 @@
-"""Where methods fail, at a glance: coverage as a table of colours, and every instance by every planner."""
+"""Where methods fail, at a glance: coverage of planners by places, and every instance by every planner."""
 
 from __future__ import annotations
 
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from html import escape
 from statistics import mean
@@ -20,9 +21,6 @@ from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName, selected_variant
 from sgp.reports.tables import Coverage, cell, lines_of, select
 
-# Okabe and Ito's vermilion and blue, with grey between: safe for the colour-blind, and failures stand out.
-_LOW, _MIDDLE, _HIGH = (247, 219, 196), (241, 241, 241), (168, 204, 232)  # pale, so that words can be read on all
-_INK = "#111111"
 _OUTCOMES = (  # by the share of seeds that solved: colour, symbol, words
     ("#0072b2", "square", "solved"),
     ("#e69f00", "diamond", "solved by some seeds"),
@@ -40,52 +38,36 @@ def _title(planner: PlannerName) -> str:
     return planner.title
 
 
-def coverage_heat(ours: Sequence[Score], theirs: Sequence[Score], places: Sequence[tuple[str, str]]) -> str:
-    """Coverage as an HTML table: planners, the best first, by places (domain, split).
+@dataclass(frozen=True)
+class CoverageRow:
+    """A planner's coverage at places (domain, split): ours and what a paper prints, None where there is none."""
 
-    A cell is coloured by our mean over seeds and holds the number, its 95 % Wilson interval, and the published number
-    where there is one. Names are escaped.
-    """
-    lines = []
-    for line in lines_of(ours):
-        cells = [cell(select(ours, line, *place)) for place in places]
-        known = [each.value for each in cells if each is not None]
-        if known:
-            lines.append((mean(known), line.planner, cells))
-    lines.sort(key=lambda line: METRICS["coverage"].rank(line[0]))
-    several = len({split for _, split in places}) > 1
-    headings = ['<th scope="col">planner</th>']
-    for at, (domain, split) in enumerate(places):
-        names = escape(domain) + (f"<br>{escape(split)}" if several else "")
-        tried = [each for _, _, cells in lines if (each := cells[at]) is not None]
-        n = max(tried, key=lambda each: each.count).n if tried else "0"
-        headings.append(f'<th scope="col">{names}<br><small>n = {n}</small></th>')
+    planner: PlannerName
+    ours: tuple[Coverage | None, ...]
+    printed: tuple[Coverage | None, ...]
+
+
+def coverage_rows(
+    ours: Sequence[Score], theirs: Sequence[Score], places: Sequence[tuple[str, str]]
+) -> list[CoverageRow]:
+    """Our planners, the best mean over seeds and places first, then those that the papers alone have there."""
     rows = []
-    for _, planner, cells in lines:
-        twins = [score for score in theirs if score.planner == planner]
-        printed = [cell([s for twin in lines_of(twins) for s in select(twins, twin, *place)]) for place in places]
-        words = "".join(_heat_cell(own, their) for own, their in zip(cells, printed, strict=True))
-        rows.append(f'<tr><th scope="row">{escape(planner.title)}</th>{words}</tr>')
-    head, body = "".join(headings), "".join(rows)
-    return f'<table class="heat"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
+    for line in lines_of(ours):
+        cells = tuple(cell(select(ours, line, *place)) for place in places)
+        if any(cells):
+            rows.append(CoverageRow(line.planner, cells, _printed(theirs, line.planner, places)))
+    rows.sort(key=lambda row: METRICS["coverage"].rank(mean(each.value for each in row.ours if each is not None)))
+    own = {line.planner for line in lines_of(ours)}
+    others = dict.fromkeys(line.planner for line in lines_of(theirs) if line.planner not in own)
+    alone = [CoverageRow(each, (None,) * len(places), _printed(theirs, each, places)) for each in others]
+    return rows + [row for row in alone if any(row.printed)]
 
 
-def _heat_cell(own: Coverage | None, published: Coverage | None) -> str:
-    printed = "" if published is None else f"<br><small>paper {published}</small>"
-    if own is None:
-        return f"<td>{printed}</td>"
-    (low, high), show = own.interval, METRICS["coverage"].show
-    return (
-        f'<td style="background: {_shade(own.value)}; color: {_INK}"><b>{show(own.value)}</b> '
-        f"<small>[{show(low)}, {show(high)}]</small>{printed}</td>"
-    )
-
-
-def _shade(value: float) -> str:
-    """The colour of a coverage from 0 (sand) over grey to 1 (blue)."""
-    start, end, share = (_LOW, _MIDDLE, 2 * value) if value < 0.5 else (_MIDDLE, _HIGH, 2 * value - 1)
-    red, green, blue = (round(low + (high - low) * share) for low, high in zip(start, end, strict=True))
-    return f"rgb({red}, {green}, {blue})"
+def _printed(
+    theirs: Sequence[Score], planner: PlannerName, places: Sequence[tuple[str, str]]
+) -> tuple[Coverage | None, ...]:
+    twins = [line for line in lines_of(theirs) if line.planner == planner]
+    return tuple(cell([score for line in twins for score in select(theirs, line, *place)]) for place in places)
 
 
 def instance_map(rows: Sequence[AttemptRow]) -> go.Figure:

@@ -6,17 +6,19 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from pathlib import Path
+from textwrap import wrap
 from typing import Any, NamedTuple
 
 from sgp import drawing
 from sgp.errors import InputError
 
-_ROW, _HEAD, _LEFT, _LINES = 30, 26, 16, 380  # heights, and where the lines of steps begin and how long they are
+_ROW, _LINE = 30, 18  # heights of a row, and of each further line of words in it
+_HEAD, _LEFT, _LINES = 26, 16, 380  # the heading's height, and where the lines of steps begin and how long they are
 _COLUMNS = ((416, "start", "forced"), (846, "start", "outcome"), (1010, "end", "actions"), (1090, "end", "open"))
 _WIDTH = 1110
-_NAME = 60  # characters of a forced action or jump that a row has room for; its title has all
+_NAME = 56  # characters of a forced action or jump that a line has room for
 _SOLVED, _UNSOLVED = "#0072b2", "#d55e00"  # Okabe and Ito's blue and vermillion; symbols say the same
 
 
@@ -92,9 +94,12 @@ def compared(branch: Branch, data: Mapping[str, Any]) -> Compared:
 def draw_branches(lines: Sequence[Compared], shown: Branch) -> str:
     """The tree as SVG, a row for each branch below the one it leaves; `data-branch` tells which row is which."""
     rows = sorted(lines, key=lambda line: line.branch)
-    place = {line.branch: _HEAD + _ROW * number + _ROW / 2 for number, line in enumerate(rows)}
+    said = {line.branch: _wrapped(line.forced) for line in rows}
+    high = [_ROW + _LINE * (len(said[line.branch]) - 1) for line in rows]
+    tops = list(accumulate(high, initial=_HEAD))
+    place = {line.branch: top + _ROW / 2 for line, top in zip(rows, tops, strict=False)}
     longest = max((line.steps for line in rows), default=0) or 1
-    height = _HEAD + _ROW * len(rows) + 4
+    height = tops[-1] + 4
 
     def across(step: int) -> float:
         return _LEFT + _LINES * step / longest
@@ -102,14 +107,14 @@ def draw_branches(lines: Sequence[Compared], shown: Branch) -> str:
     heads = [drawing.text(f"decisions, 0 to {longest}", _LEFT, 16, fill_opacity=0.7)]
     heads += [drawing.text(word, x, 16, text_anchor=anchor, fill_opacity=0.7) for x, anchor, word in _COLUMNS]
     parts = []
-    for line in rows:
+    for line, tall in zip(rows, high, strict=True):
         middle = place[line.branch]
         start = line.branch[-1].step - 1 if line.branch else 0
         colour = _SOLVED if line.solved else _UNSOLVED
         words = f"{line.forced}: {line.outcome}, {line.actions} actions, {line.open} goals open"
         row = [
             drawing.rect(
-                4, middle - _ROW / 2 + 1, _WIDTH - 8, _ROW - 2, rx=6,
+                4, middle - _ROW / 2 + 1, _WIDTH - 8, tall - 2, rx=6,
                 fill="currentColor", fill_opacity=0.12 if line.branch == shown else 0, class_="row",
             )
         ]  # fmt: skip
@@ -125,11 +130,16 @@ def draw_branches(lines: Sequence[Compared], shown: Branch) -> str:
                 stroke_width=3,
             )
         )  # fmt: skip
-        cells = (_cut(line.forced), ("✔ " if line.solved else "✕ ") + _cut(line.outcome, 18), line.actions, line.open)
+        first, *more = said[line.branch]
+        cells = (first, ("✔ " if line.solved else "✕ ") + _cut(line.outcome), line.actions, line.open)
         bold = 700 if line.branch == shown else 400
         row += [
             drawing.text(str(cell), x, middle + 5, text_anchor=anchor, font_weight=bold)
             for (x, anchor, _), cell in zip(_COLUMNS, cells, strict=True)
+        ]
+        row += [
+            drawing.text(words_, _COLUMNS[0][0], middle + 5 + _LINE * below, font_weight=bold)
+            for below, words_ in enumerate(more, start=1)
         ]
         parts.append(
             drawing.group(
@@ -172,5 +182,11 @@ def _ordinal(number: int) -> str:
     return {1: "first", 2: "second", 3: "third"}.get(number, f"{number}th")
 
 
-def _cut(words: str, most: int = _NAME) -> str:
+def _wrapped(words: str) -> list[str]:
+    """Words in lines that a row has room for; an action stays whole as long as it fits."""
+    whole = re.sub(r"\([^)]*\)", lambda action: action[0].replace(" ", "\N{NO-BREAK SPACE}"), words)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in wrap(whole, _NAME, break_on_hyphens=False)]
+
+
+def _cut(words: str, most: int = 18) -> str:
     return words if len(words) <= most else f"{words[: most - 1]}…"

@@ -2,102 +2,163 @@
 // on both sides.
 
 const COMPARE_STYLE = `
-.sgp .sides { display: grid; gap: 12px; grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
-.sgp .sides h2 { font-size: 15px; font-weight: 600; margin: 0; padding: 0; } .sgp .sides p { margin: 0 0 8px; }
-.sgp .compared { display: grid; gap: 10px; align-content: start; }
-.sgp .taken { min-height: 40px; margin: 0 !important; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
-@container (max-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 1fr); } }
+.sgp .sides, .sgp .lower, .sgp .lower > div { display: grid; gap: 8px; grid-template-columns: minmax(0, 1fr); }
+.sgp .compared { display: grid; gap: 4px; align-content: start; }
+.sgp .compared h2 { display: flex; gap: 10px; align-items: baseline; font-size: 14px; font-weight: 600; margin: 0; padding: 0; }
+.sgp .compared h2 small { font-size: 12.5px; font-weight: 400; color: var(--faint); }
+.sgp .taken { height: 38px; overflow: auto; margin: 0 !important; } .sgp .differs { background: var(--pick); border-radius: 4px; padding: 0 4px; }
+.sgp.compare header { margin: 0; } .sgp.compare .why { margin: 0 0 6px; } .sgp.compare .controls { margin-bottom: 4px; }
+.sgp.compare .picture { height: clamp(150px, calc(var(--sgp-room, 620px) / 2 - 130px), 420px); }
+.sgp .middle { display: grid; gap: 8px; grid-template-rows: minmax(0, 1fr) auto; } .sgp .middle section { display: flex; flex-direction: column; }
+.sgp.compare .middle .picture { height: auto; flex: 1; min-height: 90px; }
+.sgp .middle .picture svg { position: absolute; inset: 0; } .sgp .middle .curves svg { max-height: 150px; }
+.sgp .lower { margin-top: 8px; } .sgp .lower .candidates { max-height: none; height: 100%; }
+.sgp .lower .map .layers { aspect-ratio: auto; flex: 1; min-height: 120px; } .sgp .lower .map :is(.legend, .caption) { display: none; }
+.sgp .lower .map .notes { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .lower .map h3 span { overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
+.sgp .lower .candidates :is(th, td):is(:nth-child(4), :nth-child(5)) { display: none; }
+@container (min-width: 760px) { .sgp .sides { grid-template-columns: minmax(0, 5fr) minmax(0, 4fr) minmax(0, 5fr); }
+  .sgp .lower { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
+  .sgp .lower > div { grid-template-columns: minmax(0, 7fr) minmax(0, 5fr); height: clamp(220px, calc(var(--sgp-room, 620px) / 2 - 68px), 480px); } }
 `;
+const LINES = [
+  { stroke: "var(--blue)", "stroke-width": 2 },
+  { stroke: "var(--orange)", "stroke-width": 2, "stroke-dasharray": "5 3" },
+];
 
 /** Builds the comparison in `host`. `options.onStep` hears of a position where the user rests. */
 export function mountComparison(host, data, options = {}) {
   const last = data.length;
   const equal = new Set(data.equal);
   const walk = transport({ last, unit: "action", first: 0, show, name: (at) => `${at} of ${plural(last, "action")}`,
-    bindings: { d: divergence },
-    keys: [["d", "the first action that differs"]],
-    notes: [h("p", {}, "Inside of a jump (several actions in one decision) the state at its start is shown.")] }, options); // prettier-ignore
+    bindings: { d: divergence, m: () => linked("zoom") },
+    keys: [["d", "the first action that differs"], ["m", "zoom both maps to this step's points, or show all"]],
+    notes: [h("p", {}, "Inside of a jump (several actions in one decision) the state at its start is shown. The maps' signs are those of the player; a click on the path so far goes there.")],
+    onMove: () => sides.forEach((side) => side.forget()) }, options); // prettier-ignore
   const differ = data.divergence === null ? "the plans do not differ" : `first difference: action ${data.divergence + 1} (d)`;
   const sides = data.sides.map(buildSide);
+  const curves = drawBoth();
+  const goal = h("div", { class: "picture" }, parseDrawing(data.sides[0].elements, data.sides[0].goal));
   const root = h("div", { class: "sgp compare", tabindex: "0", role: "region",
     "aria-label": `Two rollouts of ${data.problem}. Press ? for the keys.` },
-    h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "a position is a number of actions")),
     walk.controls(h("button", { type: "button", class: "diverge", disabled: data.divergence === null, onclick: divergence }, differ)),
-    walk.said,
-    h("div", { class: "sides" }, ...sides.map((side) => side.element)),
+    h("header", {}, h("b", {}, data.problem), h("span", {}, data.domain), h("span", {}, "a position is a number of actions"), walk.said),
+    h("div", { class: "sides" }, sides[0].element,
+      h("div", { class: "middle" }, h("section", {}, h("h3", {}, `Goal, of ${plural(data.goals, "atom")}`), goal), h("section", { class: "curves" }, curves.element)),
+      sides[1].element),
+    h("div", { class: "lower" }, ...sides.map((side) => side.below)),
     walk.help); // prettier-ignore
+
+  /** Both maps look at the same: the projection, or the step's points. */
+  function linked(what, ...given) {
+    sides.forEach((side) => side.map[what](...given));
+  }
 
   function buildSide(side) {
     const starts = [0]; // how many actions were taken when each frame was reached
-    for (const step of side.steps) starts.push(starts[starts.length - 1] + step.actions.length);
+    for (const step of side.steps) starts.push(starts[starts.length - 1] + step.candidates[step.chosen].actions.length);
     const length = starts[starts.length - 1];
     const [symbol, ending] = OUTCOMES[side.outcome] || ["", side.outcome];
     const pictures = new Map();
-    let moveCursor = null;
     const state = h("div", { class: "picture" });
-    const wanted = parseDrawing(side.elements, side.goal);
-    const goal = h("div", { class: "picture" }, wanted);
-    pictures.set(0, parseDrawing(side.elements, side.frames[0].picture));
-    const stateTitle = h("h3", {});
-    const goalTitle = h("h3", {});
+    const title = h("h3", {});
     const taken = h("p", { class: "taken" });
     const element = h("div", { class: "compared" },
-      h("div", {}, h("h2", {}, side.model), h("p", { class: "faint" }, `${symbol} ${ending}, ${plural(length, "action")}`)),
-      taken,
-      picturePair([stateTitle, goalTitle], [state, goal], [pictures.get(0), wanted]),
-      h("section", { class: "curves" }, drawOpen())); // prettier-ignore
-    let frame = 0;
-
-    function drawOpen() {
-      const [width, height] = [640, 84];
-      const x = (place) => 10 + (620 * place) / Math.max(last, 1);
-      const most = Math.max(1, ...data.sides.flatMap((each) => each.frames.map((one) => one.open)));
-      const y = (open) => 78 - (58 * open) / most;
-      let path = `M${x(0)} ${y(side.frames[0].open)}`;
-      side.frames.forEach((each, place) => (path += `H${x(starts[place]).toFixed(1)}V${y(each.open).toFixed(1)}`));
-      const cursor = s("line", { y1: 18, y2: 80, stroke: "var(--ink)" });
-      const marks = data.divergence === null ? [] : [
-        s("line", { x1: x(data.divergence), x2: x(data.divergence), y1: 18, y2: 80, stroke: "var(--orange)", "stroke-dasharray": "3 3" }),
-        s("text", { x: x(data.divergence) + 4, y: 28, class: "faint" }, "d")]; // prettier-ignore
-      const drawing = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, s("title", {}, "Open goals over the actions taken"),
-        s("text", { x: 10, y: 12 }, "open goals"), s("text", { x: 630, y: 12, class: "faint", "text-anchor": "end" }, `0 to ${most}`),
-        s("line", { x1: 10, x2: 630, y1: 78, y2: 78, stroke: "var(--rule)" }), ...marks,
-        s("path", { d: path, fill: "none", stroke: "var(--blue)", "stroke-width": 2 }), cursor); // prettier-ignore
-      drawing.addEventListener("pointerdown", (event) => {
-        const box = drawing.getBoundingClientRect();
-        walk.go(Math.round((((event.clientX - box.left) / box.width) * width - 10) / (620 / Math.max(last, 1))));
-      });
-      moveCursor = (place) => ["x1", "x2"].forEach((end) => cursor.setAttribute(end, x(place)));
-      return drawing;
-    }
+      h("h2", {}, side.model, h("small", {}, `${symbol} ${ending}, ${plural(length, "action")}`)),
+      h("section", {}, title, state), taken); // prettier-ignore
+    const name = (candidate) => candidate.actions.map((each) => side.actions[each]).join(" ");
+    const inWords = (candidate) => side.words && candidate.actions.map((each) => side.words[each]).join("; then ");
+    let [frame, picked, pointed, all] = [0, null, null, false];
+    const pick = (rank) => {
+      if (rank !== null && !side.steps[frame]?.candidates[rank]) return;
+      [picked, pointed] = [rank, null];
+      walk.schedule();
+    };
+    const point = (rank) => {
+      if (rank === pointed) return;
+      pointed = rank;
+      walk.schedule();
+    };
+    const pickBeside = (direction) => side.steps[frame] && pick((picked ?? side.steps[frame].chosen) + direction);
+    const showAll = () => {
+      all = true;
+      walk.schedule();
+    };
+    const table = candidatesTable({ name, inWords, pick, pickBeside, point, showAll });
+    const map = drawMap(side, { name, pick, point, linked, visit: (place) => walk.go(starts[place]) });
+    const below = h("div", {}, table.element, map.element);
 
     function move(at) {
       while (frame + 1 < starts.length && starts[frame + 1] <= at) frame += 1;
       while (starts[frame] > at) frame -= 1;
       if (!pictures.has(frame)) pictures.set(frame, parseDrawing(side.elements, side.frames[frame].picture));
       exchange(state, pictures.get(frame), frame);
-      const open = side.frames[frame].open;
       const step = side.steps[frame];
       const inside = at - starts[frame];
-      const ended = frame === side.steps.length;
-      stateTitle.textContent = ended ? `State at the end, after ${plural(length, "action")}` : `State after ${plural(starts[frame], "action")}`;
-      if (!ended && inside) stateTitle.textContent += `; inside of a jump of ${step.actions.length}`;
-      goalTitle.textContent = `${data.goals - open} of ${data.goals} satisfied, ${open} open`;
-      if (ended) taken.replaceChildren(`${symbol} ${ending}.`);
+      title.textContent = step ? `State after ${plural(starts[frame], "action")}` : `State at the end, after ${plural(length, "action")}`;
+      if (step && inside) title.textContent += `; inside of a jump of ${step.candidates[step.chosen].actions.length}`;
+      title.textContent += `: ${side.frames[frame].open} of ${data.goals} goals open`;
+      if (!step) taken.replaceChildren(`${symbol} ${ending}.`);
       else {
-        const next = step.actions.map((action, place) => h("code", { title: side.words[action] ?? null,
-          class: starts[frame] + place === data.divergence ? "differs" : "" }, action)); // prettier-ignore
-        const cost = step.cost === null ? "" : `, cost ${number(step.cost)}`;
-        const rank = step.of > 1 ? `: rank ${step.rank} of ${step.of}${cost}` : "";
-        taken.replaceChildren("Takes ", ...next.flatMap((code, place) => (place ? [" ", code] : [code])), rank);
+        const { actions, cost, rank } = step.candidates[step.chosen];
+        const next = actions.map((action, place) => h("code", { title: side.words?.[action] ?? null,
+          class: starts[frame] + place === data.divergence ? "differs" : "" }, side.actions[action])); // prettier-ignore
+        const count = step.candidates.length;
+        const how = count > 1 ? `: rank ${rank} of ${count}${cost === null ? "" : `, cost ${number(cost)}`}` : "";
+        taken.replaceChildren("Takes ", ...next.flatMap((code, place) => (place ? [" ", code] : [code])), how);
       }
-      moveCursor(at);
+      const rank = step ? (pointed ?? picked ?? step.chosen) : null;
+      const row = table.render(step, frame + 1, { picked, pointed, shown: rank, all, settled: true });
+      map.show(frame, rank);
+      if (row && pointed === null) table.scroll.scrollTop = row.offsetTop - table.scroll.clientHeight / 2;
     }
+
+    function forget() {
+      [picked, pointed, all] = [null, null, false];
+    }
+    const open = () => side.frames[frame].open;
+    return { element, below, map, move, forget, open, starts, frames: side.frames };
+  }
+
+  /** Open goals over the actions taken, of both sides. */
+  function drawBoth() {
+    const [width, height, top] = [400, 150, 34];
+    const x = (place) => 10 + ((width - 20) * place) / Math.max(last, 1);
+    const most = Math.max(1, ...sides.flatMap((each) => each.frames.map((one) => one.open)));
+    const y = (open) => height - 8 - ((height - 10 - top) * open) / most;
+    const lines = sides.map((side, number_) => {
+      let path = `M${x(0)} ${y(side.frames[0].open)}`;
+      side.frames.forEach((each, place) => (path += `H${x(side.starts[place]).toFixed(1)}V${y(each.open).toFixed(1)}`));
+      return s("path", { d: path, fill: "none", ...LINES[number_] });
+    });
+    const labels = sides.map((_, number_) => s("text", { x: 40, y: 12 + 15 * number_ }));
+    const keys = sides.map((_, number_) => s("path", { d: `M10 ${8 + 15 * number_}h24`, ...LINES[number_] }));
+    const cursor = s("line", { y1: top - 4, y2: height - 4, stroke: "var(--ink)" });
+    const marks = data.divergence === null ? [] : [
+      s("line", { x1: x(data.divergence), x2: x(data.divergence), y1: top - 4, y2: height - 4, stroke: "var(--faint)", "stroke-dasharray": "3 3" }),
+      s("text", { x: x(data.divergence) + 4, y: top + 6, class: "faint" }, "d")]; // prettier-ignore
+    const element = s("svg", { viewBox: `0 0 ${width} ${height}`, role: "img" }, s("title", {}, "Open goals over the actions taken, of both sides; click to go there"),
+      s("line", { x1: 10, x2: width - 10, y1: height - 8, y2: height - 8, stroke: "var(--rule)" }), ...keys, ...labels, ...marks, ...lines, cursor); // prettier-ignore
+    const seek = (event) => {
+      const box = element.getBoundingClientRect();
+      const scale = Math.min(box.width / width, box.height / height); // the drawing stands in the middle of its box
+      walk.go(Math.round((((event.clientX - box.left - box.width / 2) / scale + width / 2 - 10) / (width - 20)) * last));
+    };
+    element.addEventListener("pointerdown", (event) => {
+      element.setPointerCapture(event.pointerId);
+      seek(event);
+    });
+    element.addEventListener("pointermove", (event) => event.buttons && seek(event));
+    const move = (at) => {
+      ["x1", "x2"].forEach((end) => cursor.setAttribute(end, x(at)));
+      ["left", "right"].forEach((which, number_) => (labels[number_].textContent = `open goals ${which}: ${sides[number_].open()}`));
+    };
     return { element, move };
   }
 
   function show(at) {
     sides.forEach((side) => side.move(at));
+    curves.move(at);
     const same = equal.has(at) ? "Both sides are in the same state. " : "";
     const where = data.divergence === null ? "" : at < data.divergence ? "The plans agree up to here." : at === data.divergence ? "Here the plans part." : "";
     walk.say(same + where);

@@ -13,6 +13,8 @@ from sgp.planning.rollout import Outcome
 from sgp.viewer.expert import expert_states
 from sgp.viewer.playback import playback
 
+EXPERT = "expert's plan"  # stands where a method does
+
 
 def expert_rollout(recorded: Recorded) -> Recorded | None:
     """The expert's plan of the same problem as a rollout of its own; None where the record has no expert's plan.
@@ -43,7 +45,7 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
             "marks": ["chosen"],
         }
         steps.append({"record": "step", "chosen": 0, "candidates": [candidate], "note": {}})
-    about = {"method": "expert's plan", "domain": recorded.about.domain, "split": recorded.about.split}
+    about = {"method": EXPERT, "domain": recorded.about.domain, "split": recorded.about.split}
     head = {
         **recorded.head,
         "outcome": Outcome.SOLVED.value,
@@ -68,7 +70,7 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
             f"{left.head.get('name')} and {right.head.get('name')} are two problems; choose two rollouts of one problem"
         )
     sides = [_side(each) for each in (left, right)]
-    plans = [[action for step in side["steps"] for action in step["actions"]] for side in sides]
+    plans = list(map(_plan, sides))
     common = next(
         (place for place, (one, two) in enumerate(zip(*plans, strict=False)) if one != two), min(map(len, plans))
     )
@@ -86,25 +88,27 @@ def comparison(left: Recorded, right: Recorded) -> dict[str, Any]:
 
 
 def _side(recorded: Recorded) -> dict[str, Any]:
-    """One side's frames; for every step what was chosen, its cost, and its rank among how many; actions in words."""
+    """One side's frames, candidates and map; actions are numbers, with their texts and, of a known domain, in words."""
     data = playback(recorded)
-    steps = []
-    for step in data["steps"]:
-        chosen = step["candidates"][step["chosen"]]
-        steps.append(
-            {
-                "actions": [data["actions"][action] for action in chosen["actions"]],
-                "cost": chosen["cost"],
-                "rank": chosen["rank"],
-                "of": len(step["candidates"]),
-            }
-        )
-    kept = ("problem", "domain", "model", "outcome", "goals", "elements", "goal")
+    told = ("rank", "actions", "cost", "gap", "marks", "open", "twin")
+    steps = [
+        {
+            **{name: step[name] for name in ("chosen", "tie", "shut")},
+            "candidates": [{name: each[name] for name in told if name in each} for each in step["candidates"]],
+        }
+        for step in data["steps"]
+    ]
+    kept = ("problem", "domain", "model", "outcome", "goals", "elements", "goal", "actions")
     frames = [{"picture": frame["picture"], "open": frame["open"]} for frame in data["frames"]]
-    taken = {action for step in steps for action in step["actions"]}
-    sentences = dict(zip(data["actions"], data["words"]["actions"], strict=True)) if data["words"] else {}
-    words = {action: said for action, said in sentences.items() if action in taken}
-    return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps, "words": words}
+    words = data["words"]["actions"] if data["words"] else None
+    drawn = {"missing": "the expert's plan has none"} if recorded.about.method == EXPERT else data["map"]
+    return {**{name: data[name] for name in kept}, "frames": frames, "steps": steps, "words": words, "map": drawn}
+
+
+def _plan(side: dict[str, Any]) -> list[str]:
+    """The actions that a side takes."""
+    chosen = (step["candidates"][step["chosen"]] for step in side["steps"])
+    return [side["actions"][action] for candidate in chosen for action in candidate["actions"]]
 
 
 def _states(recorded: Recorded) -> dict[int, frozenset[Atom]]:

@@ -28,13 +28,15 @@ const atPlace = (values) => values.map((value) => value.toFixed(1)).join(" ");
  * The map; `show(at, rank)` moves it to a step and the candidate that is looked at, `zoom` closes up on the step's points.
  *
  * `name` says a candidate's actions; `pick` hears of a point that is chosen, `point` of one under the pointer (null: none).
+ * Of several maps that look at the same, `linked(what, ...)` calls `choose` (a projection) or `zoom` of each; `visit` hears
+ * of a step of the path that is clicked.
  */
-function drawMap(rollout, { name, pick, point }) {
+function drawMap(rollout, { name, pick, point, linked, visit }) {
   const map = rollout.map;
   const box = h("section", { class: "map" });
   if (!map?.steps) {
     box.append(h("h3", {}, "Embedding map"), h("p", { class: "faint" }, `None: ${map?.missing ?? "no map was made"}.`));
-    return { element: box, show: () => {}, zoom: () => {} };
+    return { element: box, show: () => {}, zoom: () => {}, choose: () => {} };
   }
   const states = map.of === "states";
   const projections = map.umap ? ["UMAP", "PCA"] : ["PCA"];
@@ -74,8 +76,8 @@ function drawMap(rollout, { name, pick, point }) {
   const ground = s("svg", { viewBox: `0 0 ${MAP.width} ${MAP.height}`, class: "ground", "aria-hidden": "true" }, context);
   const said = h("p", { class: "said" });
   const notes = h("p", { class: "notes" });
-  const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => choose(each) }, each));
-  const closer = h("button", { type: "button", "aria-pressed": "false", title: "This step's points, or all (m)", onclick: zoom }, "zoom");
+  const buttons = projections.map((each) => h("button", { type: "button", "aria-pressed": "false", onclick: () => (linked ? linked("choose", each) : choose(each)) }, each));
+  const closer = h("button", { type: "button", "aria-pressed": "false", title: "This step's points, or all (m)", onclick: () => (linked ? linked("zoom") : zoom()) }, "zoom");
   const caption = h("p", { class: "faint caption" });
   const key = (sign, words) => h("span", {}, signOf(sign), words);
   const legend = [key(s("circle", { r: 3, fill: "var(--faint)", "fill-opacity": 0.6 }), `training ${map.of}`),
@@ -122,12 +124,26 @@ function drawMap(rollout, { name, pick, point }) {
   };
   const between = (one, other) => Math.hypot(...place(one).map((value, axis) => value - place(other)[axis]));
 
+  /** The points of the path so far: of states that in which each step is decided, else each transition. */
+  function pathTo(at) {
+    const path = map.steps.slice(0, at).map((_, index) => chosenPoint(index));
+    if (states && map.steps.length) path.unshift(map.steps[0].state);
+    return path;
+  }
+
+  function visitClicked(event) {
+    if (event.target.closest(".point")) return;
+    const { x, y } = new DOMPoint(event.clientX, event.clientY).matrixTransform(drawing.getScreenCTM().inverse());
+    const away = pathTo(shown[0]).map((each) => Math.hypot(place(each)[0] - x, place(each)[1] - y));
+    const nearest = away.indexOf(Math.min(...away));
+    if (away[nearest] < CLOSE) visit(nearest);
+  }
+
   function show(at, rank) {
     shown = [at, rank];
     const step = map.steps[at];
     if (close && step) frame(pointsOf(step));
-    const path = map.steps.slice(0, at).map((_, index) => chosenPoint(index));
-    if (states && map.steps.length) path.unshift(map.steps[0].state);
+    const path = pathTo(at);
     line.setAttribute("points", path.map((each) => atPlace(place(each))).join(" "));
     const state = states ? (step?.state ?? chosenPoint(at - 1)) : null;
     const chosen = step ? chosenPoint(at) : null;
@@ -188,8 +204,9 @@ function drawMap(rollout, { name, pick, point }) {
     return notes.join(" ");
   }
 
+  if (visit) drawing.addEventListener("click", visitClicked);
   choose(projection);
-  return { element: box, show, zoom };
+  return { element: box, show, zoom, choose: (which) => projections.includes(which) && choose(which) };
 }
 
 /** A distance beside the one within which 99 % of the training points have another one. */

@@ -55,7 +55,7 @@ def player_script() -> str:
 @cache
 def compare_script() -> str:
     """The JavaScript of two rollouts side by side, an ES module for Streamlit's components v2 and anywidget."""
-    return _script(*_SHARED, "compare")
+    return _script(*_SHARED, "candidates", "map", "compare")
 
 
 @cache

@@ -56,6 +56,31 @@ def test_a_mark_of_the_map_opens_its_rollout(page, address):
     assert f"problem={name}" in page.url
 
 
+def test_a_cell_of_the_coverage_opens_the_failures_behind_it(page, address):
+    about = recorded("horizon", "logistics").about
+    page.goto(f"{address}/coverage?domains=logistics&planners={about.planner.title.replace(' ', '+')}")
+    page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    box = page.locator("[data-testid=stDataFrame]").bounding_box()
+    page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 52)  # the only row, below the headings
+    place = ("logistics", about.planner, about.split)
+    unsolved = sum((row.domain, row.planner, row.split) == place and not row.solved for row in sgp.measured_attempts())
+    page.get_by_role("link", name=f"open these {unsolved}").click()
+    page.wait_for_url("**/failures?*")
+    page.locator("[data-testid=stDataFrame] canvas").first.wait_for()
+    assert page.locator("[data-testid=stMultiSelect]").get_by_text(about.planner.title).count() == 1
+    assert all(f"{name}=" in page.url for name in ("domains", "splits", "planners"))
+
+
+def test_a_point_of_two_planners_opens_both_attempts(page, address):
+    page.goto(f"{address}/coverage?domains=logistics&view=two+planners")
+    page.locator(".js-plotly-plot .point").first.wait_for()
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+    box = page.locator(".js-plotly-plot .point").first.bounding_box()
+    page.mouse.click(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    assert page.get_by_role("dialog").get_by_text("of logistics, extrapolation").nth(1).inner_text()
+
+
 def test_a_failure_leads_to_its_step(page, address):
     rollout = recorded("horizon", "logistics")
     step = sgp.failure_of(rollout).primary.step
@@ -75,6 +100,35 @@ def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
     page.wait_for_selector('.sgp[data-step="0"]:focus')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="1"]')
+
+
+def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, address):
+    page.goto(address)
+    page.wait_for_selector(".sgp[data-step]")
+    rollout = recorded("solved", "blocksworld")
+    names = sgp.recorded_rollouts().address_of(rollout)
+    for name in ("domain", "model", "problem"):
+        page.get_by_label(name.capitalize()).select_option(names[name])
+        page.wait_for_function("(asked) => new URLSearchParams(location.search).get(...asked[0]) === asked[1]",
+                               arg=[[name], names[name]])  # fmt: skip
+    page.wait_for_selector('.sgp[data-step="0"]')
+    data = sgp.playback(rollout)
+    for step in (1, 2, 3):
+        page.keyboard.press("ArrowRight")
+        page.wait_for_selector(f'.sgp[data-step="{step}"]')
+    chosen = data["steps"][3]["candidates"][data["steps"][3]["chosen"]]
+    taken = " ".join(data["actions"][each] for each in chosen["actions"])
+    assert page.locator(".choice .why code").inner_text() == taken
+    page.keyboard.press("2" if chosen["rank"] == 1 else "1")
+    page.locator("tr.picked").wait_for()
+    assert page.locator(".choice .why").inner_text().startswith("Picked ")
+    assert page.locator(".map .point").count() > 1
+    page.wait_for_url("**step=4*")
+    page.locator('a[href*="step=4"]').get_by_text("Try another choice").click()
+    page.wait_for_url("**/what_if?*step=4*")
+    page.wait_for_selector('.sgp[data-step="3"]')
+    assert page.locator(".sgp header b").inner_text() == names["problem"].split(",")[0]
+    assert page.locator(".choice .why code").inner_text() == taken
 
 
 def test_a_step_its_map_and_the_coverage_stand_on_the_screen_and_the_bar_stays(page, address):
@@ -138,8 +192,9 @@ def test_help_opens_and_closes_without_scrolling(page, address):
 def test_compare_steps_both_sides_and_finds_where_they_part(page, address):
     page.goto(f"{address}/compare?domain=gripper")
     page.wait_for_selector('.compare[data-step="0"]')
-    both = page.locator(".compared .pictures section:first-child h3")
-    assert both.all_inner_texts() == ["State after 0 actions"] * 2
+    both = page.locator(".compared section h3")
+    assert all(each.startswith("State after 0 actions: ") for each in both.all_inner_texts())
+    assert page.locator(".compare .candidates").count() == page.locator(".compare .map").count() == 2
     page.keyboard.press("d")
     words = page.get_by_role("button", name=re.compile("first difference: action")).inner_text()
     place = int(re.search(r"action (\d+)", words).group(1)) - 1
@@ -179,7 +234,10 @@ def test_links_from_a_notebook_lead_to_the_same_step(page, address):
     assert page.locator(".sgp header span").nth(1).inner_text() == rollout.about.model
     page.goto(f"{sgp.show(rollout, sgp.expert_rollout(rollout), dashboard=address).link}&step=7")
     page.wait_for_selector('.compare[data-step="7"]')
-    assert page.locator(".compared h2").all_inner_texts() == [rollout.about.model, "expert's plan"]
+    assert [each.split("\n")[0] for each in page.locator(".compared h2").all_inner_texts()] == [
+        rollout.about.model,
+        "expert's plan",
+    ]
 
 
 def test_exports_are_files_of_the_rollout(page, address, tmp_path):

@@ -49,6 +49,12 @@ def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
     assert button(app, QUESTION).disabled
 
 
+def test_it_opens_where_something_can_be_forced(open_page, home):
+    app = settled(open_page("what_if"), PAGE)
+    assert branches(app)[""]["outcome"] != "solved"
+    assert branches(app)[""]["steps"]
+
+
 def test_a_branch_comes_from_the_address_with_those_before_it(open_trained):
     app = open_trained(problem="p02", branch="2-2_5-2")
     found = branches(app)

@@ -16,7 +16,7 @@ from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.reports.figures import coverage_figure
-from sgp.reports.overview import coverage_heat
+from sgp.reports.overview import coverage_rows
 from sgp.reports.papers import get_paper
 from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
@@ -252,7 +252,6 @@ def test_intervals_of_tables_are_on_distinct_problems():
     assert cell([replace(mine[0], value=0.5, distinct=40)]).overlaps(cell([wide])) is True
     assert cell([replace(mine[0], value=0.5, count=400, distinct=400)]).overlaps(cell([wide])) is False
     assert cell([replace(mine[0], value=0.5, count=400, distinct=20)]).overlaps(cell([wide])) is True
-    assert "n = 40 (10 distinct)" in coverage_heat(mine, [], [("blocksworld", "validation")])
     assert "n = 40 (10 distinct)" in coverage_figure(mine, [])
 
 
@@ -261,6 +260,14 @@ def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked():
     assert coverage_sheet([mine], [theirs], "t").rows[-1].words[-1].endswith(" *")
     near = replace(theirs, value=0.9)
     assert not coverage_sheet([mine], [near], "t").rows[-1].words[-1].endswith("*")
+
+
+def test_planners_by_places_have_the_papers_numbers_and_those_of_the_papers_alone_come_last():
+    mine = [ours("m", "v", 0.25), ours("n", "w", 1.0)]
+    rows = coverage_rows(mine, [published("m", "v", 0.67), published("x", "x", 0.1)], [("blocksworld", "validation")])
+    shares = [[each and each.value for each in (row.ours[0], row.printed[0])] for row in rows]
+    assert [row.planner.method for row in rows] == ["n", "m", "x"]
+    assert shares == [[1.0, None], [0.25, 0.67], [None, 0.1]]
 
 
 def test_coverage_is_ours_unless_a_paper_is_named():

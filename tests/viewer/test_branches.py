@@ -6,7 +6,7 @@ import pytest
 
 import sgp
 from sgp.errors import InputError
-from sgp.viewer.branches import Branch, Choice, compared, draw_branches, forcing_words
+from sgp.viewer.branches import Branch, Choice, Compared, compared, draw_branches, forcing_words
 from tests.viewer.conftest import IMAGE, as_recorded
 
 
@@ -80,3 +80,15 @@ def test_a_forced_jump_is_said_whole():
     line = compared(Branch.parse("1-1"), data)
     assert line.forced == "step 1: (put-down b17) (pick-up b3)"
     assert draw_branches([line], line.branch).count("(put-down b17) (pick-up b3)") >= 2, "in the row and its title"
+
+
+def test_a_long_forced_jump_takes_several_lines_and_loses_nothing():
+    actions = [f"(drive-truck truck{number} location1-1 location1-2 city1)" for number in range(3)]
+    jump = Compared(Branch.parse("1-1"), f"step 1: {' '.join(actions)}", "solved", 4, 6, 0)
+    after = Compared(Branch.parse("2-1"), "step 2: (noop)", "solved", 4, 6, 0)
+    drawing = ElementTree.fromstring(draw_branches([jump, after], jump.branch))
+    rows = [each for each in drawing.iter() if each.get("data-branch") is not None]
+    told = [[each for each in row.iter() if each.tag.endswith("text")] for row in rows]
+    assert all(any(action in each.text for each in told[0]) for action in actions)
+    lowest = max(float(each.get("y")) for each in told[0])
+    assert lowest < min(float(each.get("y")) for each in told[1]), "the next row stands below"

@@ -1,0 +1,38 @@
+"""Two planners against each other: which instances are points, where the unsolved ones stand, and who solved what."""
+
+from __future__ import annotations
+
+from sgp.evaluation.attempts import AttemptRow
+from sgp.planning.rollout import Outcome
+from sgp.planning.subject import PlannerName
+from sgp.reports.two_planners import two_planners
+
+ONE, OTHER = PlannerName("m", "one", "", ""), PlannerName("m", "other", "", "")
+
+
+def tried(planner, problem, length, seed=1):
+    outcome = Outcome.HORIZON if length is None else Outcome.SOLVED
+    return AttemptRow(
+        method=planner.method, variant=planner.variant, seed=seed, domain="<d>", suite="s", split="x", problem=problem,
+        size=3, outcome=outcome, length=length, expert_length=None, decisions=1, seconds=0.1,
+    )  # fmt: skip
+
+
+def test_what_both_tried_is_a_point_and_what_one_did_not_solve_stands_at_the_margin():
+    rows = [tried(ONE, "p1", 10), tried(ONE, "p1", 20, seed=2), tried(ONE, "p2", None), tried(ONE, "p3", 5)]
+    rows += [tried(OTHER, "p1", 12), tried(OTHER, "p2", 30)]
+    figure = two_planners(rows, ONE, OTHER)
+    (points,) = figure.data
+    edge = points.x[1]
+    assert list(zip(points.x, points.y, strict=True)) == [(15, 12), (edge, 30)]
+    assert edge > 30
+    assert [list(each) for each in points.customdata] == [["<d>", "s", "x", "p1"], ["<d>", "s", "x", "p2"]]
+    counted = "n = 2: both solve 1 (less across 0, less up 1), across alone 0, up alone 1, neither 0"
+    assert figure.layout.title.text == counted
+    assert points.name == "&lt;d&gt;"
+
+
+def test_planners_that_share_no_instance_have_no_points():
+    figure = two_planners([tried(ONE, "p1", 1)], ONE, OTHER, "seconds")
+    assert not figure.data
+    assert figure.layout.title.text.startswith("n = 0")
