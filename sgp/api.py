@@ -14,6 +14,7 @@ from typing import Any
 
 from sgp.analysis import diagnostics, maps, names
 from sgp.analysis.explanations import explanation_records
+from sgp.analysis.remaining import CHEAP, remaining_exactly
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
@@ -382,11 +383,14 @@ def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]
 def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> Recorded:
     """A rollout that a run made, as a file holds it, with what explains every choice.
 
+    Where the whole state space is small it also tells how far the goal is from every state.
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
     opened = open_run(run)
     why = explanation_records(rollout, planner_of(opened, decoding).policy)
-    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why)
+    known = remaining_exactly(rollout, CHEAP)
+    left = None if known is None else known.record()
+    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why, left=left)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 

@@ -15,6 +15,7 @@ from sgp.errors import StoreError
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Action, parse_plan
 from sgp.planning.recorded import Recorded, after, atom_of
+from sgp.planning.regret import read_left, regrets
 from sgp.planning.rollout import runners_up, tie_margin
 from sgp.viewer.expert import Expert, divergences, expert_states
 from sgp.viewer.maps import map_of
@@ -38,6 +39,9 @@ def playback(recorded: Recorded) -> dict[str, Any]:
     them apart, so that their order decided; its `why` are `explanations`. A candidate's `twin` is the rank of the one
     that was kept in its place, None where that is a candidate of another state of the beam; `picture` is its state's
     drawing, of the best few alone, as what differs from the frame's: [place, how many elements go, those that come].
+    `marks` are the steps (from 0) that gave something away, each [step, by how many actions], None where it led into a
+    dead end; `least` tells whether they are reckoned from optimal distances, not from the best plans known. Both are
+    None where the record does not tell what is left.
     Raises StoreError for a record that is damaged, PddlError for PDDL and PlanError for an action that cannot be read.
     """
     try:
@@ -184,9 +188,22 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "frames": frames,
         "steps": steps,
         "plateau": plateau([each["open"] for each in frames]),
+        **_marks(recorded),
         "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
         "map": map_of(recorded, orders),
     }
+
+
+def _marks(recorded: Recorded) -> dict[str, Any]:
+    """The steps that gave something away, by how many actions, and whether what was left is known exactly."""
+    if "left" not in recorded.head:
+        return {"marks": None, "least": None}
+    left, least = read_left(recorded.head["left"])
+    taken = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]
+    if len(left) != len(taken) + 1:
+        raise ValueError(f"actions left at {len(left)} states of {len(taken)} steps")
+    lost = ((step, each) for step, each in enumerate(regrets(left, taken)) if each)
+    return {"marks": [[step, None if each == math.inf else int(each)] for step, each in lost], "least": least}
 
 
 def _written(record: Mapping[str, Any]) -> list[list[str | float]]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 
 import numpy as np
 import pytest
 
-from sgp.analysis.remaining import remaining
+from sgp.analysis.remaining import remaining, remaining_exactly
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Ranking, Rules, one_step
+from sgp.planning.recording import records
+from sgp.planning.regret import read_left
 from sgp.planning.task import Task
 from tests.planning.test_planner import by_name
 
@@ -86,3 +89,17 @@ def test_a_dead_end_is_told_and_nothing_is_lost_within(space):
     left = remaining(rollout, space=space)
     assert left.actions == (2, math.inf, math.inf, math.inf)
     assert left.regrets(rollout) == [math.inf, None, None]
+
+
+def test_what_is_left_is_recorded_and_read_back_with_dead_ends():
+    rollout = Planner(Down()).solve(Task(Problem("one-way", BRIDGE, ONE_WAY)), Limit(actions=3))
+    left = remaining(rollout)
+    assert math.inf in left.actions
+    head, *_ = json.loads(json.dumps(list(records(rollout, left=left.record())), allow_nan=False))
+    assert read_left(head["left"]) == (list(left.actions), True)
+
+
+def test_what_is_left_in_passing_is_exact_or_not_told(three_blocks):
+    rollout = wandering(three_blocks)
+    assert remaining_exactly(rollout) == remaining(rollout)
+    assert remaining_exactly(rollout, 5) is None
