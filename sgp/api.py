@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from sgp.analysis import diagnostics, maps, names
+from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
 from sgp.analysis.remaining import CHEAP, remaining_exactly
 from sgp.datasets.archives import export_run, place_run, unpacked_run
@@ -387,7 +388,9 @@ def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> R
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
     opened = open_run(run)
-    why = explanation_records(rollout, planner_of(opened, decoding).policy)
+    policy = planner_of(opened, decoding).policy
+    said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
+    why = [{**reasons, **expected} for reasons, expected in said]
     known = remaining_exactly(rollout, CHEAP)
     left = None if known is None else known.record()
     head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why, left=left)

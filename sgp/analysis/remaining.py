@@ -46,9 +46,18 @@ class Remaining:
 
 
 def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:
-    """What is left from each state of a rollout by the whole state space; None where that has more than `space`."""
-    whole = StateSpace.expand(rollout.task, space)
-    return None if whole is None else Remaining(tuple(whole.distance(_states(rollout)).tolist()), True)
+    """What is left from each state of a rollout by the whole state space, interchangeable objects as one.
+
+    None where that has more than `space` states.
+    """
+    states = _states(rollout)
+    for up_to_symmetry in (True, False):  # one that is alike may be reached under names that no representative takes
+        whole = StateSpace.expand(rollout.task, space, up_to_symmetry)
+        if whole is None:
+            return None
+        if not up_to_symmetry or all(whole.place(state) is not None for state in states):
+            return Remaining(tuple(whole.distance(states).tolist()), True)
+    return None
 
 
 def remaining(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from sgp.analysis.explanations import explanation_records
-from sgp.analysis.remaining import CHEAP, remaining, remaining_exactly
+from sgp.analysis.remaining import CHEAP, Remaining, remaining, remaining_exactly
 from sgp.api import map_run, train
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.runs import Run
@@ -19,7 +19,7 @@ from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.subjects import subject_of
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST
-from sgp.planning.pddl import Problem
+from sgp.planning.pddl import Action, Problem
 from sgp.planning.planner import Planner
 from sgp.planning.recorded import PACKED, map_file
 from sgp.planning.recording import records, write_records
@@ -32,7 +32,7 @@ from sgp.viewer.library import rollout_files
 
 SPLIT = "extrapolation"
 _SPACE = 400_000  # states of a state space that is expanded to know what is left
-_ASKED = 6  # states of a rollout from which plans are looked for where it is larger
+_ASKED = 101  # states of a rollout at most that plans are looked for from where it is larger
 _BRIEFLY = (replace(LAMA_FIRST, seconds=5.0),)
 _AT_ONCE = 16  # problems that are tried before it is looked whether one of them was not solved
 
@@ -180,10 +180,20 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
         why = explanation_records(rollout, policy)
         about = subject_of(run, suite.name, split=SPLIT).record()
-        left = remaining(rollout, plan, _SPACE, _ASKED, _BRIEFLY) if thorough else remaining_exactly(rollout, CHEAP)
+        left = _left(rollout, plan) if thorough else remaining_exactly(rollout, CHEAP)
         write_records(file, records(rollout, about, plan, why, None if left is None else left.record()))
         written += [file, *map_run(run.folder, [file], thorough)[1:]]  # alone, it has room for all its candidates
     return written
+
+
+def _left(rollout: Rollout, plan: Sequence[Action]) -> Remaining | None:
+    """What is left from a rollout's states, exactly or by plans from every one of them; None where they are too many.
+
+    Between states that were asked of, steps would look good or bad by how far the next such state is.
+    """
+    states = {rollout.end, *(step.state for step in rollout.steps)}
+    exact = remaining_exactly(rollout, _SPACE)
+    return remaining(rollout, plan, 0, _ASKED, _BRIEFLY) if exact is None and len(states) <= _ASKED else exact
 
 
 def _by_size(suite: Suite, domain: str) -> list[Problem]:

@@ -56,8 +56,10 @@ def test_an_experts_plan_does_not_take_over_what_is_left_of_a_rollout():
     assert comparison(recorded, expert_rollout(recorded))["sides"]
 
 
-def test_all_recorded_rollouts_tell_what_is_left_at_every_state():
-    found = sgp.recorded_rollouts().rollouts
+def test_recorded_rollouts_tell_what_is_left_at_every_state_or_at_none():
+    found = [each for each in sgp.recorded_rollouts().rollouts if "left" in each.head]
+    assert {each.about.domain for each in found} >= {"blocksworld", "gripper", "logistics", "visitall"}
+    assert any(each.head["outcome"] != "solved" for each in found)
     for each in found:
         assert len(each.head["left"]["actions"]) == len(each.steps) + 1, each.source
         solved = each.head["outcome"] == "solved"
