@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
 from sgp.analysis.remaining import CHEAP, Remaining, remaining, remaining_exactly
 from sgp.api import map_run, train
@@ -178,7 +179,8 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
-        why = explanation_records(rollout, policy)
+        said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
+        why = [{**reasons, **expected} for reasons, expected in said]
         about = subject_of(run, suite.name, split=SPLIT).record()
         left = _left(rollout, plan) if thorough else remaining_exactly(rollout, CHEAP)
         write_records(file, records(rollout, about, plan, why, None if left is None else left.record()))

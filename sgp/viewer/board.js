@@ -38,13 +38,14 @@ function board(rollout, { drawing, goal }) {
     return [h("p", { class: symbol === "+" ? "adds" : "deletes" }, `${symbol} ${title}: `, ...(said.length ? said : ["nothing"]))];
   }
 
-  /** What the prediction reads as, with scores: nothing where there is none. */
+  /** What the prediction reads as, those of one score together: nothing where nothing was predicted. */
   function expected(step) {
     if (!step?.expects) return [];
     const { changes, nothing } = step.expects;
-    const said = changes.map(([atom, true_, score]) => h("code", { title: english && english.atoms[atom] }, `${true_ ? "+" : "−"}${rollout.atoms[atom]} ${score.toFixed(2)}`));
-    const none = nothing >= 0.05 ? [h("code", {}, `no change ${nothing.toFixed(2)}`)] : [];
-    return [h("p", { class: "expects", title: EXPECTS }, "expects: ", ...said, ...none)];
+    const scores = [...new Set(changes.map(([, , score]) => score))];
+    const said = scores.flatMap((score) => [`${score.toFixed(2)} `, ...changes.filter((each) => each[2] === score).flatMap(([atom, true_]) => [
+      h("code", { title: english && `${true_ ? "becomes true" : "becomes false"}: ${english.atoms[atom]}` }, `${true_ ? "+" : "\u2212"}${rollout.atoms[atom]}`), " "])]); // prettier-ignore
+    return [h("p", { class: "expects", title: EXPECTS }, "? expects: ", ...said, ...(nothing > 0 ? [`${nothing.toFixed(2)} no change`] : []))];
   }
 
   function renderGoals(at) {

@@ -127,3 +127,23 @@ def test_marks_by_the_best_plans_known_say_so(open_marked):
     page = open_marked(False)
     title = page.locator(".lapses i").nth(1).get_attribute("title")
     assert title == "step 2: a mistake, 3 actions more than needed, as far as is known"
+
+
+@needs_chromium
+def test_what_a_prediction_expects_stands_below_what_happens(browser, tmp_path, solved):
+    head, *steps = records(solved)
+    true, false = steps[0]["candidates"][0]["add"][0], steps[0]["candidates"][0]["delete"][0]
+    changes = [[true, True, 0.83], [false, False, 0.83]]
+    steps[0]["expects"] = {"changes": changes, "nothing": 0.17}
+    write_records(tmp_path / "rollout.jsonl", [head, *steps])
+    sgp.export_html(tmp_path / "rollout.jsonl", tmp_path / "page.html")
+    page = watched(browser.new_page())
+    page.goto(f"file://{tmp_path / 'page.html'}")
+    page.wait_for_selector(".sgp[data-step]")
+    said = " ".join(page.locator(".expects").text_content().split())
+    assert said == f"? expects: 0.83 +{true} \u2212{false} 0.17 no change"
+    press(page, "ArrowRight")
+    expect_step(page, 1)
+    assert page.locator(".expects").count() == 0
+    assert not page.wrong
+    page.close()
