@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from sgp.analysis import diagnostics, maps, names
+from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
+from sgp.analysis.remaining import CHEAP, remaining_exactly
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
@@ -382,11 +384,16 @@ def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]
 def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> Recorded:
     """A rollout that a run made, as a file holds it, with what explains every choice.
 
+    Where the whole state space is small it also tells how far the goal is from every state.
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
     opened = open_run(run)
-    why = explanation_records(rollout, planner_of(opened, decoding).policy)
-    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why)
+    policy = planner_of(opened, decoding).policy
+    said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
+    why = [{**reasons, **expected} for reasons, expected in said]
+    known = remaining_exactly(rollout, CHEAP)
+    left = None if known is None else known.record()
+    head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why, left=left)
     return Recorded(rollout.task.name, 1, head, tuple(steps))
 
 

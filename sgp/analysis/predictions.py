@@ -54,7 +54,7 @@ def predictions(planner: Planner, trajectories: Sequence[Trajectory]) -> list[Pr
 def _prediction(policy: NearestEmbedding, met: Met) -> Prediction:
     node, trajectory = met.node, met.trajectory
     rows = policy.encoder.embed(node.task, [node.state, *(each.state for each in met.choice)])
-    here, *candidates, predicted = _comparable(policy.metric, np.vstack([rows, met.ranking.note["predicted"]]))
+    here, *candidates, predicted = comparable(policy.metric, np.vstack([rows, met.ranking.note["predicted"]]))
     expert = candidates[met.expert]
     distances = [_distance(expert, each) for each in candidates]
     return Prediction(
@@ -70,7 +70,7 @@ def _prediction(policy: NearestEmbedding, met: Met) -> Prediction:
     )
 
 
-def _comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+def comparable(metric: str, rows: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     """The rows [n, D] as they are, or of length one where angles are compared; a zero row stays."""
     exact = rows.astype(np.float64)
     if metric == "euclidean":

@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from sgp.errors import UnsolvableProblem
 from sgp.planning.experts import SOON, Stage, find_plan
 from sgp.planning.pddl import Action
+from sgp.planning.regret import recorded_left, regrets
 from sgp.planning.rollout import Rollout
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Task
@@ -18,6 +20,7 @@ from sgp.planning.trajectory import Trajectory
 from sgp.progress import track
 
 SPACE = 100_000  # states of a state space that is expanded
+CHEAP = 20_000  # of one that is expanded in passing, within a fraction of a second
 ASKED = 24  # states from which plans are looked for where it is not
 Edge = tuple[State, State, int]  # from a state to another one by so many actions
 
@@ -34,15 +37,27 @@ class Remaining:
     optimal: bool
 
     def regrets(self, rollout: Rollout) -> list[float | None]:
-        """What each step gave away: its actions and what is left then, less what was left before it.
+        """What each step gave away (`sgp.planning.regret`)."""
+        return regrets(self.actions, (len(step.successor.actions) for step in rollout.steps))
 
-        0 on a best way, infinite for the step into a dead end, None where that is not known and within a dead end.
-        """
-        found = list[float | None]()
-        for step, before, after in zip(rollout.steps, self.actions, self.actions[1:], strict=False):
-            known = before is not None and after is not None and before < math.inf
-            found.append(len(step.successor.actions) + after - before if known else None)  # type: ignore[operator]
-        return found
+    def record(self) -> dict[str, Any]:
+        """What a rollout's record holds of it (`left`)."""
+        return recorded_left(self.actions, self.optimal)
+
+
+def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:
+    """What is left from each state of a rollout by the whole state space, interchangeable objects as one.
+
+    None where that has more than `space` states.
+    """
+    states = _states(rollout)
+    for up_to_symmetry in (True, False):  # one that is alike may be reached under names that no representative takes
+        whole = StateSpace.expand(rollout.task, space, up_to_symmetry)
+        if whole is None:
+            return None
+        if not up_to_symmetry or all(whole.place(state) is not None for state in states):
+            return Remaining(tuple(whole.distance(states).tolist()), True)
+    return None
 
 
 def remaining(
@@ -59,14 +74,10 @@ def remaining(
     what is known further on, and back where its action can be undone at once.
     Raises PlanError for an expert's action that cannot be taken, ToolError where Fast Downward is missing or fails.
     """
-    task = rollout.task
-    states = [
-        *(step.state for step in rollout.steps),
-        rollout.steps[-1].successor.state if rollout.steps else task.init,
-    ]
-    whole = StateSpace.expand(task, space)
-    if whole is not None:
-        return Remaining(tuple(whole.distance(states).tolist()), True)
+    exact = remaining_exactly(rollout, space)
+    if exact is not None:
+        return exact
+    task, states = rollout.task, _states(rollout)
     edges = [(step.state, step.successor.state, len(step.successor.actions)) for step in rollout.steps]
     edges += [(after, before, 1) for before, after, taken in edges if taken == 1 and _leads(task, after, before)]
     known = {state: 0.0 if task.is_goal(state) else math.inf for state in states}
@@ -85,6 +96,11 @@ def remaining(
             known[state] = min(known[state], float(len(plan)))
     _relax(known, edges)
     return Remaining(tuple(_told(known[state], state in dead) for state in states), False)
+
+
+def _states(rollout: Rollout) -> list[State]:
+    """The states of a rollout, the last one included."""
+    return [*(step.state for step in rollout.steps), rollout.end]
 
 
 def _told(left: float, dead: bool) -> float | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
+from sgp.analysis.remaining import CHEAP, Remaining, remaining, remaining_exactly
 from sgp.api import map_run, train
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.runs import Run
@@ -17,7 +19,8 @@ from sgp.evaluation.coverage import Attempt
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.subjects import subject_of
 from sgp.methods.loading import load_planner
-from sgp.planning.pddl import Problem
+from sgp.planning.experts import LAMA_FIRST
+from sgp.planning.pddl import Action, Problem
 from sgp.planning.planner import Planner
 from sgp.planning.recorded import PACKED, map_file
 from sgp.planning.recording import records, write_records
@@ -29,6 +32,9 @@ from sgp.progress import track
 from sgp.viewer.library import rollout_files
 
 SPLIT = "extrapolation"
+_SPACE = 400_000  # states of a state space that is expanded to know what is left
+_ASKED = 53  # states of a rollout at most that plans are looked for from where it is larger
+_BRIEFLY = (replace(LAMA_FIRST, seconds=5.0),)
 _AT_ONCE = 16  # problems that are tried before it is looked whether one of them was not solved
 
 
@@ -159,21 +165,37 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
         for rollout in planned:
             confirm(rollout)
         bare = [rollout.without_notes() for rollout in planned]
-        _write(run, source, dict(zip(files, bare, strict=True)), neighbours=False)
+        _write(run, source, dict(zip(files, bare, strict=True)), thorough=False)
     return list(files)
 
 
-def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], neighbours: bool = True) -> list[Path]:
-    """Writes each rollout of a run to its file, a map of its own beside it; all files that were written."""
+def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: bool = True) -> list[Path]:
+    """Writes each rollout of a run to its file, a map of its own beside it; all files that were written.
+
+    Unless `thorough`, without UMAP, and what is left of a rollout only where its whole state space is small.
+    """
     experts, policy = kept_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
     written = list[Path]()
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)
         plan = () if expert is None or expert.plan is None else Trajectory.of(rollout.task, expert.plan).actions
-        why = explanation_records(rollout, policy)
-        write_records(file, records(rollout, subject_of(run, suite.name, split=SPLIT).record(), plan, why))
-        written += [file, *map_run(run.folder, [file], neighbours)[1:]]  # alone, it has room for all its candidates
+        said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
+        why = [{**reasons, **expected} for reasons, expected in said]
+        about = subject_of(run, suite.name, split=SPLIT).record()
+        left = _left(rollout, plan) if thorough else remaining_exactly(rollout, CHEAP)
+        write_records(file, records(rollout, about, plan, why, None if left is None else left.record()))
+        written += [file, *map_run(run.folder, [file], thorough)[1:]]  # alone, it has room for all its candidates
     return written
+
+
+def _left(rollout: Rollout, plan: Sequence[Action]) -> Remaining | None:
+    """What is left from a rollout's states, exactly or by plans from every one of them; None where they are too many.
+
+    Between states that were asked of, steps would look good or bad by how far the next such state is.
+    """
+    states = {rollout.end, *(step.state for step in rollout.steps)}
+    exact = remaining_exactly(rollout, _SPACE)
+    return remaining(rollout, plan, 0, _ASKED, _BRIEFLY) if exact is None and len(states) <= _ASKED else exact
 
 
 def _by_size(suite: Suite, domain: str) -> list[Problem]:

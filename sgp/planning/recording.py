@@ -48,12 +48,14 @@ def records(
     about: Mapping[str, Any] | None = None,
     expert: Sequence[Action] = (),
     why: Sequence[Mapping[str, Any]] = (),
+    left: Mapping[str, Any] | None = None,
 ) -> Iterator[dict[str, Any]]:
     """The records of one rollout, as the file holds them.
 
     `expert` is an expert's plan for the same problem. `why` has for each step what explains its choice: the other
     candidate (`against`), what is compared (`measure`), and a list of features with values and shares (`why`); the
-    same against further candidates (`others`).
+    same against further candidates (`others`). `left` has how many `actions` are left at each state [steps + 1], None
+    where that is not known, and whether they are `optimal`.
     """
     task = rollout.task
     yield {
@@ -72,6 +74,7 @@ def records(
         "steps": len(rollout.steps),
         "about": dict(about or {}),
         "expert": [str(action) for action in expert],
+        **({} if left is None else {"left": dict(left)}),
     }
     for step, because in zip(rollout.steps, why or repeat({}, len(rollout.steps)), strict=True):
         yield {

@@ -163,11 +163,9 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
         raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one that is listed")
     kept = [*steps[: step - 1], _forced(steps[step - 1], rank)]
-    tell(
-        preview=playback(
-            Recorded("rollout", 1, {**head, "outcome": GOING_ON, "reason": "", "written": []}, tuple(kept))
-        )
-    )
+    so_far = {name: value for name, value in head.items() if name != "left"}  # of the rollout that it leaves
+    so_far |= {"outcome": GOING_ON, "reason": "", "written": []}
+    tell(preview=playback(Recorded("rollout", 1, so_far, tuple(kept))))
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
     task = _task(_problem({**texts, "goal": head.get("goal")}))
     decoding = _decoding(head)

@@ -2,6 +2,10 @@
 
 const LIKE_MOST = 0.5; // of a drawing's parts that a ghost may change: beyond, it stands alone
 
+const EXPECTS =
+  "The predicted embedding read as a mix of what the candidates change: the score of an atom is the share of those that make it true (+) " +
+  "or false (−); no change is the share of the state as it is.";
+
 /** The board; `drawing(frame)` gives a frame's. `render(at, rank, looked)` shows a step; `looked`: somebody points or picked. */
 function board(rollout, { drawing, goal }) {
   const english = rollout.words;
@@ -26,12 +30,22 @@ function board(rollout, { drawing, goal }) {
     const conditional = !candidate || (rank === step.chosen && !looked) ? "becomes" : "would become";
     const said = !candidate ? ["The end changes nothing."] : !candidate.add.length && !candidate.delete.length ? ["Nothing changes: the state stays as it is."]
       : [...atoms(`${conditional} true`, "+", candidate.add), ...atoms(`${conditional} false`, "−", candidate.delete)]; // prettier-ignore
-    change.replaceChildren(...said);
+    change.replaceChildren(...said, ...expected(step));
   }
 
   function atoms(title, symbol, found) {
     const said = found.map((atom) => h("code", { title: english && english.atoms[atom] }, rollout.atoms[atom]));
     return [h("p", { class: symbol === "+" ? "adds" : "deletes" }, `${symbol} ${title}: `, ...(said.length ? said : ["nothing"]))];
+  }
+
+  /** What the prediction reads as, those of one score together: nothing where nothing was predicted. */
+  function expected(step) {
+    if (!step?.expects) return [];
+    const { changes, nothing } = step.expects;
+    const scores = [...new Set(changes.map(([, , score]) => score))];
+    const said = scores.flatMap((score) => [`${score.toFixed(2)} `, ...changes.filter((each) => each[2] === score).flatMap(([atom, true_]) => [
+      h("code", { title: english && `${true_ ? "becomes true" : "becomes false"}: ${english.atoms[atom]}` }, `${true_ ? "+" : "\u2212"}${rollout.atoms[atom]}`), " "])]); // prettier-ignore
+    return [h("p", { class: "expects", title: EXPECTS }, "? expects: ", ...said, ...(nothing > 0 ? [`${nothing.toFixed(2)} no change`] : []))];
   }
 
   function renderGoals(at) {

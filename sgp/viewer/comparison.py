@@ -47,7 +47,7 @@ def expert_rollout(recorded: Recorded) -> Recorded | None:
         steps.append({"record": "step", "chosen": 0, "candidates": [candidate], "note": {}})
     about = {"method": EXPERT, "domain": recorded.about.domain, "split": recorded.about.split}
     head = {
-        **recorded.head,
+        **{name: value for name, value in recorded.head.items() if name != "left"},
         "outcome": Outcome.SOLVED.value,
         "reason": "",
         "seconds": 0.0,

@@ -43,7 +43,7 @@ openPage();
 """
 
 
-_SHARED = ("elements", "motion", "style", "transport", "hosts")
+_SHARED = ("elements", "motion", "style", "marks", "transport", "hosts")
 
 
 @cache

@@ -15,6 +15,7 @@ from sgp.errors import StoreError
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Action, parse_plan
 from sgp.planning.recorded import Recorded, after, atom_of
+from sgp.planning.regret import read_left, regrets
 from sgp.planning.rollout import runners_up, tie_margin
 from sgp.viewer.expert import Expert, divergences, expert_states
 from sgp.viewer.maps import map_of
@@ -35,9 +36,14 @@ def playback(recorded: Recorded) -> dict[str, Any]:
     which it is open, satisfied, open again, and so on. A step's `shut` are the ranks (from 0) of candidates that were
     not open to choice; its `next` is the rank of the runner-up (`runners_up`), with which sentence and reasons compare,
     None where no other was open; its `tie` tells whether several open ones had the least cost and the model could tell
-    them apart, so that their order decided; its `why` are `explanations`. A candidate's `twin` is the rank of the one
-    that was kept in its place, None where that is a candidate of another state of the beam; `picture` is its state's
-    drawing, of the best few alone, as what differs from the frame's: [place, how many elements go, those that come].
+    them apart, so that their order decided; its `why` are `explanations`. Its `expects` are the changes that its
+    prediction expects, each [atom, whether it becomes true, score], and the share of `nothing`. A candidate's `twin` is
+    the rank of the one that was kept in its place, None where that is a candidate of another state of the beam;
+    `picture` is its state's drawing, of the best few alone, as what differs from the frame's: [place, how many elements
+    go, those that come].
+    `marks` are the steps (from 0) that gave something away, each [step, by how many actions], None where it led into a
+    dead end; `least` tells whether they are reckoned from optimal distances, not from the best plans known. Both are
+    None where the record does not tell what is left.
     Raises StoreError for a record that is damaged, PddlError for PDDL and PlanError for an action that cannot be read.
     """
     try:
@@ -144,6 +150,7 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
                 ],
                 "written": _written(record),
                 "why": explanations(record, order, features.__getitem__),
+                "expects": _expected(record, atoms),
             }
         )
         state = after(state, chosen)
@@ -184,9 +191,30 @@ def _playback(recorded: Recorded) -> dict[str, Any]:
         "frames": frames,
         "steps": steps,
         "plateau": plateau([each["open"] for each in frames]),
+        **_marks(recorded),
         "expert": {"length": expert.length, "divergences": divergences(places)} if expert else None,
         "map": map_of(recorded, orders),
     }
+
+
+def _marks(recorded: Recorded) -> dict[str, Any]:
+    """The steps that gave something away, by how many actions, and whether what was left is known exactly."""
+    if "left" not in recorded.head:
+        return {"marks": None, "least": None}
+    left, least = read_left(recorded.head["left"])
+    taken = [len(step["candidates"][step["chosen"]]["actions"]) for step in recorded.steps]
+    if len(left) != len(taken) + 1:
+        raise ValueError(f"actions left at {len(left)} states of {len(taken)} steps")
+    lost = ((step, each) for step, each in enumerate(regrets(left, taken)) if each)
+    return {"marks": [[step, None if each == math.inf else int(each)] for step, each in lost], "least": least}
+
+
+def _expected(record: Mapping[str, Any], atoms: _Numbered) -> dict[str, Any] | None:
+    """What the prediction expects to change, atoms by number; None where nothing was predicted or recorded."""
+    if "expects" not in record:
+        return None
+    changes = [[atoms[atom], bool(true), float(score)] for atom, true, score in record["expects"]["changes"]]
+    return {"changes": changes, "nothing": float(record["expects"]["nothing"])}
 
 
 def _written(record: Mapping[str, Any]) -> list[list[str | float]]:

@@ -11,6 +11,7 @@ const KEYS = [
   ["t", "next tie"],
   ["d", "next divergence: a step that leaves the states of the expert's plan"],
   ["p", "start of the plateau: the longest stretch without a new least number of open goals"],
+  ["n, N", "next mark on the scrubber, mark before"],
   ["m", "zoom the map to this step's points, or show all"],
   ["z", "large drawings, or as before"],
 ];
@@ -45,16 +46,20 @@ export function mount(host, rollout, options = {}) {
     t: nextTie,
     d: nextDivergence,
     p: plateau,
+    n: () => nextMark(1),
+    N: () => nextMark(-1),
     m: () => map.zoom(),
     z: enlarge,
     Escape: () => pick(null),
     ...(options.onBranch && { b: branch }),
   };
   for (let rank = 0; rank < 10; rank += 1) bindings[(rank + 1) % 10] = () => pick(rank);
-  const walk = transport({ last, unit: "step", first: 1, show, bindings,
+  const marks = marksOf(rollout);
+  const walk = transport({ last, unit: "step", first: 1, show, bindings, marks,
     name: (at) => (at < last ? `step ${at + 1} of ${last}` : "end"),
     keys: [...KEYS, ...(options.onBranch ? [BRANCH_KEY] : [])],
-    notes: [h("h3", {}, "The table"), h("p", {}, LEGEND), h("p", {}, POINTING)],
+    notes: [h("h3", {}, "The table"), h("p", {}, LEGEND), h("p", {}, POINTING),
+      ...(marks ? [h("h3", {}, "The scrubber"), h("p", {}, MARKS_LEGEND)] : [])],
     onMove() {
       picked = pointed = null;
       all = settled = false;
@@ -165,7 +170,9 @@ export function mount(host, rollout, options = {}) {
 
   function sentence(step, rank) {
     if (!step) return [`${symbol} ${ending} after ${plural(rollout.length, "action")} in ${plural(last, "step")}.`];
-    return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}.`];
+    const mark = rank === step.chosen && marks?.find((each) => each.place === walk.at);
+    const gaveAway = mark ? `; ${mark.words}` : "";
+    return [rank === step.chosen ? "Chosen " : "Picked ", h("code", {}, actions(step.candidates[rank])), `${saidOf(step, rank)}${gaveAway}.`];
   }
 
   /** The tokens of the action that was written here, or last, each with its probability. */
@@ -202,6 +209,14 @@ export function mount(host, rollout, options = {}) {
     const found = rollout.expert?.divergences ?? [];
     if (found.length) walk.go(found.find((place) => place > walk.at) ?? found[0]);
     else walk.say(rollout.expert ? "This rollout never leaves the expert's states." : "No expert's plan was recorded for this problem.");
+  }
+
+  /** To the next mark (1) or the one before (-1), around the ends. */
+  function nextMark(direction) {
+    if (!marks) return walk.say("Nobody has searched how far the goal is from the states of this rollout.");
+    if (!marks.length) return walk.say("No step of this rollout is known to give an action away.");
+    const ahead = direction > 0 ? marks : marks.toReversed();
+    return walk.go((ahead.find(({ place }) => (place - walk.at) * direction > 0) ?? ahead[0]).place);
   }
 
   function plateau() {

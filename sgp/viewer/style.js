@@ -22,7 +22,12 @@ const STYLE = `
 .sgp button:hover { border-color: var(--blue); } .sgp [aria-pressed=true] { background: var(--here); }
 .sgp .play { min-width: 82px; font-weight: 600; }
 .sgp .icon { vertical-align: -1px; fill: currentColor; stroke: currentColor; stroke-width: 1.5; stroke-linejoin: round; }
-.sgp input[type=range] { flex: 1 1 120px; accent-color: var(--blue); min-width: 90px; }
+.sgp .scrub { flex: 1 1 120px; min-width: 90px; position: relative; display: grid; }
+.sgp input[type=range] { accent-color: var(--blue); width: 100%; margin: 0; }
+.sgp .lapses { position: absolute; inset: calc(50% + 8px) 8px auto; } /* a scrubber's thumb is 16 px wide */
+.sgp .lapses i { position: absolute; left: calc(var(--at) * 100% - 4.5px); width: 9px; height: 9px; cursor: pointer; }
+.sgp .lapses svg { width: 9px; height: 9px; display: block; fill: none; stroke: var(--blue); stroke-width: 1.6; }
+.sgp .lapses .mistake { fill: var(--orange); stroke: none; } .sgp .lapses .dead-end { stroke: var(--ink); stroke-width: 2; }
 .sgp .place { font-variant-numeric: tabular-nums; min-width: 88px; text-align: right; white-space: nowrap; }
 .sgp .why { margin: 0; min-height: 20px; }
 .sgp.compare .why { margin-bottom: 10px; }
@@ -43,7 +48,7 @@ const STYLE = `
 .sgp .would { pointer-events: none; } .sgp .ghost { opacity: .55; } .sgp .ghost.alone { opacity: .8; }
 .sgp .now.replaced { visibility: hidden; }
 .sgp .change, .sgp .goals { height: 42px; overflow: auto; font-size: 12px; line-height: 20px; margin-top: 2px; }
-.sgp .change p { margin: 0; } .sgp .change code { margin-right: 8px; font-size: 12px; }
+.sgp .change p { margin: 0; } .sgp .change:has(.expects) { height: 82px; } .sgp .expects { color: var(--faint); } .sgp .expects code { white-space: nowrap; } .sgp .change code { margin-right: 8px; font-size: 12px; }
 .sgp .goals { display: flex; flex-wrap: wrap; gap: 0 12px; align-content: start; color: var(--faint); }
 .sgp .goals li { white-space: nowrap; } .sgp .goals .holds { color: var(--ink); font-weight: 600; }
 .sgp .candidates { display: flex; flex-direction: column; align-items: start; max-height: 372px; gap: 4px; }

@@ -15,10 +15,10 @@ function linkToHere(step) {
  * Walks through the places 0 to `last`, a `unit` apart, and has `show(at, playing)` draw one, at most once a frame.
  *
  * `name(at)` says a place in words; in addresses place 0 has the number `first`. `bindings` are more keys, `keys` says
- * what they do, `notes` are elements below in the help. `onMove` hears of every move, `onEnd` of the end of it all,
+ * what they do, `notes` are elements below in the help, `marks` stand below the scrubber (marks.js). `onMove` hears of every move, `onEnd` of the end of it all,
  * `options.onStep` of a place where the user rests. With `options.keys` "own", keys count while the focus is inside, and nobody else in the page has them.
  */
-function transport({ last, unit, first, name, show, bindings, keys, notes, onMove, onEnd }, options) {
+function transport({ last, unit, first, name, show, bindings, keys, notes, marks, onMove, onEnd }, options) {
   const clamp = (place) => Math.max(0, Math.min(last, place));
   let at = clamp(options.step || 0);
   let speed = 1;
@@ -59,7 +59,7 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, onMov
       play,
       button(icon("next"), `One ${unit} on (right arrow or k)`, () => go(at + 1)),
       button(icon("end"), "End (End)", () => go(last)),
-      scrub, place, speeds, ...more,
+      h("span", { class: "scrub" }, scrub, markRow(marks ?? [], last, go)), place, speeds, ...more,
       linked ? button("copy link", `Copy a link to this ${unit} (c)`, copyLink) : "",
       button("? keys", "Keys (?)", toggleHelp)); // prettier-ignore
   }
@@ -81,7 +81,8 @@ function transport({ last, unit, first, name, show, bindings, keys, notes, onMov
     if (root.dataset.playing !== state) play.replaceChildren(icon(playing ? "pause" : "play"), playing ? " pause" : " play");
     scrub.value = at;
     place.textContent = name(at);
-    scrub.setAttribute("aria-valuetext", place.textContent);
+    const mark = marks?.find((each) => each.place === at);
+    scrub.setAttribute("aria-valuetext", mark ? `${place.textContent}: ${mark.words}` : place.textContent);
     said.setAttribute("aria-live", playing ? "off" : "polite");
     show(at);
     Object.assign(root.dataset, { step: at, playing: state });

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from sgp.analysis.remaining import remaining
+from sgp.analysis.remaining import remaining, remaining_exactly
+from sgp.datasets.suite import load_suite
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import Ranking, Rules, one_step
+from sgp.planning.recording import records
+from sgp.planning.regret import read_left
 from sgp.planning.task import Task
 from tests.planning.test_planner import by_name
 
@@ -86,3 +91,29 @@ def test_a_dead_end_is_told_and_nothing_is_lost_within(space):
     left = remaining(rollout, space=space)
     assert left.actions == (2, math.inf, math.inf, math.inf)
     assert left.regrets(rollout) == [math.inf, None, None]
+
+
+def test_what_is_left_is_recorded_and_read_back_with_dead_ends():
+    rollout = Planner(Down()).solve(Task(Problem("one-way", BRIDGE, ONE_WAY)), Limit(actions=3))
+    left = remaining(rollout)
+    assert math.inf in left.actions
+    head, *_ = json.loads(json.dumps(list(records(rollout, left=left.record())), allow_nan=False))
+    assert read_left(head["left"]) == (list(left.actions), True)
+
+
+def test_what_is_left_in_passing_is_exact_or_not_told(three_blocks):
+    rollout = wandering(three_blocks)
+    assert remaining_exactly(rollout) == remaining(rollout)
+    assert remaining_exactly(rollout, 5) is None
+
+
+def test_interchangeable_objects_count_as_one_in_the_whole_state_space():
+    """Of eighteen balls each is picked and dropped once, and two are carried at a time, back empty."""
+    problems = load_suite("state-centric").problems("gripper", "extrapolation")
+    task = Task(next(each for each in problems if each.name == "p04"))
+    rollout = Planner(by_name(drop=0.1, pick=0.2, move=0.3)).solve(task, Limit(actions=6))
+    left = remaining_exactly(rollout, 1_000)
+    assert left is not None
+    assert left.actions[0] == 18 + 18 + 9 + 8
+    for (before, after), step in zip(pairwise(left.actions), rollout.steps, strict=True):
+        assert abs(before - after) <= len(step.successor.actions)

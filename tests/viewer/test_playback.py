@@ -129,3 +129,12 @@ def test_damage_is_one_sentence(hostile):
         playback(broken)
     with pytest.raises(PddlError, match="line 1, problem_pddl, line 1: expected"):
         playback(replace(hostile, head={**hostile.head, "problem_pddl": "(problem)"}))
+
+
+def test_what_a_prediction_expects_is_shown_by_the_atoms_numbers(unsolved):
+    recorded = as_recorded(unsolved)
+    atom = recorded.steps[0]["candidates"][0]["add"][0]
+    first = {**recorded.steps[0], "expects": {"changes": [[atom, True, 0.83]], "nothing": 0.1}}
+    data = playback(replace(recorded, steps=(first, *recorded.steps[1:])))
+    assert data["steps"][0]["expects"] == {"changes": [[data["atoms"].index(atom), True, 0.83]], "nothing": 0.1}
+    assert data["steps"][1]["expects"] is None
