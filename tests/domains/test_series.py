@@ -23,20 +23,24 @@ SIZES = {
     "goldminer": 20,
     "gripper": 14,
     "logistics": 16,
+    "miconic": 14,
     "sokoban": 24,
+    "spanner": 14,
     "transport": 14,
     "visitall": 14,
 }
 
 
 def walk(domain, size, steps=40):
-    """States of a random walk, as scenes, and the action between each two."""
+    """States of a random walk, as scenes, and the action between each two; it ends in a dead end."""
     rng = np.random.default_rng(7)
     task = Task(Problem("p", domain.pddl, domain.generate_size(rng, size)))
     state, scenes, actions = task.init, [], []
     for _ in range(steps):
         scenes.append(Scene(task.objects, frozenset(task.atoms(state)), task.goal))
         successors = task.successors(state)
+        if not successors:
+            break
         chosen = successors[rng.integers(len(successors))]
         actions.append(chosen.actions[0])
         state = chosen.state
