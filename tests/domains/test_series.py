@@ -17,6 +17,7 @@ from sgp.planning.task import Task
 
 SIZES = {
     "blocksworld": 9,
+    "childsnack": 14,
     "depot": 16,
     "ferry": 9,
     "floortile": 14,
