@@ -25,11 +25,14 @@ SIZES = {
     "gripper": 14,
     "logistics": 16,
     "miconic": 14,
+    "rovers": 14,
+    "satellite": 14,
     "sokoban": 24,
     "spanner": 14,
     "transport": 14,
     "visitall": 14,
 }
+NAMELESS = {"goldminer", "satellite"}  # what moves there is drawn without the names of objects
 
 
 def walk(domain, size, steps=40):
@@ -87,7 +90,7 @@ def test_what_an_action_does_not_move_stays_where_it_is(name):
         for thing in before.keys() - touched - {*goes_along(scene, touched, driven)}:
             assert before[thing] == after[thing], (action, thing)
         moved += any(before[thing] != after.get(thing) for thing in before)
-    assert moved > len(scenes) / 8 or name == "goldminer", "goldminer's things have no names to move by"
+    assert moved > len(scenes) / 8 or name in NAMELESS
 
 
 def test_who_comes_takes_the_first_free_slot_and_who_stays_keeps_its_own():
