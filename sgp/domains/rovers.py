@@ -269,24 +269,20 @@ def _links(scene: Scene) -> list[Link]:
 def _waypoint(scene: Scene, place: str, facts: Facts) -> Box:
     """Who stands at a waypoint, its samples, and what of it was communicated."""
     crafts = {craft: token(scene, craft, craft, ROBOT, craft, height=18) for craft in scene.typed("rover")}
-    landers = {
-        lander: token(scene, lander, lander, FLYING, f"lander {lander}", height=18)
-        for lander, where in scene.pairs("at_lander")
-        if where == place
-    }
+    landed = [lander for lander, where in scene.pairs("at_lander") if where == place]
+    landers = {name: token(scene, name, name, FLYING, f"lander {name}", height=18) for name in landed}
     standing = {craft: crafts[craft] for craft, where in facts["at"] if where == place} | landers
     cell = largest([*crafts.values(), *landers.values()])
-    lines = {
-        predicate: words(line, 10)
-        for line, predicate in (
-            ("\N{BLACK DIAMOND} soil sample", "at_soil_sample"),
-            ("\N{BLACK DIAMOND} rock sample", "at_rock_sample"),
-            ("soil data sent", "communicated_soil_data"),
-            ("rock data sent", "communicated_rock_data"),
-        )
-        if (place,) in facts[predicate]
-    }
+    lines = {kind: words(line, 10) for kind, line in _SAID.items() if (place,) in facts[kind]}
     return column([shelved(scene, standing, ("standing", place), 100, cell), _lines(scene, lines, place, 2)], gap=2)
+
+
+_SAID = {
+    "at_soil_sample": "\N{BLACK DIAMOND} soil sample",
+    "at_rock_sample": "\N{BLACK DIAMOND} rock sample",
+    "communicated_soil_data": "soil data sent",
+    "communicated_rock_data": "rock data sent",
+}
 
 
 def _lines(scene: Scene, lines: Mapping[str, Box], about: str, gap: float) -> Box:
@@ -300,14 +296,13 @@ def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
     """Rovers keep their slots at waypoints, and what is said of samples, findings and images its lines."""
 
     def where(scene: Scene) -> Iterator[tuple[str, Place]]:
-        landed = scene.pairs("at_lander")
-        yield from ((name, ("standing", place)) for name, place in [*landed, *scene.pairs("at")])
-        for kind in ("at_soil_sample", "at_rock_sample", "communicated_soil_data", "communicated_rock_data"):
+        for predicate in ("at_lander", "at"):
+            yield from ((name, ("standing", place)) for name, place in scene.pairs(predicate))
+        for kind in _SAID:
             yield from ((kind, ("lines", place)) for place in scene.unary(kind))
         for kind in ("soil", "rock"):
             yield from ((f"{kind} of {of}", ("lines", who)) for who, of in scene.pairs(f"have_{kind}_analysis"))
-        for who, aim, mode in scene.tuples("have_image", 3):
-            yield f"image of {aim} {mode}", ("lines", who)
+        yield from ((f"image of {aim} {mode}", ("lines", who)) for who, aim, mode in scene.tuples("have_image", 3))
         yield from ((mode, ("lines", aim)) for aim, mode in scene.pairs("communicated_image_data"))
 
     return keep_places(scenes, before, where)
@@ -340,8 +335,7 @@ def _rover(scene: Scene, craft: str, facts: Facts) -> Box:
 def _objective(scene: Scene, aim: str, facts: Facts) -> Box:
     """The images of an objective that were sent, and from where it is seen."""
     views: Sequence[str] = [place for one, place in scene.pairs("visible_from") if one == aim]
-    sent = [mode for one, mode in facts["communicated_image_data"] if one == aim]
-    lines = {mode: words(f"{mode} image sent", 10) for mode in sent}
+    lines = {mode: words(f"{mode} image sent", 10) for one, mode in facts["communicated_image_data"] if one == aim}
     seen = [paragraph(["seen from", *views], 200, 10)] if views else []
     return column([_lines(scene, lines, aim, 1), *seen], gap=1)
 
