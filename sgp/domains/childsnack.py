@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, words
 from sgp.domains.drawing.facts import Facts, sorted_out
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import DONE, PLAIN, ROBOT, THING, Colour, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.pddl import Atom
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -107,7 +109,68 @@ def draw(scene: Scene) -> str:
     """
     children, trays, places = (scene.typed(kind) for kind in ("child", "tray", "place"))
     snacks, breads, contents = (scene.typed(kind) for kind in ("sandwich", "bread-portion", "content-portion"))
-    facts, also = sorted_out(
+    facts, also = _facts(scene)
+    boxes = {snack: _food(scene, snack, "no_gluten_sandwich") for snack in sorted(snacks, key=natural)}
+    boxes |= {bread: _food(scene, bread, "no_gluten_bread") for bread in breads}
+    boxes |= {content: _food(scene, content, "no_gluten_content") for content in contents}
+    cell = largest(boxes.values())
+    shelves = [
+        _shelf(title, shelved(scene, {name: boxes[name] for (name,) in facts[predicate]}, (predicate,), _ROOM, cell))
+        for predicate, title in _SHELVES.items()
+        if facts[predicate] or not scene.partial
+    ]
+    carried = {}
+    for tray in trays:
+        load = {snack: boxes[snack] for snack, where in facts["ontray"] if where == tray}
+        carried[tray] = _tray(scene, tray, load, cell)
+    at, tray_cell = set(facts["at"]), largest(carried.values())
+    seated = {child: _child(scene, child, facts) for child in sorted(children, key=natural)}
+    there = {
+        place: column(
+            [
+                flow([seated[child] for child in seated if (child, place) in facts["waiting"]], _ROOM, 4),
+                shelved(
+                    scene,
+                    {tray: carried[tray] for tray in trays if (tray, place) in at},
+                    ("trays", place),
+                    _ROOM,
+                    tray_cell,
+                ),
+                *(shelves if place == _KITCHEN else []),
+            ],
+            gap=8,
+        )
+        for place in places
+    }
+    tables = [place for place in places if place != _KITCHEN]
+    titles = {place: words(place, 12, font_weight="bold") for place in tables}
+    frames = equal_frames(titles, there, _ROOM + 16, hints={place: f"table {place}" for place in tables}, kind="table")
+    kinds = (breads, contents, snacks, ())
+    full = column([_shelf("all", flow([boxes[name] for name in kind], _ROOM, 4)) for kind in kinds])
+    kitchen = framed(
+        words(_KITCHEN, 12, font_weight="bold"),
+        there.get(_KITCHEN, column(shelves)),
+        _ROOM + 16,
+        # As if nothing were used up, so that steps do not move the tables; a series tells itself.
+        0 if scene.partial or scene.places else full.height + 100,
+        hint="the kitchen",
+    )
+    content = flow([kitchen, column(list(frames.values()), gap=10)], 4 * _ROOM, gap=14)
+    lost = {name: box for name, box in {**seated, **carried, **boxes}.items() if name in _lost(scene, facts)}
+    spent = shelved(scene, lost, _LOST, content.width - 16, largest([cell, *lost.values()]), gap=6)
+    sentence = (
+        f"Childsnack with {len(children)} children, {len(facts['served'])} of them "
+        f"{'to be ' if scene.partial else ''}served, {len(trays)} trays, {len(facts['ontray'])} sandwiches on trays"
+    )
+    below = aside(scene, [spent] if spent.height else [], content.width)
+    return whole(scene, sentence, column([content, below], gap=12), also)
+
+
+def _facts(scene: Scene) -> tuple[Facts, list[Atom]]:
+    """What is true of whom in the drawing, and what it must say in words."""
+    children, trays, places = (scene.typed(kind) for kind in ("child", "tray", "place"))
+    snacks, breads, contents = (scene.typed(kind) for kind in ("sandwich", "bread-portion", "content-portion"))
+    return sorted_out(
         scene,
         {
             "at": (trays, places),
@@ -121,55 +184,37 @@ def draw(scene: Scene) -> str:
             "waiting": (children, places),
         },
     )
-    boxes = {snack: _food(scene, snack, "no_gluten_sandwich") for snack in sorted(snacks, key=natural)}
-    boxes |= {bread: _food(scene, bread, "no_gluten_bread") for bread in breads}
-    boxes |= {content: _food(scene, content, "no_gluten_content") for content in contents}
-    shelves = [
-        _shelf(title, [boxes[name] for (name,) in facts[predicate]])
-        for title, predicate in (
-            ("bread", "at_kitchen_bread"),
-            ("content", "at_kitchen_content"),
-            ("sandwiches", "at_kitchen_sandwich"),
-            ("sandwiches not yet made", "notexist"),
-        )
-        if facts[predicate] or not scene.partial
-    ]
-    carried = {tray: _tray(scene, tray, [boxes[s] for s, where in facts["ontray"] if where == tray]) for tray in trays}
-    at = set(facts["at"])
-    seated = {child: _child(scene, child, facts) for child in sorted(children, key=natural)}
-    there = {
-        place: column(
-            [
-                flow([seated[child] for child in seated if (child, place) in facts["waiting"]], _ROOM, 4),
-                flow([carried[tray] for tray in trays if (tray, place) in at], _ROOM, 4),
-                *(shelves if place == _KITCHEN else []),
-            ],
-            gap=8,
-        )
-        for place in places
-    }
-    tables = [place for place in places if place != _KITCHEN]
-    titles = {place: words(place, 12, font_weight="bold") for place in tables}
-    frames = equal_frames(titles, there, _ROOM + 16, hints={place: f"table {place}" for place in tables}, kind="table")
-    full = column([_shelf("all", [boxes[name] for name in kind]) for kind in (breads, contents, snacks, ())])
-    kitchen = framed(
-        words(_KITCHEN, 12, font_weight="bold"),
-        there.get(_KITCHEN, column(shelves)),
-        _ROOM + 16,
-        0 if scene.partial else full.height + 100,  # as if nothing were used up, so that steps do not move the tables
-        hint="the kitchen",
-    )
-    content = flow([kitchen, column(list(frames.values()), gap=10)], 4 * _ROOM, gap=14)
-    somewhere = ("at", "at_kitchen_bread", "at_kitchen_content", "at_kitchen_sandwich", "notexist", "ontray", "waiting")
+
+
+def _lost(scene: Scene, facts: Facts) -> list[str]:
+    """What stands nowhere: portions that are used up, and sandwiches that are eaten."""
+    somewhere = ("at", "ontray", "waiting", *_SHELVES)
     placed = {objects[0] for predicate in somewhere for objects in facts[predicate]}
-    lost = [box for name, box in {**seated, **carried, **boxes}.items() if name not in placed]
-    sentence = (
-        f"Childsnack with {len(children)} children, {len(facts['served'])} of them "
-        f"{'to be ' if scene.partial else ''}served, {len(trays)} trays, {len(facts['ontray'])} sandwiches on trays"
-    )
-    return whole(scene, sentence, column([content, aside(scene, lost, content.width)], gap=12), also)
+    kinds = ("child", "tray", "sandwich", "bread-portion", "content-portion")
+    return [name for kind in kinds for name in scene.typed(kind) if name not in placed]
 
 
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
+    """Portions and sandwiches keep their slots on shelves and trays, trays those at places."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        facts, _ = _facts(scene)
+        for predicate in _SHELVES:
+            yield from ((name, (predicate,)) for (name,) in facts[predicate])
+        yield from ((tray, ("trays", place)) for tray, place in facts["at"])
+        yield from ((snack, ("ontray", tray)) for snack, tray in facts["ontray"])
+        yield from ((name, _LOST) for name in _lost(scene, facts))
+
+    return keep_places(scenes, before, where)
+
+
+_SHELVES = {
+    "at_kitchen_bread": "bread",
+    "at_kitchen_content": "content",
+    "at_kitchen_sandwich": "sandwiches",
+    "notexist": "sandwiches not yet made",
+}
+_LOST: Place = ("lost",)
 _KITCHEN = "kitchen"
 _ROOM = 260  # pixels: the width of the kitchen and of a table
 _SERVED = Colour(DONE, "#000000")
@@ -188,14 +233,18 @@ def _child(scene: Scene, name: str, facts: Facts) -> Box:
     return token(scene, name, name, colour, said, height=24, round_=name in scene.unary("allergic_gluten"))
 
 
-def _shelf(title: str, boxes: Sequence[Box]) -> Box:
-    return column([words(title, 10), flow(boxes, _ROOM, 4)], gap=2)
+def _shelf(title: str, shelf: Box) -> Box:
+    return column([words(title, 10), shelf], gap=2)
 
 
-def _tray(scene: Scene, name: str, sandwiches: Sequence[Box]) -> Box:
+def _tray(scene: Scene, name: str, sandwiches: Mapping[str, Box], cell: Box) -> Box:
     """A tray: its name, and the sandwiches on it."""
     label = token(scene, name, name, ROBOT, hint(scene, name, "at"), height=20)
-    content = flow([label, *sandwiches], _ROOM - 16, gap=4)
+    room = _ROOM - 16
+    if scene.places is None:
+        content = flow([label, *sandwiches.values()], room, gap=4)
+    else:
+        content = column([label, shelved(scene, sandwiches, ("ontray", name), room, cell)], gap=4)
 
     def at(x: float, y: float) -> str:
         plate = drawing.path(
@@ -257,4 +306,5 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, breadth, column, equal_frames, flow, shortened, tiled, words
 from sgp.domains.drawing.facts import Facts, sorted_out
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, aside, hint, listed, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scene, Sizes, problem_pddl, typed
 from sgp.planning.pddl import Atom
 from sgp.planning.words import Words
 
@@ -168,18 +169,30 @@ def draw(scene: Scene) -> str:
     shapes |= {pallet: _pallet(scene, pallet, wide) for pallet in pallets}
     clear = {surface for (surface,) in facts["clear"]}
     piles = {name: _piled(_pile(above, name), shapes, clear, wide) for name in (*lowest, *taken)}
-    boxes = {name: piles[name] for name in lowest}
+    cell = largest(shapes[crate] for crate in crates)
+    boxes = {name: _with_room(scene, name, piles[name], cell.height) for name in lowest}
     for hoist in hoists:
         loads = [piles[crate] for one, crate in facts["lifting"] if one == hoist]
         boxes[hoist] = _hoist(scene, hoist, wide, loads, (hoist,) in facts["available"])
+    driven = {}
     for truck in trucks:
-        boxes[truck] = _truck(scene, truck, room, [piles[crate] for crate, one in facts["in"] if one == truck])
+        cargo = {crate: piles[crate] for crate, one in facts["in"] if one == truck}
+        driven[truck] = _truck(scene, truck, room, cargo, cell)
+    boxes |= driven
     at = set(facts["at"])
     there = {
         place: column(
             [
-                flow(_hung([boxes[name] for name in hoists if (name, place) in at]), room),
-                *(flow([boxes[name] for name in kind if (name, place) in at], room) for kind in (lowest, trucks)),
+                flow(_hung(scene, [boxes[name] for name in hoists if (name, place) in at], cell.height), room),
+                flow([boxes[name] for name in lowest if (name, place) in at], room),
+                shelved(
+                    scene,
+                    {name: box for name, box in driven.items() if (name, place) in at},
+                    ("trucks", place),
+                    room,
+                    largest(driven.values()),
+                    gap=6,
+                ),
             ]
         )
         for place in places
@@ -208,6 +221,28 @@ def draw(scene: Scene) -> str:
         f"{len(facts['on'])} of them {'to be ' if scene.partial else ''}in piles"
     )
     return whole(scene, sentence, content, also)
+
+
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
+    """Trucks keep their slots at places, crates those in trucks, and a pile has room for the highest on its pallet."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        trucks, below = set(scene.typed("truck")), dict(scene.pairs("on"))
+        above = {surface: crate for crate, surface in below.items()}
+        yield from ((name, ("trucks", place)) for name, place in scene.pairs("at") if name in trucks)
+        yield from ((crate, ("in", truck)) for crate, truck in scene.pairs("in"))
+        for pallet in scene.typed("pallet"):
+            yield from ((crate, ("on", pallet)) for crate in _pile(above, pallet)[1:])
+
+    return keep_places(scenes, before, where)
+
+
+def _with_room(scene: Scene, name: str, pile: Box, level: float) -> Box:
+    """A pile, in a series below room for what comes onto it: so many crates of a height, on a pallet with a knob."""
+    if scene.places is None:
+        return pile
+    height = max(pile.height, 27 + scene.places.rooms.get(("on", name), 0) * level)
+    return Box(pile.width, height, lambda x, y: pile.at(x, y + height - pile.height))
 
 
 def _standing(facts: Facts) -> tuple[dict[str, str], list[Atom]]:
@@ -278,16 +313,19 @@ def _hoist(scene: Scene, name: str, wide: float, loads: Sequence[Box], available
     return column([head, *([] if scene.partial and not hanging else [rope]), *hanging], gap=0)
 
 
-def _hung(hoists: Sequence[Box]) -> list[Box]:
-    """Hoists as high as the highest of them, so that they hang side by side whatever they lift."""
-    height = max((box.height for box in hoists), default=0)
+def _hung(scene: Scene, hoists: Sequence[Box], level: float) -> list[Box]:
+    """Hoists as high as the highest of them, or as one that lifts a crate, so that they hang side by side."""
+    height = max([*(box.height for box in hoists), 30 + level if scene.places else 0])
     return [Box(box.width, height, box.at) for box in hoists]
 
 
-def _truck(scene: Scene, name: str, room: float, cargo: Sequence[Box]) -> Box:
+def _truck(scene: Scene, name: str, room: float, cargo: Mapping[str, Box], cell: Box) -> Box:
     """A truck on wheels: its name, and the crates in it."""
     label = token(scene, name, name, ROBOT, hint(scene, name, "at"), height=20, width=38)
-    content = flow([label, *cargo], room - 8, gap=4)
+    if scene.places is None:
+        content = flow([label, *cargo.values()], room - 8, gap=4)
+    else:
+        content = column([label, shelved(scene, cargo, ("in", name), room - 8, cell)], gap=4)
 
     def at(x: float, y: float) -> str:
         across, down = content.width + 8, content.height + 8
@@ -340,4 +378,5 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
 )

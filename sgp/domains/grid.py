@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING
@@ -12,8 +12,9 @@ from sgp.domains.drawing.boxes import NOTHING, Box, breadth, column, flow, short
 from sgp.domains.drawing.cells import NEIGHBOURS, Spots, from_names, walls
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.network import both_ways, network
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, Colour, aside, hint, marks, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scene, Sizes, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -159,11 +160,21 @@ def draw(scene: Scene) -> str:
     shapes = {form: _Shape(_letter(place), _COLOURS[place % len(_COLOURS)]) for place, form in enumerate(forms)}
     boxes = {key: _key(scene, key, _shape(scene, "key-shape", key, shapes)) for key in sorted(keys, key=natural)}
     held = [key for (key,) in facts["holding"]]
-    lying = _lying(scene, facts, places, boxes, shapes)
-    side = _side(lying.values())
+    wanted = {key: _wanted(key, _shape(scene, "key-shape", key, shapes)) for key in keys}
+    lying = _lying(scene, facts, boxes, wanted)
+    most = largest(box for each in ([boxes, wanted] if scene.places else lying.values()) for box in each.values())
+
+    def shelf(place: str, room: float) -> Box:
+        return shelved(scene, lying[place], ("keys", place), room, most, 3)
+
+    side = next(  # in which the most keys that are in one place have room between its name and the robot
+        side
+        for side in count(_LEAST, _STEP)
+        if most.width <= side - 8 and all(shelf(place, side - 8).height <= side - 52 for place in places)
+    )
     room = side - 8
     robot = flow([_robot(), *(_disc(_shape(scene, "key-shape", key, shapes)) for key in held[:2])], room, 2)
-    cells = {place: _cell(scene, place, facts, side, shapes, flow(lying[place], room, 3), robot) for place in places}
+    cells = {place: _cell(scene, place, facts, side, shapes, shelf(place, room), robot) for place in places}
     links = [pair for pair in scene.pairs("conn") if set(pair) <= cells.keys()]
     spots = from_names(places, links)
     ground = network(cells, both_ways(links, "way"), side) if spots is None else _map(cells, spots, links, side)
@@ -205,30 +216,31 @@ def _shape(scene: Scene, predicate: str, name: str, shapes: Mapping[str, _Shape]
     return _Shape("".join(shape.letter for shape in own), own[0].colour) if own else _Shape("", PLAIN)
 
 
-def _lying(
-    scene: Scene, facts: Facts, places: Sequence[str], boxes: Mapping[str, Box], shapes: Mapping[str, _Shape]
-) -> dict[str, list[Box]]:
+def _lying(scene: Scene, facts: Facts, keys: Mapping[str, Box], wanted: Mapping[str, Box]) -> dict[str, dict[str, Box]]:
     """The keys at each place, and outlines of those that are wanted there and are not."""
-    found: dict[str, list[Box]] = {place: [] for place in places}
+    found: dict[str, dict[str, Box]] = {place: {} for place in scene.typed("place")}
     for key, place in facts["at"]:
-        found[place].append(boxes[key])
-    for key in boxes:
-        wishes = {wish.atom.objects for wish in scene.wishes.get(key, ()) if wish.atom.predicate == "at"}
-        for _, place in sorted(wishes - {*facts["at"]}):
-            if place in found:
-                found[place].append(_wanted(key, _shape(scene, "key-shape", key, shapes)))
+        found[place][key] = keys[key]
+    for key in keys:
+        for place in _wishes(scene, key):
+            if place in found and key not in found[place]:
+                found[place][key] = wanted[key]
     return found
 
 
-def _side(stacks: Collection[Sequence[Box]]) -> int:
-    """The side of a cell, in which the most keys that are in one have room between its name and the robot."""
-    there = [stack for stack in stacks if stack]
-    widest = max((box.width for stack in there for box in stack), default=0)
-    return next(
-        side
-        for side in count(_LEAST, _STEP)
-        if widest <= side - 8 and all(flow(stack, side - 8, 3).height <= side - 52 for stack in there)
-    )
+def _wishes(scene: Scene, key: str) -> list[str]:
+    """The places that a key is wanted at."""
+    return sorted({wish.atom.objects[1] for wish in scene.wishes.get(key, ()) if wish.atom.predicate == "at"})
+
+
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
+    """Keys keep their slots at places; where one is wanted, it comes into its outline."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        wanted = [(key, place) for key in scene.typed("key") for place in _wishes(scene, key)]
+        yield from ((key, ("keys", place)) for key, place in dict.fromkeys([*scene.pairs("at"), *wanted]))
+
+    return keep_places(scenes, before, where)
 
 
 def _key(scene: Scene, key: str, shape: _Shape) -> Box:
@@ -382,4 +394,5 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
 )

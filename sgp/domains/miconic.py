@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from itertools import combinations
+from math import ceil
 from typing import TYPE_CHECKING
 
 from sgp import drawing
-from sgp.domains.drawing.boxes import NOTHING, Box, column, flow, framed, words
+from sgp.domains.drawing.boxes import NOTHING, Box, column, framed, words
 from sgp.domains.drawing.facts import sorted_out
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import DONE, ROBOT, THING, Colour, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -72,7 +75,11 @@ def draw(scene: Scene) -> str:
         for person in sorted(people, key=natural)
     }
     waiting = set(facts["origin"])
-    cabin = _cabin(flow([riders[person] for person in riders if person in aboard], _CABIN - 16, 4))
+    cell = largest(_passenger(scene, person, target.get(person, ""), served=False) for person in people)
+    riding = {person: box for person, box in riders.items() if person in aboard}
+    most = scene.places.rooms.get(_LIFT, 0) if scene.places else 0
+    wide = max(_CABIN, ceil(most / 2) * (cell.width + 4) + 12)  # in a series two rows at most: all floors are so high
+    cabin = _cabin(shelved(scene, riding, _LIFT, wide - 16, cell), wide)
     here = {level for (level,) in facts["lift-at"]}
     room = min(560, 90 * max(2, len(people)))  # for everybody, so that no step changes the floors' width
     below = dict.fromkeys(levels, 0)
@@ -80,13 +87,13 @@ def draw(scene: Scene) -> str:
         below[upper] = below.get(upper, 0) + 1
     frames = []
     for level in sorted(levels, key=lambda level: -below[level]):
-        standing = [
-            riders[person]
-            for person in riders
+        standing = {
+            person: box
+            for person, box in riders.items()
             if (person, level) in waiting or (person in served and target.get(person) == level)
-        ]
-        shaft = cabin if level in here else Box(_CABIN, 0, lambda x, y: "")
-        hall = flow(standing, room, 4)
+        }
+        shaft = cabin if level in here else Box(wide, cabin.height if scene.places else 0, NOTHING.at)
+        hall = shelved(scene, standing, ("floor", level), room, cell)
         inside = _side_by_side(words(level, 11), shaft, Box(room, hall.height, hall.at))
         frames.append(framed(NOTHING, inside, height=52, hint=f"floor {level}", class_="floor"))
     shown = column(frames, gap=2)
@@ -101,7 +108,20 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([shown, aside(scene, [*adrift, *lost], max(shown.width, 260))], gap=12), also)
 
 
-_CABIN = 180  # pixels: the width of the lift
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
+    """Passengers keep their slots on floors and in the lift."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        target, served = dict(scene.pairs("destin")), scene.unary("served")
+        yield from ((person, _LIFT) for person in sorted(scene.unary("boarded"), key=natural))
+        found = [*scene.pairs("origin"), *((person, target[person]) for person in served if person in target)]
+        yield from ((person, ("floor", level)) for person, level in sorted(found, key=lambda pair: natural(pair[0])))
+
+    return keep_places(scenes, before, where)
+
+
+_LIFT: Place = ("lift",)
+_CABIN = 180  # pixels: the least width of the lift
 _NAME = 48  # pixels: the width of a floor's name
 _SERVED = Colour(DONE, "#000000")
 
@@ -113,17 +133,17 @@ def _passenger(scene: Scene, person: str, target: str, served: bool) -> Box:
     return token(scene, person, label, _SERVED if served else THING, said, height=20, round_=True)
 
 
-def _cabin(load: Box) -> Box:
+def _cabin(load: Box, wide: float) -> Box:
     """The lift: a cabin with its name and who is in it."""
     height = max(load.height, 4) + 24
 
     def at(x: float, y: float) -> str:
-        walls = drawing.rect(x, y, _CABIN, height, rx=3, fill="none", stroke="currentColor", stroke_width=2)
-        sign = drawing.rect(x, y, _CABIN, 16, rx=3, fill=ROBOT.fill)
-        name = drawing.text("lift", x + _CABIN / 2, y + 12, text_anchor="middle", font_size=11, fill=ROBOT.ink)
+        walls = drawing.rect(x, y, wide, height, rx=3, fill="none", stroke="currentColor", stroke_width=2)
+        sign = drawing.rect(x, y, wide, 16, rx=3, fill=ROBOT.fill)
+        name = drawing.text("lift", x + wide / 2, y + 12, text_anchor="middle", font_size=11, fill=ROBOT.ink)
         return drawing.group("lift", [sign, walls, name, load.at(x + 8, y + 20)], class_="lift", data_object="lift")
 
-    return Box(_CABIN, height, at)
+    return Box(wide, height, at)
 
 
 def _side_by_side(name: Box, shaft: Box, hall: Box) -> Box:
@@ -162,4 +182,5 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, paragraph, words
+from sgp.domains.drawing.boxes import NOTHING, Box, column, equal_frames, flow, paragraph, words
 from sgp.domains.drawing.facts import Facts, sorted_out
 from sgp.domains.drawing.network import Link, network
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, aside, hint, listed, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.pddl import Atom
 from sgp.planning.words import Words
 
@@ -267,16 +268,44 @@ def _links(scene: Scene) -> list[Link]:
 
 def _waypoint(scene: Scene, place: str, facts: Facts) -> Box:
     """Who stands at a waypoint, its samples, and what of it was communicated."""
-    standing = [token(scene, craft, craft, ROBOT, craft, height=18) for craft, where in facts["at"] if where == place]
-    standing += [
-        token(scene, lander, lander, FLYING, f"lander {lander}", height=18)
-        for lander, where in scene.pairs("at_lander")
-        if where == place
-    ]
-    said = [kind for kind in ("soil", "rock") if (place,) in facts[f"at_{kind}_sample"]]
-    samples = [words(f"\N{BLACK DIAMOND} {kind} sample", 10) for kind in said]
-    sent = [kind for kind in ("soil", "rock") if (place,) in facts[f"communicated_{kind}_data"]]
-    return column([flow(standing, 100, 4), *samples, *(words(f"{kind} data sent", 10) for kind in sent)], gap=2)
+    crafts = {craft: token(scene, craft, craft, ROBOT, craft, height=18) for craft in scene.typed("rover")}
+    landed = [lander for lander, where in scene.pairs("at_lander") if where == place]
+    landers = {name: token(scene, name, name, FLYING, f"lander {name}", height=18) for name in landed}
+    standing = {craft: crafts[craft] for craft, where in facts["at"] if where == place} | landers
+    cell = largest([*crafts.values(), *landers.values()])
+    lines = {kind: words(line, 10) for kind, line in _SAID.items() if (place,) in facts[kind]}
+    return column([shelved(scene, standing, ("standing", place), 100, cell), _lines(scene, lines, place, 2)], gap=2)
+
+
+_SAID = {
+    "at_soil_sample": "\N{BLACK DIAMOND} soil sample",
+    "at_rock_sample": "\N{BLACK DIAMOND} rock sample",
+    "communicated_soil_data": "soil data sent",
+    "communicated_rock_data": "rock data sent",
+}
+
+
+def _lines(scene: Scene, lines: Mapping[str, Box], about: str, gap: float) -> Box:
+    """Lines of words about something, one below the other; in a series each keeps its place."""
+    if scene.places is None:
+        return column(list(lines.values()), gap)
+    return shelved(scene, lines, ("lines", about), 1, Box(96, 14, NOTHING.at), gap)
+
+
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
+    """Rovers keep their slots at waypoints, and what is said of samples, findings and images its lines."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        for predicate in ("at_lander", "at"):
+            yield from ((name, ("standing", place)) for name, place in scene.pairs(predicate))
+        for kind in _SAID:
+            yield from ((kind, ("lines", place)) for place in scene.unary(kind))
+        for kind in ("soil", "rock"):
+            yield from ((f"{kind} of {of}", ("lines", who)) for who, of in scene.pairs(f"have_{kind}_analysis"))
+        yield from ((f"image of {aim} {mode}", ("lines", who)) for who, aim, mode in scene.tuples("have_image", 3))
+        yield from ((mode, ("lines", aim)) for aim, mode in scene.pairs("communicated_image_data"))
+
+    return keep_places(scenes, before, where)
 
 
 def _rover(scene: Scene, craft: str, facts: Facts) -> Box:
@@ -299,17 +328,16 @@ def _rover(scene: Scene, craft: str, facts: Facts) -> Box:
     ]
     found += [f"image of {aim} {mode}" for who, aim, mode in facts["have_image"] if who == craft]
     said = [paragraph([line], 200, 10) for line in lines]
-    findings = [paragraph([f"has {line}"], 200, 10) for line in found]
-    return column([*said, *findings], gap=1)
+    findings = {line: paragraph([f"has {line}"], 200, 10) for line in found}
+    return column([*said, _lines(scene, findings, craft, 1)], gap=1)
 
 
 def _objective(scene: Scene, aim: str, facts: Facts) -> Box:
     """The images of an objective that were sent, and from where it is seen."""
     views: Sequence[str] = [place for one, place in scene.pairs("visible_from") if one == aim]
-    sent = [mode for one, mode in facts["communicated_image_data"] if one == aim]
-    lines = [words(f"{mode} image sent", 10) for mode in sent]
+    lines = {mode: words(f"{mode} image sent", 10) for one, mode in facts["communicated_image_data"] if one == aim}
     seen = [paragraph(["seen from", *views], 200, 10)] if views else []
-    return column([*lines, *seen], gap=1)
+    return column([_lines(scene, lines, aim, 1), *seen], gap=1)
 
 
 DOMAIN = Domain(
@@ -367,4 +395,5 @@ DOMAIN = Domain(
         atoms={"available": "{0} is {not}available", "channel_free": "the channel of {0} is {not}free"},
     ),
     draw=draw,
+    arrange=arrange,
 )

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from sgp import drawing
 from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, paragraph, tiled, words
 from sgp.domains.drawing.facts import Facts, sorted_out
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import FLYING, PLAIN, ROBOT, THING, Colour, aside, hint, listed, token, whole
-from sgp.planning.domain import Domain, Scaling, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scaling, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -139,12 +140,30 @@ def _instrument(scene: Scene, device: str, facts: Facts) -> Box:
 
 def _sights(scene: Scene, sky: str, facts: Facts) -> Box:
     """The satellites that point to a direction, and its images."""
-    pointing = [_small(craft, FLYING) for craft, where in facts["pointing"] if where == sky]
+    pointing = {craft: _small(craft, FLYING) for craft, where in facts["pointing"] if where == sky}
     taken = [mode for where, mode in facts["have_image"] if where == sky]
-    wished = [wish.atom.objects[1] for wish in scene.wishes.get(sky, ()) if wish.atom.predicate == "have_image"]
-    images: Sequence[Box] = [_small(mode, THING) for mode in taken]
-    open_ = [_small(mode, PLAIN, dashed=True) for mode in wished if mode not in taken]
-    return column([flow(pointing, 96, 4), flow([*images, *open_], 96, 4)], gap=4)
+    images = {mode: _small(mode, THING) for mode in taken}
+    images |= {mode: _small(mode, PLAIN, dashed=True) for mode in _wished(scene, sky) if mode not in taken}
+    crafts, modes = (largest(_small(name, PLAIN) for name in scene.typed(kind)) for kind in ("satellite", "mode"))
+    shelves = [(pointing, "pointing", crafts), (images, "images", modes)]
+    return column([shelved(scene, boxes, (kind, sky), 96, cell) for boxes, kind, cell in shelves], gap=4)
+
+
+def _wished(scene: Scene, sky: str) -> list[str]:
+    """The modes of the images that are wanted of a direction."""
+    wishes = (wish.atom for wish in scene.wishes.get(sky, ()))
+    return [wish.objects[1] for wish in wishes if wish.predicate == "have_image"]
+
+
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
+    """Satellites keep their slots in the directions that they point to, and so do the images of each direction."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        yield from ((craft, ("pointing", sky)) for craft, sky in scene.pairs("pointing"))
+        images = [*scene.pairs("have_image"), *((sky, mode) for sky in scene.place for mode in _wished(scene, sky))]
+        yield from ((mode, ("images", sky)) for sky, mode in dict.fromkeys(images))
+
+    return keep_places(scenes, before, where)
 
 
 def _small(label: str, colour: Colour, dashed: bool = False) -> Box:
@@ -199,4 +218,5 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
 )

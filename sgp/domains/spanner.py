@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from sgp.domains.drawing.boxes import Box, column, equal_frames, flow, framed, words
+from sgp.domains.drawing.boxes import Box, column, equal_frames, framed, words
 from sgp.domains.drawing.facts import sorted_out
 from sgp.domains.drawing.network import both_ways, network
+from sgp.domains.drawing.series import keep_places, largest, shelved
 from sgp.domains.drawing.tokens import DONE, PLAIN, ROBOT, THING, Colour, aside, hint, natural, token, whole
-from sgp.planning.domain import Domain, Scene, Sizes, Track, problem_pddl, typed
+from sgp.planning.domain import Domain, Place, Scene, Sizes, Track, problem_pddl, typed
 from sgp.planning.words import Words
 
 if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a second to import
@@ -75,25 +76,27 @@ def draw(scene: Scene) -> str:
             "usable": (tools,),
         },
     )
-    shapes = {tool: _spanner(scene, tool, (tool,) in facts["usable"]) for tool in sorted(tools, key=natural)}
-    for screw in sorted(screws, key=natural):
-        shapes[screw] = _nut(scene, screw, (screw,) in facts["tightened"], (screw,) in facts["loose"])
+    usable, tight, loose = ({name for (name,) in facts[kind]} for kind in ("usable", "tightened", "loose"))
+    spanners = {tool: _spanner(scene, tool, tool in usable) for tool in sorted(tools, key=natural)}
+    nuts = {screw: _nut(scene, screw, screw in tight, screw in loose) for screw in sorted(screws, key=natural)}
+    cell = largest(_spanner(scene, tool, usable=False) for tool in tools)  # with the brackets that may come
+    wide = max(_PLACE, 2 * cell.width + 40) if scene.places else _PLACE  # in a man's frame two side by side
+    crew = {}
     for man in men:
-        carried = [shapes[tool] for tool in tools if (man, tool) in facts["carrying"]]
-        shapes[man] = _man(scene, man, carried)
-    at = set(facts["at"])
-    there = {
-        place: column(
-            [
-                flow([shapes[name] for name in kind if (name, place) in at], _PLACE - 16, 4)
-                for kind in (men, sorted(tools, key=natural), sorted(screws, key=natural))
-            ]
-        )
-        for place in places
-    }
+        carried = {tool: spanners[tool] for tool in tools if (man, tool) in facts["carrying"]}
+        crew[man] = _man(scene, man, shelved(scene, carried, ("carrying", man), wide - 36, cell))
+    shapes, at = {**spanners, **nuts, **crew}, set(facts["at"])
+    cells = {"men": largest(crew.values()), "nuts": largest(_nut(scene, screw, False, True) for screw in screws)}
+
+    def standing(place: str, kind: str, those: Mapping[str, Box]) -> Box:
+        here = {name: box for name, box in those.items() if (name, place) in at}
+        return shelved(scene, here, (kind, place), wide - 16, cells.get(kind, cell))
+
+    kinds = {"men": crew, "spanners": spanners, "nuts": nuts}
+    there = {place: column([standing(place, kind, those) for kind, those in kinds.items()]) for place in places}
     titles = {place: words(place, 11) for place in places}
     hints = {place: f"location {place}" for place in places}
-    frames = equal_frames(titles, there, _PLACE, hints=hints, kind="location")
+    frames = equal_frames(titles, there, wide, hints=hints, kind="location")
     content = network(frames, both_ways(scene.pairs("link"), "way"), 110)
     placed = {name for name, _ in facts["at"]} | {tool for _, tool in facts["carrying"]}
     lost = aside(scene, [box for name, box in shapes.items() if name not in placed], max(content.width, 260))
@@ -104,7 +107,19 @@ def draw(scene: Scene) -> str:
     return whole(scene, sentence, column([content, lost], gap=12), also)
 
 
-_PLACE = 170  # pixels: the width of a location
+def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
+    """Men, spanners and nuts keep their slots in locations, spanners those in a man's hands."""
+
+    def where(scene: Scene) -> Iterator[tuple[str, Place]]:
+        kinds = {name: f"{kind}s" for kind in ("spanner", "nut") for name in scene.typed(kind)}
+        for name, place in sorted(scene.pairs("at"), key=lambda pair: natural(pair[0])):
+            yield name, (kinds.get(name, "men"), place)
+        yield from ((tool, ("carrying", man)) for man, tool in scene.pairs("carrying"))
+
+    return keep_places(scenes, before, where)
+
+
+_PLACE = 170  # pixels: the least width of a location
 _TIGHT = Colour(DONE, "#000000")
 
 
@@ -121,10 +136,10 @@ def _nut(scene: Scene, name: str, tight: bool, loose: bool) -> Box:
     return token(scene, name, label, _TIGHT if tight else PLAIN, said, height=20, round_=True)
 
 
-def _man(scene: Scene, name: str, carried: Sequence[Box]) -> Box:
+def _man(scene: Scene, name: str, carried: Box) -> Box:
     """A man with the spanners that he carries."""
     label = token(scene, name, name, ROBOT, hint(scene, name, "at", "carrying"), height=22)
-    return framed(label, flow(carried, _PLACE - 36, 4), hint=f"man {name}", class_="man", data_object=name)
+    return framed(label, carried, hint=f"man {name}", class_="man", data_object=name)
 
 
 DOMAIN = Domain(
@@ -155,4 +170,5 @@ DOMAIN = Domain(
         },
     ),
     draw=draw,
+    arrange=arrange,
 )

@@ -2,30 +2,50 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from sgp.domains import all_domains, draw_goal, draw_series, get_domain
+from sgp.domains import draw_goal, draw_series, get_domain, house_domains
 from sgp.domains.drawing.series import keep_places
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, Parameter, Problem
 from sgp.planning.task import Task
 
-ARRANGED = [domain.name for domain in all_domains() if domain.arrange]
-SIZES = {"blocksworld": 9, "ferry": 9, "logistics": 16, "transport": 14}
+SIZES = {
+    "blocksworld": 9,
+    "childsnack": 14,
+    "depot": 16,
+    "ferry": 9,
+    "floortile": 14,
+    "goldminer": 20,
+    "grid": 24,
+    "gripper": 14,
+    "logistics": 16,
+    "miconic": 14,
+    "rovers": 14,
+    "satellite": 14,
+    "sokoban": 24,
+    "spanner": 14,
+    "transport": 14,
+    "visitall": 14,
+}
+NAMELESS = {"goldminer", "satellite"}  # what moves there is drawn without the names of objects
 
 
 def walk(domain, size, steps=40):
-    """States of a random walk, as scenes, and the action between each two."""
+    """States of a random walk, as scenes, and the action between each two; it ends in a dead end."""
     rng = np.random.default_rng(7)
     task = Task(Problem("p", domain.pddl, domain.generate_size(rng, size)))
     state, scenes, actions = task.init, [], []
     for _ in range(steps):
         scenes.append(Scene(task.objects, frozenset(task.atoms(state)), task.goal))
         successors = task.successors(state)
+        if not successors:
+            break
         chosen = successors[rng.integers(len(successors))]
         actions.append(chosen.actions[0])
         state = chosen.state
@@ -33,17 +53,29 @@ def walk(domain, size, steps=40):
 
 
 def places(svg):
-    """Where the objects of a drawing are: the first rectangle or path of each, whatever its size."""
+    """Where the objects of a drawing are: the first rectangle of each, or where its first path begins."""
     found = {}
     for group in ElementTree.fromstring(svg).iter():
         name = group.get("data-object")
         if name and name not in found:
-            shapes = [each for each in group.iter() if each.tag.endswith("}rect")]
-            found[name] = (shapes[0].get("x"), shapes[0].get("y")) if shapes else None
+            rects, paths = ([each for each in group.iter() if each.tag.endswith(kind)] for kind in ("}rect", "}path"))
+            begin = re.match(r"M([-\d.]+)[ ,]([-\d.]+)", paths[0].get("d")) if paths else None
+            found[name] = (rects[0].get("x"), rects[0].get("y")) if rects else begin and begin.groups()
     return found
 
 
-@pytest.mark.parametrize("name", ARRANGED)
+def goes_along(scene, touched, driven):
+    """What moves with something that an action touches, or with the robot or lift that no action names."""
+    for predicate, objects in scene.atoms:
+        if predicate in ("in", "on", "ontray") and {*objects[1:]} <= touched:
+            yield objects[0]
+        elif predicate in ("carrying", "robot-has") and objects[0] in touched:
+            yield objects[1]
+        elif predicate in ("boarded", "carry") and driven:
+            yield objects[0]
+
+
+@pytest.mark.parametrize("name", [domain.name for domain in house_domains() if domain.draw])
 def test_what_an_action_does_not_move_stays_where_it_is(name):
     domain = get_domain(name)
     text, scenes, actions = walk(domain, SIZES[name])
@@ -53,14 +85,13 @@ def test_what_an_action_does_not_move_stays_where_it_is(name):
     for (before, after), (scene, _), action in zip(
         pairwise(map(places, drawn)), pairwise(scenes), actions, strict=False
     ):
-        touched = {*action.objects, domain.name}  # what a domain has one of is called as the domain, or is the robot
-        carried = {
-            atom.objects[0] for atom in scene.atoms if atom.predicate in ("in", "on") and {*atom.objects[1:]} <= touched
-        }
-        for thing in before.keys() - touched - carried:
+        nameless = before.keys() - {*scene.names}  # what a domain has one of: the ferry, the lift, the robot
+        touched = {*action.objects, *nameless}
+        driven = any(before[thing] != after[thing] for thing in nameless)
+        for thing in before.keys() - touched - {*goes_along(scene, touched, driven)}:
             assert before[thing] == after[thing], (action, thing)
-        moved += any(before[thing] != after[thing] for thing in before)
-    assert moved > len(scenes) / 2
+        moved += any(before[thing] != after.get(thing) for thing in before)
+    assert moved > len(scenes) / 8 or name in NAMELESS
 
 
 def test_who_comes_takes_the_first_free_slot_and_who_stays_keeps_its_own():
