@@ -9,6 +9,7 @@ from sources_of_data import DATA
 from sources_of_installing import INSTALLING
 from sources_of_library import LIBRARY
 from sources_of_results import RESULTS
+from sources_of_retrieval import RETRIEVAL
 from sources_of_scaling import SCALING
 from sources_of_settings import SETTINGS
 from sources_of_transformers import TRANSFORMER_NUMBERS
@@ -18,6 +19,7 @@ SOURCES: Mapping[str, Callable[[], str | Numbers]] = {
     **INSTALLING,
     **LIBRARY,
     **RESULTS,
+    **RETRIEVAL,
     **SCALING,
     **SETTINGS,
     **TRANSFORMER_NUMBERS,

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import product
 from statistics import mean
 
 from reading import Numbers, one, rate, scores, when
 
-import sgp
+from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.reports.sheets import Sheet
-from sgp.reports.tables import Line, cell, measured
+from sgp.reports.tables import cell, measured
 
 RETRIEVAL_SUITE = "acpbench"
 POOLS = ("paper", "hard")
-_LEARNED, _LIFTED = "embedplan", "renamed"
 
 
 def next_states() -> str:
@@ -38,22 +38,21 @@ def next_states() -> str:
 
 
 def next_states_by_domain() -> str:
-    """Where learning and lifted displacements stand in each domain, extrapolation in hard pools."""
-    ours = [each for each in _ours() if each.split == "extrapolation"]
-    lines = []
+    """Where learning and lifted displacements stand in each domain, in hard pools."""
+    ours = [each for each in _ours() if each.decoding == "hard"]
+    splits, lines = list(dict.fromkeys(each.split for each in ours)), []
     for domain in sorted({each.domain for each in ours}):
         of = [each for each in ours if each.domain == domain]
-        learned, lifted = (
-            [each for each in of if each.decoding == "hard" and _plain(each.variant).startswith(name)]
-            for name in ("minilm", _LIFTED)
-        )
-        pool = mean(each.value for each in learned if each.metric == "pool")
-        lines.append((domain, f"{pool:.0f}", *(_shown(some, each) for some in (learned, lifted) for each in _HITS)))
-    headings = ("domain", "candidates", *(f"{name}, {hit}" for name in ("EmbedPlan", "renamed") for hit in _HEADS))
-    return Sheet.of("", headings, lines).markdown()
+        cells = [f"{mean(each.value for each in of if each.metric == 'pool'):.0f}"]
+        for split, (name, metric) in product(splits, _BESIDE):
+            found = [each for each in of if (each.split, _plain(each.variant), each.metric) == (split, name, metric)]
+            cells.append(_shown(found) if found else "")
+        lines.append((domain, *cells))
+    titles = [f"{split}: {name} {METRICS[metric].heading.capitalize()}" for split, (name, metric) in product(splits, _BESIDE)]
+    return Sheet.of("", ("domain", "candidates", *titles), lines).markdown()
 
 
-_HITS, _HEADS = ("hit@1", "hit@5"), ("Hit@1", "Hit@5")
+_BESIDE = (("minilm-atoms", "hit@1"), ("minilm-atoms", "hit@5"), ("renamed", "hit@1"))
 
 
 def abstaining() -> str:
@@ -105,9 +104,9 @@ def _over(of: Sequence[Score], domains: Sequence[str], metric: str, pool: str = 
     return rate(mean(means))
 
 
-def _shown(of: Sequence[Score], metric: str) -> str:
+def _shown(of: Sequence[Score]) -> str:
     """A rate with its interval by instances."""
-    found = cell([each for each in of if each.metric == metric])
+    found = cell(of)
     assert found is not None
     low, high = found.interval
     return f"{rate(found.value)} [{rate(low)}, {rate(high)}], n = {found.n}"

@@ -74,7 +74,8 @@ def losses() -> str:
     found = scores("losses")
     lines = []
     for domain in sorted({each.domain for each in found}):
-        for variant in sorted({each.variant for each in found}, key=lambda each: ("hidden" in each, "attention" in each)):
+        left_out = {each.variant: ("hidden=0" in each.variant, "attention=0" in each.variant) for each in found}
+        for variant in sorted(left_out, key=left_out.__getitem__):
             of = [each for each in found if (each.domain, each.variant) == (domain, variant)]
             seeds = {each.seed for each in of}
             learned = [[each.value for each in of if each.metric == name] for name in ("validation_loss", "copied")]
