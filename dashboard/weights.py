@@ -3,6 +3,7 @@
 from base64 import b64encode
 from collections.abc import Mapping
 from html import escape
+from itertools import takewhile
 from typing import Any
 
 import streamlit as st
@@ -18,14 +19,14 @@ STYLE = """<style>
 .culprits { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
 .culprits th { text-align: left; font-weight: 600; }
 .culprits th, .culprits td { padding: 4px 14px 4px 0; border-bottom: 1px solid #8884; vertical-align: middle; }
-.culprits .number { text-align: right; }
+.culprits .number { text-align: right; } .culprits .where { min-width: 9em; }
 .culprits img { background: #ffffff; border-radius: 4px; height: 72px; max-width: 190px; display: block; }
 </style>"""
 
 
 def show_weights(page: str, branch: sgp.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """The section for the step in the address. `asking` has the `run`, `seconds` and `grace` of a plan, and `busy`."""
-    st.subheader("Why this weight?")
+    st.markdown("#### Why this weight?")
     step = st.query_params.get("step", "1")
     place, data = int(step) if step.isdecimal() else 1, found["data"]
     why = data["steps"][place - 1]["why"] if 1 <= place <= len(data["steps"]) else []
@@ -88,13 +89,25 @@ def forget(page: str, *what: str) -> None:
 
 
 def show_changed(page: str, found: Mapping[str, Any], before: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
-    """What came of another weight, against the rollout before, and further weights."""
+    """What came of another weight, against the rollout before, further weights, and the way back."""
     words = f"With the weight of “{found['words']}” times {found['factor']:g}: {ending(found['data'])}"
-    st.info(work.plain(f"{words} (before: {ending(before)})."))
+    st.info(work.plain(f"{words} (before: {ending(before)}); {difference(found['data'], before)}."))
+    offer_factor(page, {name: found[name] for name in ("branch", "asked", "words", "factor")}, asking)
     if st.button("Back to the weight that was learned"):
         forget(page, CHANGED)
         st.rerun()
-    offer_factor(page, {name: found[name] for name in ("branch", "asked", "words", "factor")}, asking)
+
+
+def difference(data: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """From which step on a rollout differs from another one."""
+    mine, other = ([jump(each, step) for step in each["steps"]] for each in (data, before))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, other, strict=False)))
+    return "all choices are the same" if mine == other else f"the choices differ from step {same + 1} on"
+
+
+def jump(data: Mapping[str, Any], step: Mapping[str, Any]) -> list[str]:
+    """The actions that were chosen at a step."""
+    return [data["actions"][number] for number in step["candidates"][step["chosen"]]["actions"]]
 
 
 def ending(data: Mapping[str, Any]) -> str:
@@ -124,7 +137,8 @@ def show_culprits(found: Mapping[str, Any]) -> None:
     )
     heads = ("gave", "training problem", "right was", "wrong was", "the state")
     rows = "".join(
-        f'<tr><td class="number">{each["amount"]:+.3g}</td><td>{escape(each["problem"])}, {at(each["step"])}</td>'
+        f'<tr><td class="number">{each["amount"]:+.3g}</td>'
+        f'<td class="where">{escape(each["problem"])}, {at(each["step"])}</td>'
         f"<td>{escape(each['right'])}</td><td>{escape(each['wrong'])}</td><td>{image(each)}</td></tr>"
         for each in found["culprits"]
     )

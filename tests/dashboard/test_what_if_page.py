@@ -143,6 +143,7 @@ def test_planning_with_another_weight_stands_in_the_place_of_the_rollout(open_tr
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
     same = app.session_state["what if reweighted"]["data"]
     assert [each["chosen"] for each in same["steps"]] == [each["chosen"] for each in before["steps"]]
+    assert "all choices are the same" in " ".join(each.value for each in app.info)
     app.number_input[0].set_value(-1.0)
     app = settled(button(app, "Plan with this weight").click().run(), PAGE)
     turned = app.session_state["what if reweighted"]
