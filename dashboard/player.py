@@ -23,12 +23,14 @@ def show_player(
     branch: Callable[[int, int], None] | None = None,
     choose: Callable[[str, str], None] | None = None,
     beside: Mapping[str, Any] | None = None,
+    below: Callable[[], None] | None = None,
 ) -> None:
     """The player of a rollout that has ended.
 
     `rests` hears of the step where the user rests; `branch` of step and rank of a candidate to go on from, and the page
     runs again then. Both count from 1. `beside` has what stands around the rollout (`choices`, `coverage`), and
-    `choose` hears of name and value of a choice: the page's own fragment, around the player, runs again then.
+    `choose` hears of name and value of a choice: the page's own fragment, around the player, runs again then. `below`
+    shows what stands under the player, again whenever the player tells something.
     """
     play = _component()
 
@@ -37,6 +39,8 @@ def show_player(
         if branch is not None and told.branch:
             branch(told.branch["step"], told.branch["rank"])
             st.rerun()
+        if below is not None:
+            below()
 
     if choose is None:
         st.fragment(show)()

@@ -48,7 +48,8 @@ def next_states_by_domain() -> str:
             found = [each for each in of if (each.split, _plain(each.variant), each.metric) == (split, name, metric)]
             cells.append(_shown(found) if found else "")
         lines.append((domain, *cells))
-    titles = [f"{split}: {name} {METRICS[metric].heading.capitalize()}" for split, (name, metric) in product(splits, _BESIDE)]
+    asked = [(split, name, METRICS[metric].heading) for split, (name, metric) in product(splits, _BESIDE)]
+    titles = [f"{split}: {name} {heading.capitalize()}" for split, name, heading in asked]
     return Sheet.of("", ("domain", "candidates", *titles), lines).markdown()
 
 

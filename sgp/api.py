@@ -45,7 +45,7 @@ from sgp.methods.loading import load_planner, planner_of, require_loadable
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem, read_domain
-from sgp.planning.planner import NO_LIMIT, Keep, Limit, check_keep, read_task
+from sgp.planning.planner import NO_LIMIT, Keep, Limit, Planner, check_keep, read_task
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
@@ -381,14 +381,15 @@ def _diagnose(folder: str, subject: Measurement, expert: Sequence[Demonstration]
     return scores + (names.by_name(planner, subject, trajectories, renamings) if renamings else [])
 
 
-def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT) -> Recorded:
+def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT, planner: Planner | None = None) -> Recorded:
     """A rollout that a run made, as a file holds it, with what explains every choice.
 
-    Where the whole state space is small it also tells how far the goal is from every state.
+    `planner` is the one that made it where it is not the run's own. Where the whole state space is small the record
+    also tells how far the goal is from every state.
     Raises StoreError for a damaged run, InputError for one of an unknown method.
     """
     opened = open_run(run)
-    policy = planner_of(opened, decoding).policy
+    policy = (planner or planner_of(opened, decoding)).policy
     said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
     why = [{**reasons, **expected} for reasons, expected in said]
     known = remaining_exactly(rollout, CHEAP)

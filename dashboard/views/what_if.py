@@ -9,6 +9,7 @@ from typing import Any
 import player
 import sources
 import streamlit as st
+import weights
 import work
 from encoding import encoded
 
@@ -132,6 +133,8 @@ def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.Branch
             show(branch.parent)
     elif found["kind"] == PLANNING:
         branches[branch] = report.result
+    elif found["kind"] in (weights.BLAMING, weights.REWEIGHTING):
+        weights.take(PAGE, found, report)
     elif found["kind"] == FORCING:
         st.session_state["what if forced"] = sgp.forcing_words(report.result)
         base = [choice for choice in branch if choice.step <= found["free"]]
@@ -144,6 +147,7 @@ def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.Branch
 
 def show(branch: sgp.Branch, step: int | None = None) -> None:
     """Shows a branch from now on."""
+    weights.forget(PAGE, weights.CHANGED)
     st.session_state["what if shown"] = branch
     if branch:
         st.query_params["branch"] = str(branch)
@@ -212,15 +216,29 @@ def warm(folder: str, record: sgp.Recorded) -> None:
         work.worker().ask("load", SECONDS, run=folder, problem=texts, decoding=decoding)
 
 
-def show_branch(data: dict[str, Any], branch: sgp.Branch, branching: bool) -> None:
-    """The player of one branch; what it reports goes into the address."""
+def show_branch(found: Mapping[str, Any], branch: sgp.Branch, asking: Mapping[str, Any]) -> None:
+    """The player of one branch, its reasons' weights below; what it reports goes into the address."""
 
     def begin(step: int, rank: int) -> None:
         show(branch.then(step, rank), step + 1)
 
+    def below() -> None:
+        weights.show_weights(PAGE, branch, found, asking)
+
+    data, runs = found["data"], asking["run"] is not None
     named = {**data, "id": f"{data['id']} {branch}"}
     key = f"what if player {branch} {data['id']}"
-    player.show_player(key, named, remembering(branch), begin if branching else None)
+    branches = begin if runs and not asking["busy"] else None
+    player.show_player(key, named, remembering(branch), branches, below=below if runs else None)
+
+
+def show_changed(
+    changed: Mapping[str, Any], branches: Mapping[sgp.Branch, Any], branch: sgp.Branch, asking: Mapping[str, Any]
+) -> None:
+    """The rollout with another weight, in place of the branch."""
+    weights.show_changed(PAGE, changed, branches[sgp.Branch()]["data"], asking)
+    named = {**changed["data"], "id": f"{changed['data']['id']} {changed['words']} {changed['factor']}"}
+    player.show_player(f"what if changed {named['id']}", named, remembering(branch))
 
 
 def show_growing_branch(found: Mapping[str, Any]) -> None:
@@ -293,10 +311,11 @@ def main() -> None:
     if ended is not None:
         take(*ended, branches)
     branch = st.session_state["what if shown"] = wanted()
+    cancelled = st.session_state.pop(f"{PAGE} cancelled", False)
     if work.show_failure(PAGE) is None and branch not in branches and work.running(PAGE) is None:
         if len(branches) >= MOST_BRANCHES:
             st.warning(f"{MOST_BRANCHES} branches are as many as this page keeps; reload the page to begin again.")
-        elif not st.session_state.pop(f"{PAGE} cancelled", False):
+        elif not cancelled:
             next_work(start, branches, branch)
             wait_for_first_picture()
             ended = work.take(PAGE)
@@ -310,6 +329,8 @@ def main() -> None:
 def show_page(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch: sgp.Branch) -> None:
     """Progress, the tree, what can be done, and the player of the branch (of the nearest one that is there)."""
     found = work.running(PAGE)
+    asking = {"run": start["run"] and start["run"]["folder"], "busy": found is not None}
+    asking |= {"seconds": SECONDS, "grace": GRACE}
     if start["run"] is None and found is None:
         offer_training(start)
     work.show_progress(PAGE)
@@ -321,8 +342,10 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.Branch, Any], branch:
         show_actions(start, branches, there[-1], found is not None)
     if found is not None and work.preview(found) is not None:
         show_growing_branch(found)
+    elif there and (changed := weights.changed(PAGE)) is not None:
+        show_changed(changed, branches, there[-1], asking)
     elif there:
-        show_branch(branches[there[-1]]["data"], there[-1], branching=start["run"] is not None and found is None)
+        show_branch(branches[there[-1]], there[-1], asking)
     elif found is None and start["run"] is not None:
         st.button("Plan")  # after a cancel; any press runs the page again
     if start["run"] is not None:
@@ -342,6 +365,7 @@ def wait_for_first_picture() -> None:
 def abandon() -> None:
     """Gives up what was being done for another choice."""
     work.give_up(PAGE)
+    weights.forget(PAGE)
     st.session_state.pop("what if forced", None)
 
 

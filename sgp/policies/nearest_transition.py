@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from dataclasses import dataclass, replace
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,6 +97,12 @@ class NearestTransition(Generic[Encoding]):
         if len(self.weights) == 1:
             return np.asarray(self.weights[0])
         return np.asarray(self.weights[0] + goal_share(node.task, node.state) * self.weights[1])
+
+    def reweighted(self, columns: Sequence[int], factor: float) -> Self:
+        """The same with the weights of some columns, in all rows, times a factor."""
+        weights = self.weights.copy()
+        weights[:, columns] *= factor
+        return replace(self, weights=weights)
 
     def vectors(self, task: Task, steps: Sequence[Step]) -> Vector:
         """The vectors psi [n, D] of the transitions to all candidates of the steps."""

@@ -28,7 +28,7 @@ from sgp.methods.loading import load_planner
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
 from sgp.planning.forcing import least_forcing
 from sgp.planning.pddl import Action, Problem, parse_plan
-from sgp.planning.planner import Limit, horizon
+from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Node
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records, replayed, write_records
@@ -37,6 +37,7 @@ from sgp.planning.subject import Subject, read_subject
 from sgp.planning.task import State, Successor, Task, checked, missing_goal_atoms
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
+from sgp.service.weights import blame, decoding_of, with_weight
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.playback import playback, rank_order
 
@@ -140,7 +141,25 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float, deco
     Its seconds are the processor's. Of a goal's alternatives one after another is tried. The progress has a `preview`:
     what the player shows of the rollout so far.
     """
-    trained, planner, begun = open_run(run), load_planner(run, decoding), time.process_time()
+    return _planned(tell, run, problem, seconds, decoding, load_planner(run, decoding))
+
+
+def reweighted(
+    tell: Tell, run: str, before: Records, step: int, rank: int, feature: str, factor: float, seconds: float
+) -> Answer:
+    """The rollout of the same problem from its start, planned with the weight of a feature times a factor.
+
+    Which feature is said as for `blame`; the answer is that of `solve`.
+    """
+    planner = with_weight(run, before, step, rank, feature, factor)
+    return _planned(tell, run, _asked(before[0]), seconds, decoding_of(before[0]), planner)
+
+
+def _planned(
+    tell: Tell, run: str, problem: Mapping[str, Any], seconds: float, decoding: str, planner: Planner
+) -> Answer:
+    """What `solve` answers, planned by the run's planner or by one that was made of it."""
+    trained, begun = open_run(run), time.process_time()
     for each in _problem(problem).alternatives():
         task = _task(each)
         task.require_domain(trained.domain_text)
@@ -150,7 +169,7 @@ def solve(tell: Tell, run: str, problem: Mapping[str, str], seconds: float, deco
         if rollout.solved:
             break
     verdict = validate(task.problem, rollout.plan).valid if rollout.solved else None
-    return {**_shown(_explained(rollout, run, decoding)), "valid": verdict, "domain": task.domain_text.name}
+    return {**_shown(_explained(rollout, run, decoding, planner)), "valid": verdict, "domain": task.domain_text.name}
 
 
 def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
@@ -166,9 +185,8 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     so_far = {name: value for name, value in head.items() if name != "left"}  # of the rollout that it leaves
     so_far |= {"outcome": GOING_ON, "reason": "", "written": []}
     tell(preview=playback(Recorded("rollout", 1, so_far, tuple(kept))))
-    texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
-    task = _task(_problem({**texts, "goal": head.get("goal")}))
-    decoding = _decoding(head)
+    task = _task(_problem(_asked(head)))
+    decoding = decoding_of(head)
     planner = load_planner(run, decoding)
     telling = _Telling(tell, task, _about(run, decoding), kept, due=time.monotonic() + PREVIEW_SECONDS)
     limit = Limit(horizon(task.size), seconds, processor=True)
@@ -184,7 +202,7 @@ def force(tell: Tell, run: str, before: Records, free: int, seconds: float, rank
     """
     head, *steps = before
     start = replayed(Recorded("rollout", 1, head, tuple(steps)))
-    decoding = _decoding(head)
+    decoding = decoding_of(head)
     task, planner = start.task, load_planner(run, decoding)
     answer = least_forcing(planner, task, start, seconds, free, ranks, most, lambda tried: tell(tried=list(tried)))
     facts = {"tried": answer.tried, "complete": answer.complete, "ranks": ranks, "most": most}
@@ -216,9 +234,10 @@ def _forced(record: Mapping[str, Any], rank: int) -> dict[str, Any]:
     return {**decided, "chosen": place, "candidates": candidates}
 
 
-def _decoding(head: Mapping[str, Any]) -> str:
-    """How the rollout of a record was decoded."""
-    return str((head.get("about") or {}).get("decoding") or DEFAULT)
+def _asked(head: Mapping[str, Any]) -> dict[str, Any]:
+    """The problem of a record, as jobs are given one."""
+    texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
+    return {**texts, "goal": head.get("goal")}
 
 
 def _joined(rollout: Rollout, kept: Records, run: str, decoding: str) -> list[Mapping[str, Any]]:
@@ -227,9 +246,11 @@ def _joined(rollout: Rollout, kept: Records, run: str, decoding: str) -> list[Ma
     return [head, *kept[: len(steps)], *steps[len(kept) :]]
 
 
-def _explained(rollout: Rollout, run: str, decoding: str = DEFAULT) -> list[Mapping[str, Any]]:
-    """The records of a rollout that a run made, with what explains every choice."""
-    found = api.as_recorded(rollout, run, decoding)
+def _explained(
+    rollout: Rollout, run: str, decoding: str = DEFAULT, planner: Planner | None = None
+) -> list[Mapping[str, Any]]:
+    """The records of a rollout that a run made, or a planner made of it, with what explains every choice."""
+    found = api.as_recorded(rollout, run, decoding, planner)
     return [found.head, *found.steps]
 
 
@@ -369,5 +390,6 @@ def _replayed(task: Task, actions: Sequence[Action]) -> tuple[list[Step], State,
 
 
 JOBS: Mapping[str, Callable[..., Answer]] = {
-    each.__name__: each for each in (load, solve, branch, force, read, train, train_own, record, replay)
+    each.__name__: each
+    for each in (load, solve, branch, force, blame, reweighted, read, train, train_own, record, replay)
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sgp
-from sgp.analysis.blame import blame
+from sgp.analysis.blame import blame, columns_of
 from sgp.analysis.explanations import explain
 from sgp.datasets.runs import open_run
 from sgp.datasets.training_data import load_training_data
@@ -37,7 +37,20 @@ def test_a_weight_is_the_sum_of_what_all_decisions_gave(learned):
     amounts = [abs(each.amount) for each in found.culprits]
     assert amounts == sorted(amounts, reverse=True)
     names = {each.task.name for each in data.train}
-    assert all(each.decision.task.name in names and each.decision.positive.any() for each in found.culprits)
+    assert all(each.decision.task.name in names for each in found.culprits)
+    assert all(each.decision.positive[each.right] and not each.decision.positive[each.wrong] for each in found.culprits)
+
+
+def test_the_candidates_that_are_named_differ_in_the_feature_as_the_amount_says(learned):
+    run, policy, data, rollout, explanations = learned
+    place, why = next((place, each[0]) for place, each in enumerate(explanations) if each)
+    feature = why.reasons[0].feature
+    columns = columns_of(policy, rollout, place, why.other, feature)
+    for each in blame(run, policy, data, rollout, place, why.other, feature).culprits:
+        decision = each.decision
+        values = policy.encoder.embed(decision.task, decision.state, decision.choice).dense(policy.encoder.dimension)
+        lead = values[each.right, columns].sum() - values[each.wrong, columns].sum()
+        assert lead * each.amount >= 0
 
 
 def test_what_sets_nothing_apart_is_told(learned):

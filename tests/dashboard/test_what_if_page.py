@@ -113,3 +113,60 @@ def test_without_any_model_it_says_how_to_make_one(open_page, home, monkeypatch,
     monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
     app = open_page("what_if", domain="blocksworld")
     assert "train one with `sgp train`" in words(app)
+
+
+def box(app, label):
+    (found,) = [each for each in app.selectbox if each.label.startswith(label)]
+    return found
+
+
+def explained_step(app):
+    """A step (from 1) that is explained, and the words of its first reason."""
+    data = branches(app)[""]
+    place, why = next((place, each["why"][0]) for place, each in enumerate(data["steps"], start=1) if each["why"])
+    return place, data["features"][why["reasons"][0][0]]
+
+
+def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
+    app = open_trained(problem="p02")
+    place, feature = explained_step(app)
+    app = open_trained(problem="p02", step=str(place))
+    assert box(app, f"Step {place}, against").options[0].startswith("rank ")
+    app = settled(button(app, "Which training gave it?").click().run(), PAGE)
+    found = app.session_state["what if blame"]
+    assert found["asked"]["feature"] == feature
+    (table,) = [each.value for each in app.get("html") if 'class="culprits"' in each.value]
+    assert table.count("<tr>") == 1 + len(found["culprits"]) > 1
+    assert all(each["problem"] in table and each["right"] in table for each in found["culprits"])
+    assert f"{found['decisions']:,} decisions of training gave" in words(app).replace("\\", "")
+
+
+def test_planning_with_another_weight_stands_in_the_place_of_the_rollout(open_trained):
+    app = open_trained(problem="p02")
+    place, _ = explained_step(app)
+    app = open_trained(problem="p02", step=str(place))
+    before = branches(app)[""]
+    app = settled(button(app, "Plan with this weight").click().run(), PAGE)
+    same = app.session_state["what if reweighted"]["data"]
+    assert [each["chosen"] for each in same["steps"]] == [each["chosen"] for each in before["steps"]]
+    assert "all choices are the same" in " ".join(each.value for each in app.info)
+    app.number_input[0].set_value(-1.0)
+    app = settled(button(app, "Plan with this weight").click().run(), PAGE)
+    turned = app.session_state["what if reweighted"]
+    said = " ".join(each.value for each in app.info).replace("\\", "")
+    assert f"times -1: {turned['data']['outcome']}" in said
+    assert f"(before: {before['outcome']}" in said
+    assert set(branches(app)) == {""}, "the branches are those of the weights that were learned"
+    app = button(app, "Back to the weight that was learned").click().run()
+    assert "what if reweighted" not in app.session_state
+    assert button(app, "Which training gave it?")
+
+
+def test_a_planner_without_weights_that_are_sums_is_one_sentence(open_trained):
+    app = open_trained("state-centric", "wl-xgboost-delta", problem="p02")
+    place, _ = explained_step(app)
+    app = open_trained("state-centric", "wl-xgboost-delta", problem="p02", step=str(place))
+    app = settled(button(app, "Which training gave it?").click().run(), PAGE)
+    (error,) = [each.value.replace("\\", "") for each in app.error]
+    assert error.startswith("the weights of state-centric are no sums over training decisions")
+    assert "what if blame" not in app.session_state

@@ -1,0 +1,157 @@
+"""Below the player of What if: which decisions of training gave a feature its weight, and planning with another."""
+
+from base64 import b64encode
+from collections.abc import Mapping
+from html import escape
+from itertools import takewhile
+from typing import Any
+
+import streamlit as st
+import work
+
+import sgp
+
+BLAMING, REWEIGHTING = "asking the training", "planning with another weight"
+BLAMING_SECONDS = 600.0  # the decisions of training are made again
+MOST, STEP = 100.0, 0.5  # of the factor
+FOUND, CHANGED = "blame", "reweighted"  # what is kept of the answers, behind the page's name
+STYLE = """<style>
+.culprits { border-collapse: collapse; font-size: 14px; font-variant-numeric: tabular-nums; }
+.culprits th { text-align: left; font-weight: 600; }
+.culprits th, .culprits td { padding: 4px 14px 4px 0; border-bottom: 1px solid #8884; vertical-align: middle; }
+.culprits .number { text-align: right; } .culprits .where { min-width: 9em; }
+.culprits img { background: #ffffff; border-radius: 4px; height: 72px; max-width: 190px; display: block; }
+</style>"""
+
+
+def show_weights(page: str, branch: sgp.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
+    """The section for the step in the address. `asking` has the `run`, `seconds` and `grace` of a plan, and `busy`."""
+    st.markdown("#### Why this weight?")
+    step = st.query_params.get("step", "1")
+    place, data = int(step) if step.isdecimal() else 1, found["data"]
+    why = data["steps"][place - 1]["why"] if 1 <= place <= len(data["steps"]) else []
+    if not why:
+        st.caption(f"Step {place} has no reasons; go to one where the model chose among several candidates.")
+        return
+    keyed = f"{page} {branch} {place}"
+    against, said, how = st.columns([1, 3, 1], vertical_alignment="bottom")
+    ranks = {each["against"] + 1: each["reasons"] for each in why}
+    rank = against.selectbox(f"Step {place}, against", list(ranks), key=f"{keyed} rank", format_func=rank_words)
+    named = dict.fromkeys(number for number, chosen, _, _ in ranks[rank] if chosen is not None)
+    feature = said.selectbox(
+        "Feature", list(named), key=f"{keyed} {rank} feature", format_func=lambda number: feature_words(data, number)
+    )
+    if feature is None:
+        st.caption("What sets these two apart has no name of its own.")
+        return
+    asked = {"run": asking["run"], "before": found["records"][: place + 1], "step": place, "rank": rank}
+    asked |= {"feature": data["features"][feature]}
+    facts = {"branch": branch, "asked": asked, "words": feature_words(data, feature)}
+    if how.button("Which training gave it?", disabled=asking["busy"], help="Looks through all decisions of training"):
+        work.begin(page, BLAMING, BLAMING_SECONDS, "blame", asked, **facts)
+        st.rerun()
+    offer_factor(page, facts, asking)
+    answered = st.session_state.get(f"{page} {FOUND}")
+    if answered is not None and answered["asked"] == asked:
+        show_culprits(answered)
+
+
+def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
+    """Plans with the weight of a feature times a number."""
+    number, how, told = st.columns([1, 1, 3], vertical_alignment="bottom")
+    last = facts.get("factor", 1.0)
+    factor = number.number_input("Its weight times", -MOST, MOST, last, STEP, key=f"{page} factor after {last}")
+    told.caption("0 takes its weight away, -1 turns it around; the problem is planned from its start.")
+    if how.button("Plan with this weight", disabled=asking["busy"]):
+        arguments = {**facts["asked"], "factor": factor, "seconds": asking["seconds"]}
+        seconds = asking["seconds"] + asking["grace"]
+        work.begin(page, REWEIGHTING, seconds, "reweighted", arguments, **{**facts, "factor": factor})
+        st.rerun()
+
+
+def take(page: str, found: Mapping[str, Any], report: sgp.Report) -> None:
+    """Keeps an answer."""
+    if report.result is not None:
+        kept = {name: found[name] for name in ("branch", "asked", "words", "factor") if name in found}
+        st.session_state[f"{page} {FOUND if found['kind'] == BLAMING else CHANGED}"] = {**kept, **report.result}
+
+
+def changed(page: str) -> dict[str, Any] | None:
+    """The rollout with another weight that is to be shown, or None."""
+    found: dict[str, Any] | None = st.session_state.get(f"{page} {CHANGED}")
+    return found
+
+
+def forget(page: str, *what: str) -> None:
+    """Drops what is kept."""
+    for each in what or (FOUND, CHANGED):
+        st.session_state.pop(f"{page} {each}", None)
+
+
+def show_changed(page: str, found: Mapping[str, Any], before: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
+    """What came of another weight, against the rollout before, further weights, and the way back."""
+    words = f"With the weight of “{found['words']}” times {found['factor']:g}: {ending(found['data'])}"
+    st.info(work.plain(f"{words} (before: {ending(before)}); {difference(found['data'], before)}."))
+    offer_factor(page, {name: found[name] for name in ("branch", "asked", "words", "factor")}, asking)
+    if st.button("Back to the weight that was learned"):
+        forget(page, CHANGED)
+        st.rerun()
+
+
+def difference(data: Mapping[str, Any], before: Mapping[str, Any]) -> str:
+    """From which step on a rollout differs from another one."""
+    mine, other = ([jump(each, step) for step in each["steps"]] for each in (data, before))
+    same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(mine, other, strict=False)))
+    return "all choices are the same" if mine == other else f"the choices differ from step {same + 1} on"
+
+
+def jump(data: Mapping[str, Any], step: Mapping[str, Any]) -> list[str]:
+    """The actions that were chosen at a step."""
+    return [data["actions"][number] for number in step["candidates"][step["chosen"]]["actions"]]
+
+
+def ending(data: Mapping[str, Any]) -> str:
+    """How a rollout ended and with how many actions."""
+    count = f"{data['length']} action{'' if data['length'] == 1 else 's'}"
+    return f"solved with {count}" if data["outcome"] == "solved" else f"{data['outcome']} after {count}"
+
+
+def rank_words(rank: int) -> str:
+    """A candidate in words."""
+    return f"rank {rank}"
+
+
+def feature_words(data: Mapping[str, Any], number: int) -> str:
+    """A feature in English where the house knows the domain."""
+    return str((data["words"] or data)["features"][number])
+
+
+def show_culprits(found: Mapping[str, Any]) -> None:
+    """The decisions that gave a feature most of its weight."""
+    st.caption(
+        work.plain(
+            f"The weight of “{found['words']}” is {found['weight']:+.3g} here: what lowers the cost of a candidate is "
+            f"above 0. {found['decisions']:,} decisions of training gave {found['told']:+.3g} together, these most of "
+            "all; of their candidates the right and the wrong one are named that differ most in it."
+        )
+    )
+    heads = ("gave", "training problem", "right was", "wrong was", "the state")
+    rows = "".join(
+        f'<tr><td class="number">{each["amount"]:+.3g}</td>'
+        f'<td class="where">{escape(each["problem"])}, {at(each["step"])}</td>'
+        f"<td>{escape(each['right'])}</td><td>{escape(each['wrong'])}</td><td>{image(each)}</td></tr>"
+        for each in found["culprits"]
+    )
+    listed = "".join(f'<th scope="col">{each}</th>' for each in heads)
+    st.html(f'{STYLE}<table class="culprits"><thead><tr>{listed}</tr></thead><tbody>{rows}</tbody></table>')
+
+
+def at(step: int | None) -> str:
+    """A training state by its step in the expert's plan."""
+    return "a state off the plan" if step is None else f"step {step}"
+
+
+def image(culprit: Mapping[str, Any]) -> str:
+    """A state as an image: Streamlit takes drawings out of HTML."""
+    source = f"data:image/svg+xml;base64,{b64encode(culprit['picture'].encode()).decode()}"
+    return f'<img src="{source}" alt="{escape("A state of " + culprit["problem"])}">'
