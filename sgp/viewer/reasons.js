@@ -83,7 +83,7 @@ function reasonsPanel(rollout, { name, schedule }) {
   const most = Math.max(0, ...rollout.steps.flatMap((step) => step.why.map((each) => each.reasons.length)));
   const english = rollout.words?.features ?? rollout.features;
   let raw = false;
-  const said = h("p", { class: "because" });
+  const said = h("p", { class: "because", tabindex: "0" });
   const rows = Array.from({ length: most }, () => {
     const row = { bar: h("i"), value: h("span", { class: "number" }), feature: h("span", { class: "feature" }), values: h("span", { class: "faint" }) };
     row.element = h("li", {}, h("span", { class: "diverging" }, row.bar), row.value, row.feature, row.values);
