@@ -23,6 +23,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from measuring import add_csv, note, write
@@ -36,7 +37,7 @@ from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.viewer.dashboard import command
 
-STEPS = 100
+STEPS, STARTS = 100, 6  # of a rollout that are taken, and from which a branch begins
 
 
 @dataclass(frozen=True)
@@ -98,7 +99,8 @@ def timed(page: Page, act: Callable[[], object], seen: Callable[[], object]) -> 
     page.evaluate(
         """() => {
           const hear = () => (window.pressed = performance.timeOrigin + performance.now());
-          for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, hear, { capture: true, once: true });
+          const once = { capture: true, once: true };
+          for (const kind of ["pointerdown", "keydown", "input"]) addEventListener(kind, hear, once);
         }"""
     )
     act()
@@ -115,17 +117,16 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
     page.wait_for_selector(".sgp[data-step]")
     header = page.locator(".sgp header span").first
     for domain in ("gripper", "visitall", "logistics", "blocksworld") * 4:
-        page.get_by_role("combobox").first.click()
-        option = page.get_by_role("option", name=domain)
-        option.wait_for()
-        times.append(timed(page, option.click, header.filter(has_text=f"{domain},").wait_for))
+        page.wait_for_selector("[data-test-script-state=notRunning]")  # the player before is gone then
+        choose = partial(page.get_by_label("Domain").select_option, domain)
+        times.append(timed(page, choose, header.filter(has_text=f"{domain},").wait_for))
     yield from spread("another rollout", times[4:])
     yield Line("another rollout, the first time", max(times[:4]), "ms", "", True)
 
     page.goto(f"{address}/coverage?domains=gripper")
     page.locator(".js-plotly-plot .point").first.wait_for()
     times = []
-    for view, words in (("size", "Coverage over size"), ("time", "Solved over time"), ("table", "Wilson")) * 5:
+    for view, words in (("size", "Coverage over size"), ("time", "Solved over time"), ("instances", "Each column")) * 5:
         button = page.get_by_role("radio", name=view, exact=True)
         times.append(timed(page, button.click, page.get_by_text(words).last.wait_for))
     yield from spread("coverage, another view", times[3:])
@@ -142,9 +143,11 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
 def first_frames(page: Page, address: str) -> Iterator[Line]:
     """From the key that takes another candidate to the first picture of what follows, once the model is loaded."""
     model = sgp.subject_of(sgp.train("contrastive-jumps", "blocksworld", "state-centric")).model
-    asked = {"domain": "blocksworld", "model": model, "problem": "p11"}
+    seen = (each for each in sgp.recorded_rollouts().rollouts if each.about.domain == "blocksworld")
+    problem = next(each.head["name"] for each in seen if each.about.model == model and len(each.steps) > STARTS)
+    asked = {"domain": "blocksworld", "model": model, "problem": problem}
     times: list[float] = []
-    for step in range(1, 7):
+    for step in range(1, STARTS + 1):
         page.goto(f"{address}/what_if?{urllib.parse.urlencode({**asked, 'step': step})}")
         page.wait_for_selector(".tree g[role=button]")
         page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from reading import Numbers
+from sources_of_dashboard import DASHBOARD
 from sources_of_data import DATA
 from sources_of_installing import INSTALLING
 from sources_of_library import LIBRARY
@@ -15,6 +16,7 @@ from sources_of_settings import SETTINGS
 from sources_of_transformers import TRANSFORMER_NUMBERS
 
 SOURCES: Mapping[str, Callable[[], str | Numbers]] = {
+    **DASHBOARD,
     **DATA,
     **INSTALLING,
     **LIBRARY,

@@ -86,6 +86,9 @@ def losses() -> str:
             shares = f"{rate(min(changed))} to {rate(max(changed))}" if changed else ""
             ends = (f"{min(values):.2f} to {max(values):.2f}" for values in learned)
             lines.append((domain, *counted, str(len(seeds)), *ends, *solved, shares))
+    for seed in {each.seed for each in found}:
+        loss = {each.variant: each.value for each in found if (each.seed, each.metric) == (seed, "validation_loss")}
+        assert loss[min(loss, key=len)] > loss[max(loss, key=len)], "the text's words: with both, and without both"
     day, cores = when(found)
     headings = ("domain", "attention", "hidden", "seeds", "validation loss", "names copied")
     headings = (*headings, "applicable", "regrounding", "ranked", "decisions that change")

@@ -123,7 +123,7 @@ def test_a_model_is_trained_on_uploaded_problems_and_solves(open_, tmp_path):
         files[-1].write_text(problem.problem_pddl)
     page.locator("input[type=file]:not([webkitdirectory])").nth(2).set_input_files(files)
     page.wait_for_selector("text=small1.pddl")
-    page.get_by_role("button", name="Train on these files").click()
+    page.get_by_role("button", name="Train on these files").click(timeout=SLOW)
     page.wait_for_selector("text=expert plans by Fast Downward", timeout=SLOW)
     page.get_by_role("tab", name="Solve").click()
     page.get_by_role("button", name="Solve", exact=True).click(timeout=SLOW)
