@@ -27,6 +27,7 @@ from sgp.files import write_text
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 PICTURE = ROOT / "data" / "measured" / "coverage.svg"
+PICTURES = HERE / "pictures"  # of the dashboard's pages
 # The repository's pages, and what they are called in the site; `docs/index.md` has their order.
 PAGES = {
     ROOT / "README.md": "index.md",
@@ -115,6 +116,7 @@ def write_sources(source: Path, extra: Path, notebooks: dict[str, NotebookNode])
             text += "\n" + (HERE / name).read_text(encoding="utf-8")
         write_text(source / name, text)
     shutil.copy(PICTURE, source)
+    shutil.copytree(PICTURES, source / PICTURES.name)
     for name, notebook in notebooks.items():
         text = writes(for_the_site(notebook, name, extra / "players"))
         write_text(source / "notebooks" / f"{name}.ipynb", text)

@@ -168,3 +168,13 @@ def test_no_sentence_stands_in_two_places():
             if len(words.split()) > 6 and not words.startswith("|"):
                 assert words not in seen, f"{page} and {seen.get(words)} say: {words}"
                 seen[words] = page
+
+
+def test_every_page_of_the_dashboard_stands_in_its_docs_with_its_pictures():
+    text = (ROOT / "docs" / "dashboard.md").read_text()
+    pages = re.findall(r'VIEWS / "(\w+)\.py", title="([^"]+)"', (ROOT / "dashboard" / "app.py").read_text())
+    assert len(pages) == len(list((ROOT / "dashboard" / "views").glob("*.py")))
+    for name, title in pages:
+        for look in ("1366x768, light", "1920x1080, dark"):
+            assert f"![{title}, {look}](pictures/{name}-{look.rpartition(' ')[2]}.webp)" in text
+            assert (ROOT / "docs" / "pictures" / f"{name}-{look.rpartition(' ')[2]}.webp").is_file()
