@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import product
-from statistics import mean, median
+from statistics import median
 
 from reading import SPLIT, SUITE, TRANSFORMERS, Numbers, one, rate, scores, when
 
@@ -13,7 +13,7 @@ import sgp
 from sgp.evaluation.scores import Score
 from sgp.reports.papers.symt import BUDGET
 from sgp.reports.sheets import Sheet
-from sgp.reports.tables import measured, measured_attempts
+from sgp.reports.tables import cell, measured, measured_attempts
 from sgp.training.two_views import TwoViews
 
 NAMED = ("validation", "interpolation")  # where name sensitivity is measured
@@ -81,9 +81,9 @@ def losses() -> str:
             learned = [[each.value for each in of if each.metric == name] for name in ("validation_loss", "copied")]
             assert all(len(values) == len(seeds) for values in learned), "none diverged, as the text says"
             counted = ["" if f"{name}=0" in variant else "on" for name in ("attention", "hidden")]
-            solved = (rate(mean(_of_decoding(of, decoding))) for decoding in ("applicable", "regrounding", "ranked"))
+            solved = (_solved(of, decoding) for decoding in ("applicable", "regrounding", "ranked"))
             changed = [each.value for each in of if (each.metric, each.split) == ("name_sensitivity", "interpolation")]
-            shares = f"{rate(min(changed))} to {rate(max(changed))}" if changed else ""
+            shares = f"{rate(min(changed))} to {rate(max(changed))}"
             ends = (f"{min(values):.2f} to {max(values):.2f}" for values in learned)
             lines.append((domain, *counted, str(len(seeds)), *ends, *solved, shares))
     for seed in {each.seed for each in found}:
@@ -95,12 +95,12 @@ def losses() -> str:
     return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
 
 
-def _of_decoding(of: Sequence[Score], decoding: str) -> list[float]:
-    return [
-        each.value
-        for each in of
-        if (each.metric, each.decoding, each.split, each.size) == ("coverage", decoding, "interpolation", None)
-    ]
+def _solved(of: Sequence[Score], decoding: str) -> str:
+    """The share of interpolation, with its interval on n problems."""
+    place = ("coverage", decoding, "interpolation", None)
+    found = cell([each for each in of if (each.metric, each.decoding, each.split, each.size) == place])
+    assert found is not None
+    return f"{found}, n = {found.n}"
 
 
 def names_matter() -> str:

@@ -37,13 +37,10 @@ from sgp.planning.subject import Subject, read_subject
 from sgp.planning.task import State, Successor, Task, checked, missing_goal_atoms
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
-from sgp.service.weights import blame, decoding_of, with_weight
+from sgp.service.asked import Answer, Records, Tell, decoding_of, require_listed
+from sgp.service.weights import blame, with_weight
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.playback import playback, rank_order
-
-Tell = Callable[..., None]
-Answer = dict[str, Any]
-Records = Sequence[Mapping[str, Any]]
 
 MOST_OBJECTS = 1_000
 MOST_CHARACTERS = 1_000_000  # of one PDDL text
@@ -179,8 +176,7 @@ def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds:
     rollout so far, the given steps first. Raises InputError where it has no such candidate.
     """
     head, *steps = before
-    if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
-        raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one that is listed")
+    require_listed(steps, step, rank)
     kept = [*steps[: step - 1], _forced(steps[step - 1], rank)]
     so_far = {name: value for name, value in head.items() if name != "left"}  # of the rollout that it leaves
     so_far |= {"outcome": GOING_ON, "reason": "", "written": []}

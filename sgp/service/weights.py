@@ -7,8 +7,7 @@ the candidate that the chosen one is compared with.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from sgp.analysis.blame import Culprit, accountable
 from sgp.analysis.blame import blame as blamed
@@ -24,13 +23,9 @@ from sgp.planning.recorded import Recorded
 from sgp.planning.recording import replayed
 from sgp.planning.rollout import Rollout
 from sgp.planning.task import State, Successor, Task
-from sgp.policies.decoding import DEFAULT
+from sgp.service.asked import Answer, Records, Tell, decoding_of, require_listed
 from sgp.viewer.pictures import picture
 from sgp.viewer.playback import rank_order
-
-Tell = Callable[..., None]
-Answer = dict[str, Any]
-Records = Sequence[Mapping[str, Any]]
 
 
 def blame(tell: Tell, run: str, before: Records, step: int, rank: int, feature: str) -> Answer:
@@ -64,16 +59,10 @@ def with_weight(run: str, before: Records, step: int, rank: int, feature: str, f
     return reweighted(planner, *_compared(before, step, rank), feature, factor)
 
 
-def decoding_of(head: Mapping[str, Any]) -> str:
-    """How the rollout of a record was decoded."""
-    return str((head.get("about") or {}).get("decoding") or DEFAULT)
-
-
 def _compared(before: Records, step: int, rank: int) -> tuple[Rollout, int, int]:
     """The rollout up to a step, that step and the place of a candidate in it, both from 0."""
     head, *steps = before
-    if not 1 <= step <= len(steps) or not 1 <= rank <= len(steps[step - 1]["candidates"]):
-        raise InputError(f"the rollout has no candidate of rank {rank} at step {step}; choose one that is listed")
+    require_listed(steps, step, rank)
     costs = [math.inf if each["cost"] is None else float(each["cost"]) for each in steps[step - 1]["candidates"]]
     rollout = replayed(Recorded("rollout", 1, head, tuple(steps[:step])))
     return rollout, step - 1, rank_order(costs)[rank - 1]
