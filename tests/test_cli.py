@@ -190,7 +190,10 @@ def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
         (["export", "/nowhere", "--out", "x.zip"], "/nowhere holds no run.json"),
         (["report", "--scores", "/nowhere.csv"], "/nowhere.csv is missing"),
         (["report", "--scores", "/etc"], "/etc is no file of scores"),
-        (["report", "--suite", "mine"], "no scores on suite 'mine', but on harder, state-centric, track; choose"),
+        (
+            ["report", "--suite", "mine"],
+            "no scores on suite 'mine', but on acpbench, harder, state-centric, track; choose",
+        ),
         (["report", "--out", "/dev/null"], "/dev/null: File exists; check the path"),
         (["table", "1", "--splits", "nonsense"], "there are no scores of split 'nonsense'; expected some of extrapol"),
         (["table", "state-centric", "2"], "there is no table 2 of state-centric here; expected one of 1, 3, 4, 5"),

@@ -264,7 +264,8 @@ def main() -> None:
     st.html(STYLE)
     show_examples()
     ask_for_texts(is_folded(complete, found))
-    said, progress, rest = st.empty(), st.empty(), st.empty()
+    said, progress = st.empty(), st.empty()
+    rest = st.container()  # it is not emptied first, which would open its first tab again
     with said.container():
         if complete:
             show_unread()
@@ -279,7 +280,7 @@ def main() -> None:
     with progress.container():
         work.show_progress(PAGE)
     if found is not None:
-        with rest.container():
+        with rest:
             go_on(found, problem)
 
 

@@ -173,7 +173,28 @@ _OF_TRANSITIONS = tuple(
             for k in (1, 5)
         ),
         ("closed_loop_exact", "plans executed exactly on predictions taken for the nearest state", "closed loop"),
+        ("abstention_auroc", "chance that a pool with the next state has the more similar one", "abstention"),
     )
+)
+_OF_POOLS = (
+    Metric(name="queries", title="transitions asked for", heading="queries", form=",.0f"),
+    Metric(name="pool", title="mean states of a pool", heading="pool", form=",.1f"),
+    Metric(name="merged", title="states left out because another has their text", heading="merged", form=",.0f"),
+    Metric(
+        name="calibration_error",
+        title="expected calibration error of the nearest state",
+        heading="calibration",
+        form=".3f",
+        better=Better.LOWER,
+    ),
+    *(
+        Metric(
+            name=f"{bound}_{of}@{k}", title=f"{what} of {of}@{k}", heading=f"{bound} {of}@{k}", unit="share", form=".3f"
+        )
+        for bound, what in (("chance", "what a draw expects"), ("worst", "all ties lost, instead"))
+        for of in ("hit", "acc")
+        for k in (1, 5, 10)
+    ),
 )
 _OF_MODELS = (
     Metric(name="dimension", title="dimension of the encoding", heading="dimension", form=",.0f"),
@@ -211,7 +232,7 @@ _OF_MODELS = (
     ),
 )
 
-_ALL = (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_NAMES, *_OF_TRANSITIONS, *_OF_MODELS)
+_ALL = (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_NAMES, *_OF_TRANSITIONS, *_OF_POOLS, *_OF_MODELS)
 METRICS: Mapping[str, Metric] = {each.name: each for each in _ALL}
 DIAGNOSTICS = tuple(each.name for each in _DIAGNOSTICS)  # on expert states
 
