@@ -178,6 +178,7 @@ _OF_TRANSITIONS = tuple(
 )
 _OF_POOLS = (
     Metric(name="queries", title="transitions asked for", heading="queries", form=",.0f"),
+    Metric(name="plans", title="plans followed", heading="plans", form=",.0f"),
     Metric(name="pool", title="mean states of a pool", heading="pool", form=",.1f"),
     Metric(name="merged", title="states left out because another has their text", heading="merged", form=",.0f"),
     Metric(

@@ -130,6 +130,11 @@ def transferred_variant(variant: str, most: int | None, source: str, shots: int 
     return f"{variant}{'' if most is None else f'{_MOST}{most}'}{_of_shots(shots)}{_FROM + source if source else ''}"
 
 
+def without_source(variant: str) -> str:
+    """A variant as scores name it, from whichever one domain it learned."""
+    return variant.partition(_FROM)[0]
+
+
 def _of_shots(shots: int) -> str:
     return f"{_SHOTS}{shots}" if shots else ""
 

@@ -225,6 +225,16 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval():
     assert [row.published for row in mean_rows] == [False] * 2 + [True] * 4
 
 
+def test_a_model_that_learned_from_one_other_domain_is_one_line_over_all_of_them():
+    variant = "minilm-atoms+most=200+from="
+    scores = [
+        ours(value, variant=f"{variant}{source}", domain=domain, split="cross-domain")
+        for value, source, domain in ((0.1, "ferry", "grid"), (0.3, "depot", "grid"), (0.6, "depot", "ferry"))
+    ]
+    first = sgp.paper_sheet("embedplan", 4, scores).rows[0].words
+    assert first[:3] == ("embedplan minilm-atoms+most=200 · hard x1", "", "0.400 ±0.200, 2 domains")
+
+
 def test_a_split_is_chosen_and_one_without_scores_is_refused():
     sheet = sgp.paper_sheet("embedplan", 4, [], splits=["cross-domain"])
     assert sheet.headings == ("planner", "cross-domain")

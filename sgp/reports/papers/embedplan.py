@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import mean, pstdev
 
 from sgp.domains import canonical_name
 from sgp.errors import InputError
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
+from sgp.planning.subject import without_source
 from sgp.reports.papers import Asked, Paper, PaperTable
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line, cell
@@ -19,7 +20,7 @@ _OF_ACTIONS = ("acc@1", "acc@5", "acc@10")  # ranked in no pool of states: a lin
 READING = (
     "Rates. Published: ± as printed, of a domain over three seeds, of a mean over nine domains (--notes: where it is a "
     "standard error). Ours: ± the standard deviation over seeds (xN: N seeds), the 95 % Wilson interval on n; of a "
-    "mean over domains ± their deviation."
+    "mean over domains ± their deviation, cross-domain those measured in, each from all others."
 )
 POOLS = (
     "After the point stands the pool in which next states are ranked. Pool paper: 128 states, of the domain for "
@@ -97,9 +98,10 @@ def _lines(scores: Sequence[Score], columns: Sequence[_Column], domain: str) -> 
 
 
 def _behind(scores: Sequence[Score], domain: str) -> list[Score]:
-    """The scores of a domain; behind the mean, what is printed as such and all of ours."""
+    """The scores of a domain; behind the mean, what is printed as such and all of ours, from whichever source."""
     if domain == _MEAN:
-        return [score for score in scores if score.domain == _MEAN or not score.paper]
+        ours = (replace(score, variant=without_source(score.variant)) for score in scores if not score.paper)
+        return [*ours, *(score for score in scores if score.paper and score.domain == _MEAN)]
     return [score for score in scores if canonical_name(score.domain) == domain]
 
 
