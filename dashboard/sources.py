@@ -1,27 +1,30 @@
 """What the pages read, kept between requests and shared by all sessions: nothing here is changed by a page."""
 
+from hashlib import sha256
 from pathlib import Path
 
 import streamlit as st
 
 import sgp
 
-Stamp = tuple[tuple[str, int, int], ...]
 
+def stamp() -> str:
+    """What tells the files of recorded rollouts and their maps, with time and size: another one means a new file.
 
-def stamp() -> Stamp:
-    """The files of recorded rollouts and their maps with time and size: another stamp means that one was made."""
+    It is short, since what is kept by it is looked up by it many times a page.
+    """
     return _stamp_of(folders())
 
 
-def retrieved_stamp() -> Stamp:
+def retrieved_stamp() -> str:
     """The same of recorded retrievals."""
     return _stamp_of(retrieved_folders())
 
 
-def _stamp_of(those: tuple[Path, Path]) -> Stamp:
+def _stamp_of(those: tuple[Path, Path]) -> str:
     files = [file for folder in those for file in sorted(folder.glob("*.json*"))]
-    return tuple((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files)
+    told = ((str(each), each.stat().st_mtime_ns, each.stat().st_size) for each in files)
+    return sha256(repr(tuple(told)).encode()).hexdigest()
 
 
 def retrieved_folders() -> tuple[Path, Path]:
@@ -40,7 +43,7 @@ def library() -> sgp.Library:
 
 
 @st.cache_resource(show_spinner="Reading the recorded rollouts", max_entries=4)
-def _library(stamp: Stamp) -> sgp.Library:
+def _library(stamp: str) -> sgp.Library:
     return sgp.recorded_rollouts(*folders())
 
 
@@ -50,7 +53,7 @@ def player_data(recorded: sgp.Recorded) -> dict:
 
 
 @st.cache_resource(show_spinner=False, max_entries=64)
-def _player_data(_recorded: sgp.Recorded, place: str, stamp: Stamp) -> dict:
+def _player_data(_recorded: sgp.Recorded, place: str, stamp: str) -> dict:
     return sgp.playback(_recorded)
 
 

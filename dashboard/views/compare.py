@@ -15,7 +15,7 @@ compare = st.components.v2.component("sgp_compare", js=sgp.compare_script())
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def data_of(_left: sgp.Recorded, _right: sgp.Recorded, places: tuple[str, ...], stamp: sources.Stamp) -> dict:
+def data_of(_left: sgp.Recorded, _right: sgp.Recorded, places: tuple[str, ...], stamp: str) -> dict:
     """The comparison's data of two rollouts."""
     return sgp.comparison(_left, _right)
 

@@ -284,10 +284,15 @@ def main() -> None:
         return
     show_table(covered, places, all_planners=not st.session_state["planners"])
     st.caption(READING)
-    chosen = (suite, tuple(chosen_splits), tuple(domains), tuple(planners))
+    show_attempts_of((suite, tuple(chosen_splits), tuple(domains), tuple(planners)))
+
+
+@st.fragment  # another view leaves the table as it stands
+def show_attempts_of(chosen: Chosen) -> None:
+    """The single attempts behind the table, in one of several views."""
     rows = attempts_of(chosen)
     if not rows:
-        st.info(f"Only totals were kept of suite {suite}; its single attempts are not measured here.")
+        st.info(f"Only totals were kept of suite {chosen[0]}; its single attempts are not measured here.")
         return
     view = st.segmented_control("View", VIEWS, default=VIEWS[0], key="view", bind="query-params", required=True)
     if view == "instances":

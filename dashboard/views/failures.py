@@ -4,6 +4,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from html import escape
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 import sources
@@ -38,7 +39,7 @@ TRAINING_SECONDS = 1800.0
 
 
 @st.cache_resource(show_spinner="Looking at what was not solved", max_entries=4)
-def failures(stamp: sources.Stamp) -> tuple[list[tuple[sgp.Recorded, sgp.Failure]], list[str]]:
+def failures(stamp: str) -> tuple[list[tuple[sgp.Recorded, sgp.Failure]], list[str]]:
     """The unsolved recorded rollouts with what went wrong, and a sentence for each that cannot be read."""
     found, damaged = [], []
     for each in LIBRARY.rollouts:
@@ -127,7 +128,7 @@ def beside(recorded: sgp.Recorded, step: int) -> str:
 
 
 @st.cache_resource(show_spinner=False, max_entries=256)
-def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: sources.Stamp) -> str:
+def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: str) -> str:
     """What went wrong in a rollout: where, the state there, the course of open goals, and what counts tell."""
     recorded, failure = _recorded, _failure
     address, primary, counts = LIBRARY.address_of(recorded), failure.primary, failure.open_goals
@@ -229,43 +230,57 @@ def show_meanings() -> None:
     st.markdown("\n".join(f"- **{kind.words}**: {kind.definition}." for kind in sgp.FailureKind))
 
 
+class Unsolved(NamedTuple):
+    """A measured attempt that is not solved, its name in the address, the kind of failure and the planner in words."""
+
+    row: sgp.AttemptRow
+    name: str
+    kind: str
+    planner: str
+
+
+@st.cache_resource(show_spinner=False)
+def measured_unsolved() -> list[Unsolved]:
+    """The measured attempts that are not solved."""
+    found = [row for row in sources.attempts() if not row.solved]
+    kind_of = {outcome: sgp.kind_of_outcome(outcome).value for outcome in {row.outcome for row in found}}
+    return [Unsolved(row, named(row), kind_of[row.outcome], sgp.planner_title(row)) for row in found]
+
+
 def show_measured() -> None:
     """The measured attempts that are not solved: of them the outcome alone was kept, and each can be made again."""
-    unsolved = [row for row in sources.attempts() if not row.solved]
+    unsolved, asked = measured_unsolved(), st.query_params.get("attempt")
     st.caption(
         f"{len(unsolved)} of {len(sources.attempts())} measured attempts are not solved. Of them the outcome alone was "
         "kept; choose a row to watch its rollout, or to have it recorded now."
     )
-    kind_of = {outcome: sgp.kind_of_outcome(outcome).value for outcome in {row.outcome for row in unsolved}}
     with st.container(horizontal=True, gap="medium"):
-        kinds = several("What happened", [kind_of[row.outcome] for row in unsolved], "kinds")
-        domains = several("Domains", [row.domain for row in unsolved], "domains")
-        splits = several("Splits", [row.split for row in unsolved], "splits")
-        planners = many("Planners", [sgp.planner_title(row) for row in unsolved], "planners")
+        kinds = several("What happened", [each.kind for each in unsolved], "kinds")
+        domains = several("Domains", [each.row.domain for each in unsolved], "domains")
+        splits = several("Splits", [each.row.split for each in unsolved], "splits")
+        planners = many("Planners", [each.planner for each in unsolved], "planners")
     shown = [
-        row
-        for row in unsolved
-        if kind_of[row.outcome] in kinds
-        and row.domain in domains
-        and row.split in splits
-        and sgp.planner_title(row) in planners
+        each
+        for each in unsolved
+        if each.kind in kinds and each.row.domain in domains and each.row.split in splits and each.planner in planners
     ]
-    show_attempt(next((row for row in unsolved if named(row) == st.query_params.get("attempt")), None))
+    show_attempt(next((each.row for each in unsolved if each.name == asked), None))
     if not shown:
         st.info("No unsolved attempt is of these kinds, domains, splits and planners; take a filter away.")
         return
+    words = {kind: in_words(kind) for kind in kinds}
     table = {
-        "what happened": [in_words(kind_of[row.outcome]) for row in shown],
-        "domain": [row.domain for row in shown],
-        "split": [row.split for row in shown],
-        "problem": [row.problem for row in shown],
-        "objects": [row.size for row in shown],
-        "planner": [sgp.planner_title(row) for row in shown],
-        "seed": [row.seed for row in shown],
-        "decisions": [row.decisions for row in shown],
-        "seconds": [row.seconds for row in shown],
+        "what happened": [words[each.kind] for each in shown],
+        "domain": [each.row.domain for each in shown],
+        "split": [each.row.split for each in shown],
+        "problem": [each.row.problem for each in shown],
+        "objects": [each.row.size for each in shown],
+        "planner": [each.planner for each in shown],
+        "seed": [each.row.seed for each in shown],
+        "decisions": [each.row.decisions for each in shown],
+        "seconds": [each.row.seconds for each in shown],
     }
-    key = f"attempts {hash(tuple(map(named, shown)))}"  # rows of another table are other attempts
+    key = f"attempts {hash(tuple(each.name for each in shown))}"  # rows of another table are other attempts
     st.dataframe(
         table,
         hide_index=True,
@@ -276,7 +291,7 @@ def show_measured() -> None:
         on_select=lambda: choose_attempt(key, shown),
     )
     with st.expander("How often each happened, and what the words mean"):
-        show_counts(Counter((sgp.planner_title(row), kind_of[row.outcome]) for row in shown), planners, "planner")
+        show_counts(Counter((each.planner, each.kind) for each in shown), planners, "planner")
         show_meanings()
 
 
@@ -285,11 +300,11 @@ def named(row: sgp.AttemptRow) -> str:
     return f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.model}"
 
 
-def choose_attempt(key: str, rows: Sequence[sgp.AttemptRow]) -> None:
+def choose_attempt(key: str, those: Sequence[Unsolved]) -> None:
     """Puts the attempt of the row that was chosen into the address."""
     chosen = st.session_state[key]["selection"]["rows"]
     if chosen:
-        st.query_params["attempt"] = named(rows[chosen[0]])
+        st.query_params["attempt"] = those[chosen[0]].name
     else:
         st.query_params.pop("attempt", None)
 

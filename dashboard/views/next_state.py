@@ -38,13 +38,13 @@ AXES = {"showgrid": False, "zeroline": False, "showticklabels": False}
 
 
 @st.cache_resource(show_spinner="Reading the recorded steps", max_entries=4)
-def files(stamp: sources.Stamp) -> tuple[list[sgp.Retrieved], list[str]]:
+def files(stamp: str) -> tuple[list[sgp.Retrieved], list[str]]:
     """The recorded retrievals, the package's and the user's own, and what cannot be read."""
     return sgp.retrieved_files(*sources.retrieved_folders())
 
 
 @st.cache_resource(show_spinner=False, max_entries=512)
-def drawing(_file: sgp.Retrieved, source: str, state: int, stamp: sources.Stamp) -> str:
+def drawing(_file: sgp.Retrieved, source: str, state: int, stamp: str) -> str:
     """A state as SVG."""
     return _file.drawing(state)
 
