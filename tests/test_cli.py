@@ -17,6 +17,7 @@ from typer.testing import CliRunner
 
 import sgp
 from sgp.cli import app, unforeseen
+from sgp.datasets.store import data_folder
 from sgp.experiments import listing as listings
 from sgp.installed import version
 from sgp.planning.recording import read_rollouts
@@ -190,9 +191,10 @@ def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
         (["export", "/nowhere", "--out", "x.zip"], "/nowhere holds no run.json"),
         (["report", "--scores", "/nowhere.csv"], "/nowhere.csv is missing"),
         (["report", "--scores", "/etc"], "/etc is no file of scores"),
+        (["report", "--suite", "mine"], "no scores on suite 'mine', but on harder, state-centric, track; choose"),
         (
-            ["report", "--suite", "mine"],
-            "no scores on suite 'mine', but on acpbench, harder, state-centric, track; choose",
+            ["report", "--scores", str(data_folder() / "measured" / "scores-embedplan.csv"), "--suite", "acpbench"],
+            "there is nothing to report: no coverage, no attempts and no curves",
         ),
         (["report", "--out", "/dev/null"], "/dev/null: File exists; check the path"),
         (["table", "1", "--splits", "nonsense"], "there are no scores of split 'nonsense'; expected some of extrapol"),
