@@ -1,7 +1,7 @@
 """Pictures of the dashboard's pages, as docs/dashboard.md shows them: `python docs/pictures.py`, one or all.
 
-A small screen in light colours and a large one in dark ones, in the installed Chromium. The server of the dashboard
-that is looked at is started here, with an empty store.
+A small screen and a large one, in light colours and in dark ones, in the installed Chromium. The dashboard's server,
+which is looked at, is started here, with an empty store.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sgp.progress import track
 from sgp.viewer.dashboard import command, free_port
 
 FOLDER = Path(__file__).parent / "pictures"
-SEEN = ((1366, 768, "light"), (1920, 1080, "dark"))
+SEEN = [(*size, theme) for size in ((1366, 768), (1920, 1080)) for theme in ("light", "dark")]
 PAGES = {  # what is looked at, in the order of the menu
     "rollout": "?domain=blocksworld&step=5",
     "what_if": "what_if",
@@ -63,7 +63,7 @@ def main() -> None:
                 page.wait_for_selector("[data-test-script-state=notRunning]")
                 page.wait_for_timeout(STILL)
                 picture = Image.open(io.BytesIO(page.screenshot()))
-                picture.save(FOLDER / f"{name}-{theme}.webp", quality=80, method=6)
+                picture.save(FOLDER / f"{name}-{width}-{theme}.webp", quality=80, method=6)
                 page.close()
             chromium.close()
         finally:

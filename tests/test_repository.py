@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import tomllib
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -175,6 +176,7 @@ def test_every_page_of_the_dashboard_stands_in_its_docs_with_its_pictures():
     pages = re.findall(r'VIEWS / "(\w+)\.py", title="([^"]+)"', (ROOT / "dashboard" / "app.py").read_text())
     assert len(pages) == len(list((ROOT / "dashboard" / "views").glob("*.py")))
     for name, title in pages:
-        for look in ("1366x768, light", "1920x1080, dark"):
-            assert f"![{title}, {look}](pictures/{name}-{look.rpartition(' ')[2]}.webp)" in text
-            assert (ROOT / "docs" / "pictures" / f"{name}-{look.rpartition(' ')[2]}.webp").is_file()
+        for size, theme in product(("1366x768", "1920x1080"), ("light", "dark")):
+            picture = f"pictures/{name}-{size.partition('x')[0]}-{theme}.webp"
+            assert f"![{title}, {size}, {theme}]({picture})" in text
+            assert (ROOT / "docs" / picture).is_file()
