@@ -40,7 +40,8 @@ def test_what_a_step_moves_glides_and_nothing_else(open_page):
     expect_step(page, 1)
     (moved,) = page.evaluate("glided")
     assert moved in action
-    page.wait_for_function("document.getAnimations().length === 0")
+    page.evaluate("Promise.allSettled(document.getAnimations().map((each) => each.finished))")
+    assert page.evaluate("document.getAnimations().length") == 0
 
 
 def test_nothing_glides_over_several_steps(open_page):
