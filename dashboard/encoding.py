@@ -1,7 +1,9 @@
-"""What the pages tell their components in JavaScript."""
+"""What the pages tell their components in JavaScript, and hear from them."""
 
 import json
 from typing import Any
+
+import streamlit as st
 
 
 def encoded(data: Any) -> bytes:
@@ -11,3 +13,8 @@ def encoded(data: Any) -> bytes:
     a dict down three times.
     """
     return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
+
+
+def heard(key: str, name: str) -> Any:
+    """What a component told last by a name; None where another one has taken its place, as it may speak late."""
+    return st.session_state.get(key, {}).get(name)

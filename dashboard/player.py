@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
-from encoding import encoded
+from encoding import encoded, heard
 
 import sgp
 
@@ -80,15 +80,20 @@ def _play(
     choose: Callable[[str, str], None] | None = None,
 ) -> Any:
     def chosen() -> None:
-        told = st.session_state[key]["choice"]
+        told = heard(key, "choice")
         if choose is not None and told:
             choose(told["name"], told["title"])
+
+    def rested() -> None:
+        step = heard(key, "step")
+        if step is not None:
+            rests(step + 1)
 
     asked = st.query_params.get("step", "1")
     return play(
         key=key,
         data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0, **(beside or {})}),
-        on_step_change=lambda: rests(st.session_state[key]["step"] + 1),
+        on_step_change=rested,
         on_branch_change=lambda: None,
         on_choice_change=chosen,
     )

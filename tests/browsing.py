@@ -28,7 +28,7 @@ def serving(home):
         port = free.getsockname()[1]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "SGP_HOME": str(home)}
     server = subprocess.Popen(command(port, browser=False), stdout=subprocess.DEVNULL, env=environment)
-    for _ in range(120):
+    for _ in range(480):
         with contextlib.suppress(OSError), urllib.request.urlopen(f"http://localhost:{port}/_stcore/health"):
             break
         time.sleep(0.25)
@@ -45,14 +45,28 @@ def watched(page):
     return page
 
 
-def expect_step(page, place, seconds=10):
+def expect(locator):
+    """Playwright's assertions, which look again until they hold."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=60_000)
+    return expect(locator)
+
+
+def expect_stop(page, stop):
+    """Waits for a stop of the tour, counted from 1; the whole page, so that the next key finds its listener."""
+    page.locator("[data-testid=stBaseButton-primary]", has_text=f"{stop} ").wait_for()
+    page.wait_for_selector("[data-test-script-state=notRunning]")
+
+
+def expect_step(page, place, seconds=30):
     page.wait_for_selector(f'.sgp[data-step="{place}"]', timeout=1000 * seconds)
 
 
 def expect_playing_beyond(page, places):
     """Waits for a step that is none of these; one that is played is too short to be waited for."""
     others = "".join(f':not([data-step="{place}"])' for place in places)
-    page.wait_for_selector(f'.sgp[data-playing="yes"]{others}', timeout=10_000)
+    page.wait_for_selector(f'.sgp[data-playing="yes"]{others}', timeout=30_000)
 
 
 def press(page, *keys):

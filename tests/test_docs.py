@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgp
-from tests.browsing import expect_playing_beyond, expect_step, needs_chromium, press, watched
+from tests.browsing import expect, expect_playing_beyond, expect_step, needs_chromium, press, watched
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 nbformat = pytest.importorskip("nbformat", reason="nbformat is missing; install the extra 'site'")
@@ -106,7 +106,7 @@ def test_the_player_plays_without_a_kernel(open_page):
     player = frames.first.element_handle().content_frame()
     expect_step(player, 3)  # opened at step 4, counted from 1
     page.wait_for_function("document.querySelector('iframe.player').clientHeight > 700")
-    assert player.evaluate("document.documentElement.scrollHeight <= innerHeight"), "nothing is cut"
+    player.wait_for_function("document.documentElement.scrollHeight <= innerHeight")  # nothing is cut
     player.locator(".sgp").focus()
     press(page, "ArrowRight", "k")
     expect_step(player, 5)
@@ -152,10 +152,10 @@ def test_the_first_page_is_the_readme(open_page):
     assert page.locator("h2").first.inner_text().startswith("How it plans")
     assert page.evaluate("document.querySelector('div.body img').naturalWidth") > 0
     page.locator("div.body a", has_text="Settings").click()
-    assert page.locator("h1").inner_text().startswith("Settings")
+    expect(page.locator("h1")).to_have_text(re.compile("^Settings"))
     page.goto(page.url.replace("settings", "results"))
     page.locator("div.body a", has_text="README").click()
-    assert page.url.endswith("/index.html#how-it-plans")
+    page.wait_for_url("**/index.html#how-it-plans")
 
 
 @needs_chromium

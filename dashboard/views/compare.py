@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from encoding import encoded
+from encoding import encoded, heard
 
 import sgp
 
@@ -62,7 +62,9 @@ def show(data: dict) -> None:
     key = f"compare {data['id']}"
 
     def remember() -> None:
-        st.query_params["step"] = str(st.session_state[key]["step"])
+        step = heard(key, "step")
+        if step is not None:
+            st.query_params["step"] = str(step)
 
     compare(
         key=key,

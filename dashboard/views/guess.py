@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from encoding import encoded
+from encoding import encoded, heard
 
 import sgp
 
@@ -36,7 +36,9 @@ def show(data: dict) -> None:
     key = f"guess {data['id']}"
 
     def remember() -> None:
-        st.query_params["step"] = str(st.session_state[key]["step"] + 1)
+        step = heard(key, "step")
+        if step is not None:
+            st.query_params["step"] = str(step + 1)
 
     quiz(
         key=key,

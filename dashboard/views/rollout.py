@@ -71,9 +71,12 @@ def heading(number: int, split: str, rows: Sequence[dict]) -> dict:
     return {"name": split, "n": max(counts, key=counts.count, default="")}
 
 
-@st.fragment
 def show_exports(recorded: sgp.Recorded, data: dict) -> None:
-    """Downloads of the rollout; each is made when it is asked for."""
+    """Downloads of the rollout; each is made when it is asked for.
+
+    No fragment within the fragment: where that runs again before all was sent, Streamlit sends what is in the inner one
+    and not what is around it.
+    """
     stem = sgp.file_stem(recorded)
     with st.popover("Export", icon=":material/download:"):
 

@@ -12,7 +12,7 @@ import sgp
 from sgp.domains import draw_series
 from sgp.planning.domain import Scene
 from sgp.planning.recorded import atom_of, map_file
-from tests.browsing import expect_playing_beyond, expect_step, needs_chromium, press, watched
+from tests.browsing import expect, expect_playing_beyond, expect_step, needs_chromium, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
 pytestmark = needs_chromium
@@ -309,7 +309,7 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
     for other in (each["against"] for each in step["why"]):
         row = page.locator(".candidates tbody tr").nth(other)
         row.hover()
-        page.wait_for_selector("tr.pointed")
+        expect(row).to_contain_class("pointed")  # and no more the row before
         assert f"(rank {other + 1})" in page.locator(".because").inner_text()
         assert page.locator(".why").inner_text().startswith("Picked ")
         pictured = "picture" in step["candidates"][other]
@@ -386,7 +386,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     assert "two of 7 dimensions; they hold 75 % of the training points' variance" in page.locator(".map").inner_text()
     points.first.focus()
     words = points.first.get_attribute("aria-label")
-    assert page.locator(".map .said").inner_text() == words
+    expect(page.locator(".map .said")).to_have_text(words)
     assert words.startswith("rank 2, cost ∞: ")
     assert IMAGE in words
     press(page, "Enter")  # picks it

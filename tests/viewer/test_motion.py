@@ -40,7 +40,7 @@ def test_what_a_step_moves_glides_and_nothing_else(open_page):
     expect_step(page, 1)
     (moved,) = page.evaluate("glided")
     assert moved in action
-    page.wait_for_timeout(1000)
+    page.evaluate("Promise.allSettled(document.getAnimations().map((each) => each.finished))")
     assert page.evaluate("document.getAnimations().length") == 0
 
 
