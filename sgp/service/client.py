@@ -16,6 +16,7 @@ import time
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from queue import SimpleQueue
 from typing import IO, Any, Literal
 
 from sgp.errors import InputError
@@ -122,6 +123,7 @@ class Worker:
         self._memory = memory
         self._process: subprocess.Popen[str] | None = None
         self._jobs: dict[int, Job] = {}
+        self._requests: SimpleQueue[str | None] = SimpleQueue()  # of the process that was started last
         self._asked = 0
         self._lock = threading.Lock()
         self.used = time.monotonic()
@@ -171,8 +173,7 @@ class Worker:
             del self._jobs[number]
         self._jobs[self._asked] = asked
         self.used = time.monotonic()
-        # A pipe holds little and the process may be at work: writing waits, in a thread of its own.
-        threading.Thread(target=_write, args=(process, request), daemon=True).start()
+        self._requests.put(request)
         return asked
 
     def close(self) -> None:
@@ -194,8 +195,9 @@ class Worker:
             start_new_session=True,
             env={**os.environ, **ONE_THREAD, "SGP_PROGRESS": "0", "PYTHONPATH": path},
         )
-        self._jobs = {}  # those of the process before end with it
-        threading.Thread(target=_listen, args=(process, self._jobs), daemon=True).start()
+        self._jobs, self._requests = {}, SimpleQueue()  # those of the process before end with it
+        threading.Thread(target=_write, args=(process, self._requests), daemon=True).start()
+        threading.Thread(target=_listen, args=(process, self._jobs, self._requests), daemon=True).start()
         weakref.finalize(self, _end, process)
         _WORKERS.add(self)
         return process
@@ -217,14 +219,16 @@ def _make_room() -> None:
     min(idle, key=lambda worker: worker.used).close()
 
 
-def _write(process: subprocess.Popen[str], request: str) -> None:
+def _write(process: subprocess.Popen[str], requests: SimpleQueue[str | None]) -> None:
+    """Writes requests in their order until None comes; a pipe holds little, and the process may be at work."""
     assert process.stdin is not None
-    with contextlib.suppress(BrokenPipeError, ValueError):  # the process ended: its listener tells
-        process.stdin.write(request + "\n")
-        process.stdin.flush()
+    for request in iter(requests.get, None):
+        with contextlib.suppress(BrokenPipeError, ValueError):  # the process ended: its listener tells
+            process.stdin.write(f"{request}\n")
+            process.stdin.flush()
 
 
-def _listen(process: subprocess.Popen[str], jobs: dict[int, Job]) -> None:
+def _listen(process: subprocess.Popen[str], jobs: dict[int, Job], requests: SimpleQueue[str | None]) -> None:
     """Hands on what a process says until it ends; what it left undone has failed then."""
     stream: IO[str] | None = process.stdout
     assert stream is not None
@@ -236,6 +240,7 @@ def _listen(process: subprocess.Popen[str], jobs: dict[int, Job]) -> None:
                 break
             jobs[message.pop("number")]._hear(message)
     code = process.wait()
+    requests.put(None)
     if process.stdin is not None:
         with contextlib.suppress(OSError):  # what was not written yet is for nobody
             process.stdin.close()

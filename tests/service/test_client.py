@@ -288,6 +288,15 @@ def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
         assert after.state == "done", after.error
 
 
+def test_jobs_are_done_in_the_order_in_which_they_were_asked_for(worker, problem):
+    """A request that is longer than the pipe holds is not overtaken, and none is written into another."""
+    large = {**problem, "problem": problem["problem"] + ";" + " " * 900_000}
+    asked = [worker.ask("read", 60, problem=each) for each in [large, problem] * 5]
+    for place in reversed(range(len(asked))):
+        assert ended(asked[place]).state == "done", asked[place].report().error
+        assert all(each.report().ended for each in asked[:place])
+
+
 def test_too_little_memory_is_a_sentence(problem):
     worker = Worker(memory=GIGABYTE // 16)
     report = ended(worker.ask("read", 60, problem=problem))
