@@ -120,7 +120,9 @@ def test_from_a_sentence_to_its_evidence_and_to_another_choice(page, address):
 def test_filters_of_failures_are_as_wide_as_their_options(page, address):
     page.goto(f"{address}/failures")
     page.locator(".failures.list article").first.wait_for()
-    gaps = page.locator("[data-testid=stButtonGroup]").evaluate_all("""(all) => {
+    groups = page.locator("[data-testid=stButtonGroup]")
+    groups.nth(2).wait_for()  # their script may come after the cards
+    gaps = groups.evaluate_all("""(all) => {
         const right = (each) => each.getBoundingClientRect().right;
         return all.map((each) => right(each) - Math.max(...[...each.querySelectorAll("button")].map(right)));
     }""")
