@@ -127,6 +127,7 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
     page.locator(".js-plotly-plot .point").first.wait_for()
     times = []
     for view, words in (("size", "Coverage over size"), ("time", "Solved over time"), ("instances", "Each column")) * 5:
+        page.wait_for_selector("[data-test-script-state=notRunning]")
         button = page.get_by_role("radio", name=view, exact=True)
         times.append(timed(page, button.click, page.get_by_text(words).last.wait_for))
     yield from spread("coverage, another view", times[3:])
@@ -135,6 +136,7 @@ def interactions(page: Page, address: str) -> Iterator[Line]:
     page.locator(".failures.list").wait_for()
     times = []
     for view, words in (("measured attempts", "outcome alone"), ("recorded rollouts", "where it went wrong")) * 6:
+        page.wait_for_selector("[data-test-script-state=notRunning]")  # the words of the view before last are gone then
         button = page.get_by_role("radio", name=view)
         times.append(timed(page, button.click, page.get_by_text(words).first.wait_for))
     yield from spread("failures, recorded or measured", times[2:])

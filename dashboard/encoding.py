@@ -1,6 +1,7 @@
 """What the pages tell their components in JavaScript, and hear from them."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -15,6 +16,12 @@ def encoded(data: Any) -> bytes:
     return json.dumps(data, allow_nan=False, separators=(",", ":")).encode()
 
 
-def heard(key: str, name: str) -> Any:
-    """What a component told last by a name; None where another one has taken its place, as it may speak late."""
-    return st.session_state.get(key, {}).get(name)
+def hearing(key: str, name: str, take: Callable[[Any], object]) -> Callable[[], None]:
+    """What hands on what a component tells by a name; nothing where another has its place, since it may speak late."""
+
+    def heard() -> None:
+        told = st.session_state.get(key, {}).get(name)
+        if told is not None:
+            take(told)
+
+    return heard

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import streamlit as st
-from encoding import encoded, heard
+from encoding import encoded, hearing
 
 import sgp
 
@@ -79,21 +79,15 @@ def _play(
     beside: Mapping[str, Any] | None = None,
     choose: Callable[[str, str], None] | None = None,
 ) -> Any:
-    def chosen() -> None:
-        told = heard(key, "choice")
-        if choose is not None and told:
+    def chosen(told: Mapping[str, str]) -> None:
+        if choose is not None:
             choose(told["name"], told["title"])
-
-    def rested() -> None:
-        step = heard(key, "step")
-        if step is not None:
-            rests(step + 1)
 
     asked = st.query_params.get("step", "1")
     return play(
         key=key,
         data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0, **(beside or {})}),
-        on_step_change=rested,
+        on_step_change=hearing(key, "step", lambda step: rests(step + 1)),
         on_branch_change=lambda: None,
-        on_choice_change=chosen,
+        on_choice_change=hearing(key, "choice", chosen),
     )

@@ -194,7 +194,7 @@ def test_a_log_is_kept_to_oneself_unless_asked_for(blocks_run, files, caplog):
         (["report", "--suite", "mine"], "no scores on suite 'mine', but on harder, state-centric, track; choose"),
         (
             ["report", "--scores", str(data_folder() / "measured" / "scores-embedplan.csv"), "--suite", "acpbench"],
-            "there is nothing to report: no coverage, no attempts and no curves",
+            "there is nothing to report: no scores of planners, no attempts, no curves",
         ),
         (["report", "--out", "/dev/null"], "/dev/null: File exists; check the path"),
         (["table", "1", "--splits", "nonsense"], "there are no scores of split 'nonsense'; expected some of extrapol"),

@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from encoding import encoded, heard
+from encoding import encoded, hearing
 
 import sgp
 
@@ -61,15 +61,13 @@ def show(data: dict) -> None:
     asked = st.query_params.get("step", "0")
     key = f"compare {data['id']}"
 
-    def remember() -> None:
-        step = heard(key, "step")
-        if step is not None:
-            st.query_params["step"] = str(step)
+    def remember(step: int) -> None:
+        st.query_params["step"] = str(step)
 
     compare(
         key=key,
         data=encoded({"comparison": data, "step": int(asked) if asked.isdecimal() else 0}),
-        on_step_change=remember,
+        on_step_change=hearing(key, "step", remember),
     )
 
 

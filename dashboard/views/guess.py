@@ -2,7 +2,7 @@
 
 import sources
 import streamlit as st
-from encoding import encoded, heard
+from encoding import encoded, hearing
 
 import sgp
 
@@ -35,15 +35,13 @@ def show(data: dict) -> None:
     asked = st.query_params.get("step", "1")
     key = f"guess {data['id']}"
 
-    def remember() -> None:
-        step = heard(key, "step")
-        if step is not None:
-            st.query_params["step"] = str(step + 1)
+    def remember(step: int) -> None:
+        st.query_params["step"] = str(step + 1)
 
     quiz(
         key=key,
         data=encoded({"rollout": data, "step": int(asked) - 1 if asked.isdecimal() else 0}),
-        on_step_change=remember,
+        on_step_change=hearing(key, "step", remember),
     )
 
 

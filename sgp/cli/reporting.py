@@ -27,6 +27,7 @@ def report(
     """
     from sgp.errors import InputError
     from sgp.evaluation.attempts import read_attempts
+    from sgp.evaluation.metrics import OF_TRANSITIONS
     from sgp.evaluation.scores import read_scores
     from sgp.reports.papers import beside_ours
     from sgp.reports.report import write_report
@@ -38,11 +39,11 @@ def report(
         [row for path in attempts or () for row in read_attempts(path)] if scores or attempts else measured_attempts()
     )
     curves = [score for score in ours if is_scaling(score)]
-    planned = {score.suite for score in ours if score.metric == "coverage"}  # others have models that predict alone
-    ours_there = of_suite([score for score in ours if not is_scaling(score) and score.suite in planned], suite)
+    of_planners = [score for score in ours if not is_scaling(score) and score.metric not in OF_TRANSITIONS]
+    ours_there = of_suite(of_planners, suite)
     own_rows = [row for row in rows if row.suite == suite]
     if not (ours_there or curves or own_rows):
-        raise InputError("there is nothing to report: no coverage, no attempts and no curves; see 'sgp table'")
+        raise InputError("there is nothing to report: no scores of planners, no attempts, no curves; see 'sgp table'")
     typer.echo(write_report(out, [*ours_there, *curves], own_rows, beside_ours()))
 
 

@@ -236,6 +236,7 @@ _OF_MODELS = (
 _ALL = (*_OF_ATTEMPTS, *_OF_CURVES, *_DIAGNOSTICS, *_OF_NAMES, *_OF_TRANSITIONS, *_OF_POOLS, *_OF_MODELS)
 METRICS: Mapping[str, Metric] = {each.name: each for each in _ALL}
 DIAGNOSTICS = tuple(each.name for each in _DIAGNOSTICS)  # on expert states
+OF_TRANSITIONS = frozenset(each.name for each in (*_OF_TRANSITIONS, *_OF_POOLS))  # of models that predict states
 
 
 def metric_of(name: str) -> Metric:

@@ -161,8 +161,7 @@ def test_the_tour_is_walked_by_keys(open_):
 
 def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
-    page.wait_for_selector(".tree g[role=button]", timeout=SLOW)
-    expect_step(page, 0, seconds=60)
+    page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
     feature = page.get_by_label("Feature")
     for step in itertools.count(1):  # to the first that has reasons
         page.get_by_text(f"Step {step} has no reasons").or_(feature).first.wait_for()
@@ -172,11 +171,11 @@ def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     factor = page.get_by_label("Its weight times")
     factor.fill("-1")
     factor.press("Enter")
-    page.get_by_role("button", name="Plan with this weight").click(timeout=SLOW)
+    page.get_by_role("button", name="Plan with this weight").click()
     said = page.locator("[data-testid=stAlert]").filter(has_text="times -1")
-    said.wait_for(timeout=SLOW)
+    said.wait_for()
     assert re.search(r"the choices differ from step \d+ on|all choices are the same", said.inner_text())
     page.wait_for_selector(".sgp[data-step]")
     page.get_by_role("button", name="Back to the weight that was learned").click()
     page.get_by_role("button", name="Which training gave it?").wait_for()
-    assert said.count() == 0
+    expect(said).to_have_count(0)
