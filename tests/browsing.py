@@ -38,10 +38,11 @@ def serving(home):
 
 
 def watched(page):
-    """The page; what it asks for and what its scripts raise and log is in its lists `asked` and `wrong`."""
+    """The page; what it asks for is in its list `asked`, what its scripts raise and nobody answers in `wrong`."""
     page.asked, page.wrong = [], []
     page.on("request", lambda request: page.asked.append(request.url))
     page.on("pageerror", lambda error: page.wrong.append(str(error)))
+    page.on("response", lambda answer: page.wrong.append(answer.url) if answer.status >= 400 else None)
     return page
 
 

@@ -79,7 +79,10 @@ def show_table(covered: Sequence[sgp.Score], places: Sequence[tuple[str, str]], 
         key=key,
         selection_mode="single-cell",
         on_select="rerun",
-        column_config={"planner": st.column_config.TextColumn(pinned=len(places) > 4, width=260)},
+        column_config={
+            "planner": st.column_config.TextColumn(pinned=len(places) > 4, width=232),
+            **{heading: st.column_config.Column(width=262) for heading in shares},  # a paper's interval is seen whole
+        },
     )
     selected = st.session_state[key]["selection"]["cells"]
     if selected and selected[0][1] in shares:

@@ -25,7 +25,7 @@ def command(port: int, browser: bool) -> list[str]:
         raise MissingLibrary(lacking("the dashboard", "streamlit"))
     options = {"server.port": port, "server.headless": str(not browser).lower()}
     flags = [f"--{name}={value}" for name, value in options.items()]
-    return [sys.executable, "-m", "streamlit", "run", str(bundled("dashboard") / "app.py"), *flags]
+    return [sys.executable, "-m", "streamlit", "run", str(bundled("dashboard") / "server.py"), *flags]
 
 
 def free_port(first: int = PORT) -> int:
