@@ -57,7 +57,8 @@ def test_the_losses_are_those_of_the_paper():
     assert float(found) == pytest.approx(by_hand)
 
 
-def test_the_loss_of_a_batch_is_that_of_its_parts():
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
     """Computed once for each state and action, it is what eq. 31 and 32 give when all is computed anew."""
     data = LESSON.replayed()
     encoders = text_encoders(TextConfig("symbols"))
@@ -66,7 +67,7 @@ def test_the_loss_of_a_batch_is_that_of_its_parts():
     assert rows.applicable.shape[1] == 4, "two or three are applicable in most states, four at most are drawn"
     torch.manual_seed(0)
     model = LatentTransition(rows.states.shape[1], LatentShape(latent=8, hidden=8, width=16))
-    chosen, config = torch.tensor([5, 0, 7]), ContrastTraining()
+    chosen, config = torch.tensor([5, 0, 7]), ContrastTraining(action_weight=weight)
     after = model.embed(rows.states[rows.after[chosen]])
     taken = model.predict(rows.states[rows.before[chosen]], rows.actions[rows.action[chosen]])
     expected = state_loss(taken, after, config.temperature)
@@ -74,7 +75,8 @@ def test_the_loss_of_a_batch_is_that_of_its_parts():
         listed = rows.applicable[number][rows.applicable[number] >= 0]
         there = torch.ones(1, len(listed), dtype=torch.bool)
         tried = model.predict(rows.states[rows.before[number]].expand(len(listed), -1), rows.actions[listed])
-        expected = expected + 2.0 / 3 * action_loss(tried[None], after[place : place + 1], there, config.temperature)
+        told_apart = action_loss(tried[None], after[place : place + 1], there, config.temperature)
+        expected = expected + weight / 3 * told_apart
     with torch.no_grad():
         assert float(loss(model, config, rows, chosen)) == pytest.approx(float(expected.detach()), rel=1e-5)
 
