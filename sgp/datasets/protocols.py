@@ -6,9 +6,10 @@ of instances, their plans, the instances, or whole domains.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -23,6 +24,8 @@ from sgp.datasets.walks import Instance, distinct_transitions, instances
 from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.trajectory import Trajectory
+
+logger = logging.getLogger(__name__)
 
 Protocol = Literal["interpolation", "plan-variant", "extrapolation", "multi-domain", "cross-domain", "leave-one-out"]
 PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
@@ -216,11 +219,23 @@ def _by_plans(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, P
         if len(instance.walks) > 1:  # instances of one plan are excluded (embedplan, A.2)
             for side, places in zip(sides, _parted(len(instance.walks), rng), strict=True):
                 side += [instance.walks[place] for place in places]
+        else:
+            _tell_excluded(instance.domain, instance.name)
     if not sides[0]:
         raise SuiteError(
             f"every instance of {of[0].domain} has one plan alone; protocol plan-variant needs one with two"
         )
     return _part(of[0].domain, sides[0]), _part(of[0].domain, sides[1])
+
+
+@cache  # every model is measured on the same split
+def _tell_excluded(domain: str, name: str) -> None:
+    logger.warning(
+        "instance %s of %s has one plan alone; it is left out of protocol plan-variant, which parts an instance's "
+        "plans: add starts to measure it",
+        name,
+        domain,
+    )
 
 
 def _by_instances(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Part, Part]:

@@ -23,7 +23,7 @@ from sgp.datasets.experts import kept_plans, plans_of
 from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import Suite
 from sgp.datasets.training_data import Transition, steps_of
-from sgp.errors import SgpError, StoreError, SuiteError, UnsolvableProblem
+from sgp.errors import PddlError, PlanError, SgpError, StoreError, SuiteError, UnsolvableProblem
 from sgp.files import read_json, write_json
 from sgp.planning.experts import SOON
 from sgp.planning.pddl import Action, Atom, Problem, parse_plan
@@ -128,8 +128,11 @@ def instance(suite: Suite, domain: str, split: str) -> Instance:
             f"instance {split} of {domain} in suite {suite.name} has no start with a plan of at least one action; "
             "expected one that can be solved: leave its folder out"
         )
-    sampled = tuple(task.state_with(atoms) for atoms in found.states)
-    walks = tuple(_replayed(task, walk) for walk in found.plans)
+    try:
+        sampled = tuple(task.state_with(atoms) for atoms in found.states)
+        walks = tuple(_replayed(task, walk) for walk in found.plans)
+    except (PlanError, PddlError) as error:
+        raise StoreError(f"{file} does not fit its instance ({error}); remove it, and it is made again") from error
     return Instance(domain, task, walks, sampled, found.optimal, sha256(file.read_bytes()).hexdigest())
 
 

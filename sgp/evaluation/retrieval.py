@@ -120,6 +120,8 @@ def queries(
         asked.append(_query(transition, others, len(everything) + 1 if kind == "all" else size, said))
     if kind != "all":
         _tell_small(asked, size)
+    for domain in dict.fromkeys(each.transition.task.domain_text.name for each in asked if each.merged):
+        _tell_merged(domain)
     return asked
 
 
@@ -189,6 +191,16 @@ def _tell_once(name: str, count: int, size: int) -> None:
         name,
         count,
         size,
+    )
+
+
+@cache
+def _tell_merged(domain: str) -> None:
+    logger.warning(
+        "states of domain %s read alike, as those of instances with the same objects do: in pools those with one text "
+        "are one candidate, and metric merged counts the others; where they should be told apart, give the domain "
+        "words that do",
+        domain,
     )
 
 

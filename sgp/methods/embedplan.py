@@ -7,10 +7,9 @@ plans, too, is ours: it goes where what it predicts looks most like the goal.
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Transitions
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.methods.configuration import from_record
+from sgp.methods.contract import Snapshot
+from sgp.methods.passing import keep_one
 from sgp.methods.texts import text_encoders
 from sgp.models.device import Device, choose_device
 from sgp.models.latent_transition import LatentShape, LatentTransition
@@ -30,7 +31,6 @@ from sgp.planning.planner import Planner
 from sgp.planning.task import State, Task
 from sgp.policies.decoding import DEFAULT
 from sgp.policies.toward_goal import GoalwardDecoding
-from sgp.progress import progress
 from sgp.training.checkpoint import identify
 from sgp.training.latent_transitions import ContrastTraining, mean_loss, train_transitions, transition_rows
 
@@ -105,42 +105,37 @@ class EmbedPlan:
         """Names are parts of sentences."""
         return False
 
-    def train(self, training: EmbedPlanTraining, data: Transitions, draft: RunDraft) -> Planner:
-        """Trains until the loss in validation no longer falls, and keeps the epoch in which it was least.
+    def snapshots(
+        self, training: EmbedPlanTraining, data: Transitions, folder: Path, seed: int, device: Device, after: int = 0
+    ) -> Iterator[Snapshot]:
+        """The model after every epoch, the first one where there is none; `folder` keeps the last epochs.
 
-        Raises ConfigurationError where the loss is no longer finite, and for a text over the encoder's limit.
+        Raises ConfigurationError where the loss is no longer finite and for a text over the encoder's limit, StoreError
+        where the folder is damaged or of another training.
         """
-        started, seed, config = time.perf_counter(), draft.key.seed, training.training
-        encoder_of = text_encoders(training.text)
+        encoder_of, config = text_encoders(training.text), training.training
         train, validation = (
-            transition_rows(part, encoder_of, config.actions, seed, f"embed {data.domain} {draft.key.variant}")
+            transition_rows(part, encoder_of, config.actions, seed, f"embed {data.domain}")
             for part in (data.train, data.validation)
         )
         network = _network(train.states.shape[1], training.shape, seed)
-        draft.facts.update(epoch=0, epochs=0, validation_loss=mean_loss(network, config, validation))
-        identity, least = identify((data.sha256, asdict(training), seed)), np.inf
-        network.save(draft.folder / _WEIGHTS)
-        title = f"train {data.domain} {draft.key.variant} seed {seed}"
-        with tempfile.TemporaryDirectory() as folder, progress(title, config.epochs) as bar:
-            for epoch in train_transitions(
-                network, config, train, validation, seed, draft.device, Path(folder), identity
-            ):
-                draft.facts.update(epochs=epoch.number)
-                if epoch.validation_loss < least:
-                    least = epoch.validation_loss
-                    network.save(draft.folder / _WEIGHTS)
-                    draft.facts.update(epoch.facts)
-                bar.advance()
-        network.read(draft.folder / _WEIGHTS)
-        model = LatentModel(encoder_of, network, draft.device)
-        draft.facts.update(
-            dimension=train.states.shape[1],
-            parameters=network.count_parameters(),
-            seconds=round(time.perf_counter() - started, 3),
-        )
-        first = data.train[0].task
-        draft.keep_check(first.problem, {"embedding": model.embed(first, [first.init])[0]})
-        return self.decodings[DEFAULT].planner(model)
+        if not config.epochs and not after:
+            loss = mean_loss(network, config, validation)
+            save = partial(self._save, training, data, network.state_dict(), {"epoch": 0, "validation_loss": loss})
+            yield Snapshot("untrained", training, loss, save)
+        identity = identify((data.sha256, asdict(training), seed))
+        for epoch in train_transitions(network, config, train, validation, seed, device, folder, identity, after):
+            save = partial(self._save, training, data, epoch.weights, epoch.facts)
+            yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
+
+    def train(self, training: EmbedPlanTraining, data: Transitions, draft: RunDraft) -> Planner:
+        """Trains until the loss in validation no longer falls, and keeps the epoch in which it was least.
+
+        Raises what `snapshots` raises.
+        """
+        keep_one(self, training, training.training.epochs, data, draft, "least loss")
+        dimension = int(draft.facts["dimension"])
+        return self.decodings[DEFAULT].planner(_model(training, dimension, draft.folder / _WEIGHTS, draft.device))
 
     def load(self, run: Run, decoding: GoalwardDecoding) -> Planner:
         """The planner by the model of a run."""
@@ -148,13 +143,34 @@ class EmbedPlan:
 
     def load_model(self, run: Run) -> LatentModel:
         """The model of a run, verified to embed a state as it did when it was trained."""
-        training = from_record(EmbedPlanTraining, run.training)
-        network = _network(int(run.record["facts"]["dimension"]), training.shape, seed=0)
-        network.read(run.folder / _WEIGHTS)
-        model = LatentModel(text_encoders(training.text), network, choose_device("auto"))
+        training, dimension = from_record(EmbedPlanTraining, run.training), int(run.record["facts"]["dimension"])
+        model = _model(training, dimension, run.folder / _WEIGHTS, choose_device("auto"))
         task = Task(run.check_problem)
         run.verify({"embedding": model.embed(task, [task.init])[0]})
         return model
+
+    def _save(
+        self,
+        training: EmbedPlanTraining,
+        data: Transitions,
+        weights: Mapping[str, torch.Tensor],
+        facts: Mapping[str, float],
+        draft: RunDraft,
+    ) -> None:
+        first = data.train[0].task
+        dimension = text_encoders(training.text)(first).dimension
+        network = _network(dimension, training.shape, seed=0)
+        network.load_state_dict(weights)
+        network.save(draft.folder / _WEIGHTS)
+        draft.facts.update(**facts, dimension=dimension, parameters=network.count_parameters())
+        model = _model(training, dimension, draft.folder / _WEIGHTS, draft.device)
+        draft.keep_check(first.problem, {"embedding": model.embed(first, [first.init])[0]})
+
+
+def _model(training: EmbedPlanTraining, dimension: int, weights: Path, device: Device) -> LatentModel:
+    network = _network(dimension, training.shape, seed=0)
+    network.read(weights)
+    return LatentModel(text_encoders(training.text), network, device)
 
 
 def _network(dimension: int, shape: LatentShape, seed: int) -> LatentTransition:

@@ -6,17 +6,19 @@ import logging
 import math
 import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any, Literal, Protocol
 
 from sgp.datasets.folders import own_folder, whole_folder
 from sgp.datasets.runs import RunDraft, library_versions
 from sgp.datasets.store import home
-from sgp.datasets.training_data import Demonstrations
+from sgp.datasets.training_data import Demonstrations, Transitions
 from sgp.errors import ConfigurationError
 from sgp.files import read_json, write_json
-from sgp.methods.contract import Selectable
+from sgp.methods.contract import Snapshot
+from sgp.models.device import Device
 from sgp.planning.task import Task
 from sgp.progress import progress
 from sgp.training.checkpoint import identify
@@ -45,16 +47,20 @@ class _Passed:
     processor_seconds: float = 0.0
 
 
-class _Passing(Selectable, Protocol):
+class _Passing(Protocol):
     @property
     def libraries(self) -> Sequence[str]: ...
+
+    def snapshots(
+        self, training: Any, data: Any, folder: Path, seed: int, device: Device, after: int = 0
+    ) -> Iterator[Snapshot]: ...
 
 
 def keep_one(
     method: _Passing,
     training: Any,
     epochs: int,
-    data: Demonstrations,
+    data: Demonstrations | Transitions,
     draft: RunDraft,
     which: Literal["last", "least loss"],
 ) -> None:

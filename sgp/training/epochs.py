@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
-from sgp.training.checkpoint import Checkpoints, Moment, Parts
+from sgp.training.checkpoint import Best, Checkpoints, Moment, Parts
 from sgp.workers import one_thread
 
 
@@ -49,10 +49,12 @@ def train_epochs(
     training: str,
     after: int = 0,
     others: Parts = MappingProxyType({}),
+    patience: int | None = None,
 ) -> Iterator[Epoch]:
     """Calls `train` for each number from 1, which takes an epoch's steps and gives their mean loss, then `validate`.
 
-    Gives the epochs after the first `after`. `folder` keeps the last two with the states of the optimizer and of
+    Gives the epochs after the first `after`, and ends early where the loss in validation has not fallen for `patience`
+    of them. `folder` keeps the last two with the states of the optimizer and of
     `others`, from which the same `training` (a name of data, configuration and seed) goes on. So an interrupted
     training gives what an uninterrupted one gives, if an epoch depends on these and its number alone. One thread
     computes, so that a seed gives the same weights whatever else runs (on a GPU, sums are taken in any order, and the
@@ -61,7 +63,11 @@ def train_epochs(
     """
     parts: Parts = {"model": model.to(device), "optimizer": optimizer, **others}
     checkpoints = Checkpoints(folder, training)
-    for number in range(checkpoints.resume(parts, after).number + 1, epochs + 1):
+    moment = checkpoints.resume(parts, after)
+    least = moment.best
+    for number in range(moment.number + 1, epochs + 1):
+        if patience is not None and least is not None and number - least.number > patience:
+            return
         with one_thread():
             train_loss = train(number)
             validation_loss = validate()
@@ -70,7 +76,9 @@ def train_epochs(
                 f"epoch {number} has train loss {train_loss} and validation loss {validation_loss}; expected numbers, "
                 f"as a lower learning_rate may give (it was {optimizer.param_groups[0]['lr']:g} by then)"
             )
-        checkpoints.save(Moment(number), parts)
+        if least is None or validation_loss < least.facts["validation_loss"]:
+            least = Best(number, {"validation_loss": validation_loss}, {})  # whoever keeps its weights has them
+        checkpoints.save(Moment(number, least), parts)
         if number > after:
             weights = {name: value.cpu().clone() for name, value in model.state_dict().items()}
             yield Epoch(number, train_loss, validation_loss, weights)

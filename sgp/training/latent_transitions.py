@@ -146,11 +146,11 @@ def train_transitions(
     seed: int,
     device: Device,
     folder: Path,
-    identity: str,
+    training: str,
+    after: int = 0,
 ) -> Iterator[Epoch]:
-    """The epochs of a training, until the loss in validation has not fallen for `patience` of them.
-
-    Raises what `train_epochs` raises.
+    """Trains in place, until the loss in validation has not fallen for `patience` epochs; gives those after the first
+    `after`. See `train_epochs`.
     """
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
     train, validation = train.to(device), validation.to(device)
@@ -173,13 +173,9 @@ def train_transitions(
     def validate() -> float:
         return mean_loss(model, config, validation)
 
-    best, waited = math.inf, 0
-    for epoch in train_epochs(model, optimizer, config.epochs, learn, validate, device, folder, identity):
-        waited = 0 if epoch.validation_loss < best else waited + 1
-        best = min(best, epoch.validation_loss)
-        yield epoch
-        if waited == config.patience:
-            return
+    return train_epochs(
+        model, optimizer, config.epochs, learn, validate, device, folder, training, after, patience=config.patience
+    )
 
 
 @torch.no_grad()

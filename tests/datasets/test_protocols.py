@@ -59,6 +59,14 @@ def test_plan_variant_parts_the_plans_of_every_instance(ferry):
     assert keys(test.transitions) & keys(train.transitions), "plans differ, their steps need not"
 
 
+def test_an_instance_of_one_plan_is_left_out_of_plan_variant_and_told(ferry, caplog):
+    alone = replace(ferry[0], walks=ferry[0].walks[:1])
+    for _ in range(2):
+        sides = split("plan-variant", [alone, ferry[1]], 42)
+    assert {walk.task for side in sides for walk in side.walks} == {ferry[1].task}
+    assert caplog.text.count(f"instance {alone.name} of ferry has one plan alone; it is left out") == 1
+
+
 def test_extrapolation_parts_instances(ferry):
     train, test = split("extrapolation", ferry, 42)
     learned, held = ({each.task for each in side.transitions} for side in (train, test))

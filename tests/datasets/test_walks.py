@@ -63,6 +63,13 @@ def test_what_was_found_is_kept_and_found_again(home):
     with pytest.raises(StoreError, match=r"holds no plans .*; remove it, and they are made again"):
         instance(SUITE, "ferry", "p02")
     file.unlink()
+    instance(SUITE, "ferry", "p02")
+    kept = read_json(file)
+    write_json(file, {**kept, "plans": [[kept["plans"][0][0], ["(debark c0 c0)"]]]})
+    not_applicable = r"does not fit .*action \(debark c0 c0\) is not applicable in p02; .*; remove it, and it is made"
+    with pytest.raises(StoreError, match=not_applicable):
+        instance(SUITE, "ferry", "p02")
+    file.unlink()
     assert [walk.actions for walk in instance(SUITE, "ferry", "p02").walks] == [walk.actions for walk in first.walks]
 
 

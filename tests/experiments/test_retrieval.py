@@ -61,8 +61,9 @@ def lone(protocol, domain):
     return f"+from={other}" if protocol == "leave-one-out" else ""
 
 
-def test_lifted_displacements_follow_whole_plans_exactly():
-    scores = retrieved("plan-variant", ["displacements:renamed"], ["ferry"])
+@pytest.mark.parametrize("domain", ["ferry", "blocksworld", "logistics"])
+def test_lifted_displacements_follow_whole_plans_exactly(domain):
+    scores = retrieved("plan-variant", ["displacements:renamed"], [domain])
     found = {each.metric: each.value for each in scores if each.decoding in ("paper", "")}
     assert found["closed_loop_exact"] == found["plan_exact_hit@1"] == found["hit@1"] == 1.0
     assert found["acc@1"] == 1.0

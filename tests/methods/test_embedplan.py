@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import shutil
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from sgp.datasets.protocols import Lesson, domain_instances
 from sgp.encoders.text import TextConfig
 from sgp.errors import ConfigurationError
 from sgp.evaluation.retrieval import queries, ranks, summary
+from sgp.methods.configuration import configure
 from sgp.methods.embedplan import METHOD
 from sgp.methods.loading import load_model
 from sgp.methods.texts import text_encoders
@@ -54,7 +57,8 @@ def test_the_losses_are_those_of_the_paper():
     assert float(found) == pytest.approx(by_hand)
 
 
-def test_the_loss_of_a_batch_is_that_of_its_parts():
+@pytest.mark.parametrize("weight", [0.0, 2.0])
+def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
     """Computed once for each state and action, it is what eq. 31 and 32 give when all is computed anew."""
     data = LESSON.replayed()
     encoders = text_encoders(TextConfig("symbols"))
@@ -63,7 +67,7 @@ def test_the_loss_of_a_batch_is_that_of_its_parts():
     assert rows.applicable.shape[1] == 4, "two or three are applicable in most states, four at most are drawn"
     torch.manual_seed(0)
     model = LatentTransition(rows.states.shape[1], LatentShape(latent=8, hidden=8, width=16))
-    chosen, config = torch.tensor([5, 0, 7]), ContrastTraining()
+    chosen, config = torch.tensor([5, 0, 7]), ContrastTraining(action_weight=weight)
     after = model.embed(rows.states[rows.after[chosen]])
     taken = model.predict(rows.states[rows.before[chosen]], rows.actions[rows.action[chosen]])
     expected = state_loss(taken, after, config.temperature)
@@ -71,7 +75,8 @@ def test_the_loss_of_a_batch_is_that_of_its_parts():
         listed = rows.applicable[number][rows.applicable[number] >= 0]
         there = torch.ones(1, len(listed), dtype=torch.bool)
         tried = model.predict(rows.states[rows.before[number]].expand(len(listed), -1), rows.actions[listed])
-        expected = expected + 2.0 / 3 * action_loss(tried[None], after[place : place + 1], there, config.temperature)
+        told_apart = action_loss(tried[None], after[place : place + 1], there, config.temperature)
+        expected = expected + weight / 3 * told_apart
     with torch.no_grad():
         assert float(loss(model, config, rows, chosen)) == pytest.approx(float(expected.detach()), rel=1e-5)
 
@@ -93,10 +98,50 @@ def test_what_is_learned_is_found_again_and_beats_what_is_not(kind):
     assert train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu").record["trained"] == run.record["trained"]
 
 
-def test_training_ends_when_validation_no_longer_improves():
-    settings = {**QUICK, "training.epochs": "400", "training.patience": "1", "training.learning_rate": "0.05"}
-    run = train_lesson("embedplan", replace(LESSON, most=60), "hashed-atoms", settings, "cpu")
-    assert run.record["facts"]["epochs"] < 100
+EAGER = {**QUICK, "training.epochs": "400", "training.patience": "2", "training.learning_rate": "0.05"}
+SMALL = replace(LESSON, most=60)
+
+
+def test_training_ends_when_validation_no_longer_improves(tmp_path):
+    training = configure(METHOD, "hashed-atoms", EAGER)[1]
+    losses = [each.loss for each in METHOD.snapshots(training, SMALL.replayed(), tmp_path, 1, "cpu")]
+    assert len(losses) == 1 + int(np.argmin(losses)) + 2 < 100
+
+
+@pytest.mark.parametrize("taken_note_of", [False, True])
+@pytest.mark.parametrize("stop", [2, -1])
+def test_the_same_command_goes_on_after_an_interruption(stop, taken_note_of, shared_home, monkeypatch):
+    """What is trained, and what is told of it, is what an uninterrupted training gives; nothing is left behind."""
+    train = partial(train_lesson, "embedplan", SMALL, "hashed-atoms", EAGER, "cpu")
+    shutil.rmtree(train().folder)  # that it is trained below, whoever asked for it before
+    snapshots, seen = METHOD.snapshots, []
+
+    def watched(*arguments, stop=0):
+        for snapshot in snapshots(*arguments):
+            seen.append(snapshot.name)
+            if len(seen) == stop and not taken_note_of:
+                raise KeyboardInterrupt
+            yield snapshot
+            if len(seen) == stop:
+                raise KeyboardInterrupt
+
+    monkeypatch.setattr(METHOD, "snapshots", watched, raising=False)
+    whole = train()
+    names = list(seen)
+    shutil.rmtree(whole.folder)
+    seen.clear()
+    last = stop % (len(names) + 1)
+    with monkeypatch.context() as patch:
+        patch.setattr(METHOD, "snapshots", partial(watched, stop=last), raising=False)
+        with pytest.raises(KeyboardInterrupt):
+            train()
+    gone_on = train()
+    assert seen == names[:last] + names[last if taken_note_of else last - 1 :]
+    beside = dict.fromkeys(("seconds", "processor_seconds"))
+    assert gone_on.record["facts"] | beside == whole.record["facts"] | beside
+    assert gone_on.record["files"] == whole.record["files"]
+    assert gone_on.record["check"] == whole.record["check"]
+    assert not any((shared_home / "training").iterdir())
 
 
 def test_the_papers_shape_and_settings():
