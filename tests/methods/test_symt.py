@@ -12,7 +12,7 @@ import torch
 import sgp
 from sgp.errors import ConfigurationError, StoreError
 from sgp.methods import get_method
-from sgp.methods.configuration import configure
+from sgp.methods.configuration import configure, configure_decoding
 from sgp.methods.symt import _network, _planner, _tokens
 from sgp.models.transformer import PAPER
 from sgp.planning.pddl import Problem
@@ -45,11 +45,25 @@ def run(quick_run):
         ({"training.alone": "-1"}, "views' alone is -1; expected a number from 0"),
         ({"training.epochs": "5"}, "views' alone is 1000 of 500 steps; expected fewer, so that attention and hidden"),
         ({"names": "0"}, "names is 0; expected at least 1"),
+        ({"positions": "0"}, "positions is 0; expected at least 1"),
     ],
 )
 def test_settings_that_cannot_be_are_told(settings, words):
     with pytest.raises(ConfigurationError, match=words):
         configure(METHOD, "ed", settings)
+
+
+@pytest.mark.parametrize(
+    ("decoding", "words"),
+    [
+        ("ranked+beam=0", "beam is 0; expected at least 1"),
+        ("greedy+beam=2", "beam 2 conflicts with how greedy; expected ranked or lowest beside it"),
+        ("default+how=aloud", "how is 'aloud'; expected one of greedy, applicable, regrounding, ranked, best, lowest"),
+    ],
+)
+def test_decodings_that_cannot_be_are_told(decoding, words):
+    with pytest.raises(ConfigurationError, match=words):
+        configure_decoding(METHOD, decoding)
 
 
 def test_settings_that_must_agree_are_set_together():

@@ -213,7 +213,11 @@ def test_ranked_actions_cost_what_their_tokens_are_worth_one_by_one(kind, task):
 def test_a_sequence_that_is_too_long_is_refused(task):
     writer = replace(network("sequence"), model=SequenceTransformer(len(TOKENS.vocabulary), 510, SHAPE))
     reason = WrittenActions(writer, TOKENS, "greedy").refuses(task)
-    assert reason.endswith("tokens and a plan up to 500, and the model 510 positions")
+    length = TOKENS.sequence_length(task, task.init)
+    assert reason == (
+        f"state and goal have {length} tokens and a plan up to 500, and the model 510 positions; train with "
+        f"positions={length + 500} or more"
+    )
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
