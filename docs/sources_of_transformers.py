@@ -35,6 +35,9 @@ def transformer_coverage() -> str:
         ("ed", "gripper"),
         *product(("e", "ed", "plangpt+training.epochs=25"), ("visitall",)),
     }
+    left = [each for each in measured_attempts() if not each.solved and each.suite == SUITE]
+    place = ("nameless", "blocksworld", "validation")
+    assert [each.outcome for each in left if (each.method, each.domain, each.split) == place] == [sgp.Outcome.STUCK]
     day, cores = when(ours)
     sheet = sgp.paper_sheet("symt", 2, ours)
     caption = sheet.caption[sheet.caption.index(BUDGET) :]
@@ -162,6 +165,11 @@ def nameless_in_logistics() -> Numbers:
     return [rate(first.value), f"{first.count:,}", f"{min(ratios):.1f}", f"{max(ratios):.1f}"]
 
 
+def theirs_diverged() -> Numbers:
+    """How many of the paper's trainings diverged with its losses, and how many without."""
+    return [f"{each.value:.0f}" for each in sgp.published("symt") if each.metric == "diverged"]
+
+
 def _of_transformers(*metrics: str) -> list[Score]:
     ours = [each for each in measured() if each.suite == SUITE and each.method in TRANSFORMERS]
     return [each for each in ours if each.metric in metrics and each.size is None]
@@ -170,6 +178,7 @@ def _of_transformers(*metrics: str) -> list[Score]:
 TRANSFORMER_NUMBERS: Mapping[str, Callable[[], str | Numbers]] = {
     "transformers": transformer_coverage,
     "transformers-trained": transformer_training,
+    "theirs-diverged": theirs_diverged,
     "transformers-lengths": plan_lengths,
     "nameless-logistics": nameless_in_logistics,
     "transformers-losses": losses,

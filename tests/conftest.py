@@ -57,6 +57,14 @@ COURIER_PROBLEM = """\
   (:goal (and (at q1 shop) (not (in q1 v1)))))
 """
 
+# Its objects occur in no atom.
+LONE = Problem(
+    "p",
+    """(define (domain lone) (:predicates (done) (used ?x))
+  (:action take :parameters (?x) :precondition () :effect (done)))""",
+    "(define (problem p) (:domain lone) (:objects a b) (:init) (:goal (done)))",
+)
+
 
 def blocks_problem(blocks: str, init: str, goal: str) -> Problem:
     text = (

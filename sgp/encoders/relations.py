@@ -106,7 +106,10 @@ class RelationalEncoder:
             return "the problem has no objects, which a relational network computes with"
         negated = [str(literal.atom) for literal in task.goal if not literal.positive]
         if negated:
-            return f"the goal wants {negated[0]} to be false, and the relations of a goal hold positive atoms alone"
+            return (
+                f"the goal wants {negated[0]} to be false, and the relations of a goal hold positive atoms alone; say "
+                "it by a predicate that is true then"
+            )
         return None
 
     def encode(self, task: Task, states: Sequence[State]) -> RelationalStates:

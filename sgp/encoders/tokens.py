@@ -109,7 +109,10 @@ class Tokens:
             )
         negated = [str(literal.atom) for literal in task.goal if not literal.positive]
         if negated:
-            return f"the goal wants {negated[0]} to be false, and tokens of a goal say positive atoms alone"
+            return (
+                f"the goal wants {negated[0]} to be false, and tokens of a goal say positive atoms alone; say it by a "
+                "predicate that is true then"
+            )
         return None
 
     def naming(self, task: Task, random: np.random.Generator) -> Naming:

@@ -28,8 +28,11 @@ _FACTS = "facts.json"  # beside a planner that is kept: what its run will tell
 
 
 def require_readable(data: Demonstrations, refuses: Callable[[Task], str | None]) -> None:
-    """Raises ConfigurationError for a problem that a model cannot read, to train on or to validate on."""
-    for each in (*data.train, *data.validation):
+    """Raises ConfigurationError for a problem that a model cannot read, to train on or to validate on.
+
+    It tells the one of the most objects, which says how many a bound on them has to be.
+    """
+    for each in sorted((*data.train, *data.validation), key=lambda each: -len(each.task.objects)):
         refusal = refuses(each.task)
         if refusal is not None:
             raise ConfigurationError(

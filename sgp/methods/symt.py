@@ -38,7 +38,7 @@ from sgp.policies.writers import PlanWriter, SequenceWriter
 from sgp.policies.writing import How, WrittenActions
 from sgp.training.checkpoint import identify
 from sgp.training.epochs import Epoch
-from sgp.training.plan_examples import sources
+from sgp.training.plan_examples import ExpertsPlan, sources
 from sgp.training.two_views import (
     Lengths,
     Loss,
@@ -197,6 +197,7 @@ class SymT:
                 )
         identity = identify((data.sha256, asdict(training), seed))
         loss = _loss(model, tokens, device)
+        experts = sum(isinstance(each, ExpertsPlan) for each in train)
         width, lengths = training.shape.width, _lengths(training, tokens)
         for epoch in train_views(
             model,
@@ -213,7 +214,7 @@ class SymT:
             identity,
             after,
         ):
-            save = partial(self._save, training, data, epoch)
+            save = partial(self._save, training, data, experts, epoch)
             yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
 
     def train(self, training: SymTTraining, data: Demonstrations, draft: RunDraft) -> Planner:
@@ -231,7 +232,7 @@ class SymT:
         run.verify(_sample(training, run.domain_text, run.folder / _WEIGHTS, Task(run.check_problem)))
         return _planner(training, run.domain_text, run.folder / _WEIGHTS, decoding)
 
-    def _save(self, training: SymTTraining, data: Demonstrations, epoch: Epoch, draft: RunDraft) -> None:
+    def _save(self, training: SymTTraining, data: Demonstrations, experts: int, epoch: Epoch, draft: RunDraft) -> None:
         task = data.train[0].task
         model = _network(training, _tokens(training, task.domain_text).vocabulary, seed=0)
         model.load_state_dict(epoch.weights)
@@ -239,6 +240,7 @@ class SymT:
         draft.facts.update(
             **epoch.facts,
             parameters=model.count_parameters(),
+            experts_plans=experts,  # problems whose state space is too large: their experts' plans are learned from
         )
         draft.keep_check(task.problem, _sample(training, task.domain_text, draft.folder / _WEIGHTS, task))
 

@@ -203,7 +203,7 @@ class SequenceWriter(_NetworkWriter):
             return None
         return (
             f"state and goal have {length} tokens and a plan up to {MOST_TOKENS}, and the model "
-            f"{self.model.positions} positions"
+            f"{self.model.positions} positions; train with positions={length + MOST_TOKENS} or more"
         )
 
     @torch.inference_mode()

@@ -258,12 +258,13 @@ class WrittenActions:
             pen.failure = f"the plan has more than {MOST_TOKENS} tokens"
             return
         logits, count = pen.tail.following, len(pen.row)
+        possible = pen.objects if pen.row else [*self.tokens.schemas, END]  # what can stand here comes first
+        order = list(dict.fromkeys([*possible, *range(len(logits))]))
+        token = _most_probable(order, logits[order])
         if pen.allowed is not None:
             order = list(dict.fromkeys(each[count] for each in pen.allowed if each[:count] == pen.row))
-        else:  # what can stand here comes first
-            possible = pen.objects if pen.row else [*self.tokens.schemas, END]
-            order = list(dict.fromkeys([*possible, *range(len(logits))]))
-        token = _most_probable(order, logits[order])
+            # What greedy writing takes stands wherever it can, so that all that it solves is solved.
+            token = token if token in order else _most_probable(order, logits[order])
         pen.probabilities.append(float(np.exp(logits[token] - np.logaddexp.reduce(logits))))
         pen.failure = self._misplaced(pen.row, token, pen.objects)
         pen.row.append(token)

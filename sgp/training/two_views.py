@@ -23,12 +23,12 @@ from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer, padded
 from sgp.models.weights import Network
+from sgp.policies.writers import MOST_TOKENS
 from sgp.training.epochs import Epoch, train_epochs
 from sgp.training.plan_examples import Example, Source, draw
 from sgp.training.symmetry_losses import Reduction, attention_loss, hidden_loss
 
 Rename = Literal["both", "one"]
-MOST_TOKENS = 500  # of a plan (symt, section 5); longer ones are not learned from
 _TRIES = 100  # rounds of drawing a batch
 
 
@@ -120,7 +120,7 @@ def state_lengths(tokens: Tokens) -> Lengths:
 
 
 def plan_lengths(tokens: Tokens) -> Lengths:
-    """Those of a model that writes plans, of at most `MOST_TOKENS` tokens."""
+    """Those of a model that writes plans, of at most `MOST_TOKENS` tokens; longer ones are not learned from."""
 
     def length(example: Example) -> int:
         return len(tokens.actions(example.task, example.plan))

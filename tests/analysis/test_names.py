@@ -42,6 +42,21 @@ def test_methods_that_know_no_names_decide_the_same(method, domain, quick_run):
     assert set(shares) == {0.0}
 
 
+@pytest.mark.parametrize(
+    ("method", "variant", "decoding"),
+    [
+        ("symt", "e", "lowest"),
+        ("symt", "plangpt", "applicable"),
+        ("symt", "plangpt", "ranked"),
+        ("nameless", "random-names", "default"),
+    ],
+)
+def test_what_can_tell_names_apart_is_found_out_before_it_has_learned_much(method, variant, decoding, quick_run):
+    planner = sgp.load_planner(quick_run(method, "blocksworld", variant).folder, decoding)
+    shares = name_sensitivity(planner, sgp.load_training_data(SUITE, "blocksworld").train[-1:], renamings=3)
+    assert 0 < np.mean(shares) <= 1
+
+
 def test_a_policy_that_looks_at_names_is_found_out():
     data = sgp.load_training_data(SUITE, "blocksworld")
     shares = name_sensitivity(Planner(ByName()), data.train[-2:], renamings=5)

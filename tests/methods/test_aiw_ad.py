@@ -64,7 +64,7 @@ def test_every_ablation_trains(settings, tmp_path):
 def test_negative_goals_are_refused_in_training_and_planning(told, tmp_path):
     task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
     data = sgp.load_training_data(SUITE, "gripper")
-    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),))
+    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),), validation=())
     for variant in METHOD.variants:
         config = configure(METHOD, variant, {"trees.told": told})[1]
         with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to"):

@@ -11,12 +11,14 @@ from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
 from sgp.methods.loading import planner_of
+from sgp.methods.nameless import _network, _policy
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
+from sgp.planning.policy import Node, one_step
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.policies.action_probabilities import _ranking
-from tests.conftest import COURIER, COURIER_PROBLEM
+from tests.conftest import COURIER, COURIER_PROBLEM, LONE
 
 SUITE = sgp.load_suite("state-centric")
 METHOD = get_method("nameless")
@@ -81,9 +83,21 @@ def test_the_same_command_goes_on_after_an_interruption(home, monkeypatch):
 def test_negative_goals_are_refused(tmp_path):
     task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
     data = sgp.load_training_data(SUITE, "gripper")
-    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),))
+    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),), validation=())
     with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to"):
         next(METHOD.snapshots(METHOD.variants["pointer"], wrong, tmp_path, 1, "cpu"))
+
+
+def test_an_action_over_an_object_that_occurs_in_no_atom_is_done(tmp_path):
+    """Such objects cannot be told apart without names: their actions have one key."""
+    task, path = Task(LONE), tmp_path / "model.safetensors"
+    training = METHOD.variants["pointer"]
+    _network(training.shape, task.domain_text, 1).save(path)
+    planner = METHOD.decodings["default"].planner(_policy(training, task.domain_text, path), one_step)
+    rollout = planner.solve(task)
+    assert (rollout.solved, len(rollout.plan)) == (True, 1)
+    (ranking,) = planner.policy.rank([Node(task, task.init)], [one_step(task, task.init)])
+    assert len(set(ranking.keys)) == 1
 
 
 def test_few_scores_that_are_near_each_other_are_one_and_many_are_not():

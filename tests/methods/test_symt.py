@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -10,7 +12,7 @@ import torch
 import sgp
 from sgp.errors import ConfigurationError, StoreError
 from sgp.methods import get_method
-from sgp.methods.configuration import configure
+from sgp.methods.configuration import configure, configure_decoding
 from sgp.methods.symt import _network, _planner, _tokens
 from sgp.models.transformer import PAPER
 from sgp.planning.pddl import Problem
@@ -18,7 +20,7 @@ from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from sgp.training.two_views import TwoViews
-from tests.conftest import COURIER, COURIER_PROBLEM, QUICK_VIEWS
+from tests.conftest import COURIER, COURIER_PROBLEM, LONE, QUICK_VIEWS
 
 SUITE = sgp.load_suite("state-centric")
 METHOD = get_method("symt")
@@ -43,11 +45,25 @@ def run(quick_run):
         ({"training.alone": "-1"}, "views' alone is -1; expected a number from 0"),
         ({"training.epochs": "5"}, "views' alone is 1000 of 500 steps; expected fewer, so that attention and hidden"),
         ({"names": "0"}, "names is 0; expected at least 1"),
+        ({"positions": "0"}, "positions is 0; expected at least 1"),
     ],
 )
 def test_settings_that_cannot_be_are_told(settings, words):
     with pytest.raises(ConfigurationError, match=words):
         configure(METHOD, "ed", settings)
+
+
+@pytest.mark.parametrize(
+    ("decoding", "words"),
+    [
+        ("ranked+beam=0", "beam is 0; expected at least 1"),
+        ("greedy+beam=2", "beam 2 conflicts with how greedy; expected ranked or lowest beside it"),
+        ("default+how=aloud", "how is 'aloud'; expected one of greedy, applicable, regrounding, ranked, best, lowest"),
+    ],
+)
+def test_decodings_that_cannot_be_are_told(decoding, words):
+    with pytest.raises(ConfigurationError, match=words):
+        configure_decoding(METHOD, decoding)
 
 
 def test_settings_that_must_agree_are_set_together():
@@ -57,11 +73,14 @@ def test_settings_that_must_agree_are_set_together():
 
 
 def test_a_vocabulary_under_the_largest_training_problem_tells_both_numbers(data, tmp_path):
-    largest = max(len(each.task.objects) for each in data.train)
+    largest = max(len(each.task.objects) for each in (*data.train, *data.validation))
+    assert largest > len(data.train[0].task.objects)
     training = configure(METHOD, "ed", QUICK_VIEWS | {"names": "8"})[1]
-    with pytest.raises(ConfigurationError, match=r"has (9|1\d) objects to name, and the vocabulary 8 names; "):
+    words = (
+        f"has {largest} objects to name, and the vocabulary 8 names; train with names={largest} or more; leave it out"
+    )
+    with pytest.raises(ConfigurationError, match=words):
         next(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
-    assert largest > 8
 
 
 def test_more_objects_than_names_end_a_rollout_with_both_numbers(run):
@@ -78,18 +97,14 @@ def test_more_objects_than_names_end_a_rollout_with_both_numbers(run):
 
 def test_negative_goals_are_refused(data, tmp_path):
     task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
-    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),))
+    wrong = replace(data, train=(Trajectory(task, (), (task.init,)),), validation=())
     with pytest.raises(ConfigurationError, match=r"courier-1 cannot be trained on: the goal wants \(in q1 v1\) to"):
         next(METHOD.snapshots(METHOD.variants["ed"], wrong, tmp_path, 1, "cpu"))
 
 
-LONE = """(define (domain lone) (:predicates (done) (used ?x))
-  (:action take :parameters (?x) :precondition () :effect (done)))"""
-
-
 def test_an_action_over_an_object_that_occurs_in_no_atom_is_written(tmp_path):
     """Its name stands in no token of the state, so that nothing tells which it is; it is an action as others are."""
-    task = Task(Problem("p", LONE, "(define (problem p) (:domain lone) (:objects a b) (:init) (:goal (done)))"))
+    task = Task(LONE)
     for how in ("applicable", "regrounding", "ranked"):
         rollout = untrained(METHOD.variants["ed"], task, tmp_path, how).solve(task)
         assert rollout.solved
@@ -117,31 +132,45 @@ def test_the_last_good_state_is_kept_where_the_loss_is_no_number(data, tmp_path,
 
 
 def test_a_run_of_another_token_table_is_refused(run, tmp_path):
-    """Its weights have another number of tokens than its own settings say."""
-    other = sgp.train("symt", "gripper", "state-centric", device="cpu", overrides=QUICK_VIEWS | {"names": "64"})
-    copied = tmp_path / run.folder.name
-    copied.mkdir()
-    for path in run.folder.iterdir():
-        if path.is_file():
-            (copied / path.name).write_bytes(path.read_bytes())
-    (copied / "model.safetensors").write_bytes((other.folder / "model.safetensors").read_bytes())
-    with pytest.raises(StoreError, match=r"model\.safetensors"):
-        sgp.load_planner(copied)
+    """All its files are whole, and its weights have another number of tokens than its settings say."""
+    folder = shutil.copytree(run.folder, tmp_path / run.folder.name)
+    record = json.loads((folder / "run.json").read_text())
+    record["training"]["names"] -= 1
+    (folder / "run.json").write_text(json.dumps(record))
+    words = r"seed13/model\.safetensors holds no weights of this network; train the run again"
+    with pytest.raises(StoreError, match=words):
+        sgp.load_planner(folder)
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")
 def test_a_gpu_that_is_not_there_is_told():
-    with pytest.raises(ConfigurationError, match="cuda"):
+    with pytest.raises(
+        ConfigurationError, match="device cuda was asked for and no CUDA GPU can be used here; use --dev"
+    ):
         sgp.train("symt", "gripper", "state-centric", device="cuda", overrides=QUICK_VIEWS)
 
 
-def test_a_goal_that_holds_at_the_start_takes_no_actions(run):
+def goal_at_the_start():
     problem = SUITE.problems("gripper", "train")[0]
     task = Task(problem)
     begin = problem.problem_pddl.index("(:goal")
     init = " ".join(f"({atom.predicate} {' '.join(atom.objects)})" for atom in task.atoms(task.init))
-    there = Task(Problem("p", problem.domain_pddl, f"{problem.problem_pddl[:begin]}(:goal (and {init})))"))
-    for how in METHOD.decodings:
-        if how != "lowest":
-            rollout = sgp.load_planner(run.folder, how).solve(there)
+    return Task(Problem("p", problem.domain_pddl, f"{problem.problem_pddl[:begin]}(:goal (and {init})))"))
+
+
+@pytest.mark.parametrize("variant", list(METHOD.variants))
+def test_a_goal_that_holds_at_the_start_takes_no_actions(variant, quick_run):
+    there = goal_at_the_start()
+    for how, decoding in METHOD.decodings.items():
+        if decoding.how == "best" or (decoding.how == "lowest") == (variant == "e"):
+            rollout = sgp.load_planner(quick_run("symt", "gripper", variant).folder, how).solve(there)
             assert (rollout.solved, rollout.plan) == (True, ())
+
+
+@pytest.mark.parametrize(("part", "of"), [("train", "training"), ("validation", "validation")])
+def test_problems_whose_goals_all_hold_at_the_start_teach_nothing(part, of, data, tmp_path):
+    there = goal_at_the_start()
+    wrong = replace(data, **{part: (Trajectory(there, (), (there.init,)),)})
+    words = f"no {of} problem of gripper has a plan with actions; expected one whose initial state is no goal state"
+    with pytest.raises(ConfigurationError, match=words):
+        next(METHOD.snapshots(configure(METHOD, "ed", QUICK_VIEWS)[1], wrong, tmp_path, 1, "cpu"))

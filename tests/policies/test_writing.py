@@ -109,6 +109,24 @@ def replaced(task, pick):
     )
 
 
+@dataclass(frozen=True)
+class Doubtful(Script):
+    """Writes its script, and thinks that what cannot stand there is a little better, all else a little worse."""
+
+    def _next(self, place):
+        logits = np.full(len(TOKENS.vocabulary), 9 - 1.4e-4)
+        logits[self.row[place] if place < len(self.row) else END] = 9 - 0.5e-4
+        logits[BEGIN] = 9.0
+        return logits
+
+
+@pytest.mark.parametrize("how", ["greedy", "applicable"])
+def test_applicable_solves_what_greedy_solves_where_all_tokens_are_nearly_alike(how, task, plan):
+    """Both take what is first in the order of the PDDL among what is alike to the best token of all."""
+    policy = WrittenActions(Doubtful(script(task, plan)), TOKENS, how)
+    assert Planner(policy, one_step, revisits=True).solve(task, Limit(actions=len(plan))).plan == plan
+
+
 def test_greedy_goes_on_behind_the_goal_and_is_judged_by_the_end(task, plan):
     """Back and forth behind the goal harms nothing; taking the last ball up again does."""
     last = task.init
@@ -195,7 +213,11 @@ def test_ranked_actions_cost_what_their_tokens_are_worth_one_by_one(kind, task):
 def test_a_sequence_that_is_too_long_is_refused(task):
     writer = replace(network("sequence"), model=SequenceTransformer(len(TOKENS.vocabulary), 510, SHAPE))
     reason = WrittenActions(writer, TOKENS, "greedy").refuses(task)
-    assert reason.endswith("tokens and a plan up to 500, and the model 510 positions")
+    length = TOKENS.sequence_length(task, task.init)
+    assert reason == (
+        f"state and goal have {length} tokens and a plan up to 500, and the model 510 positions; train with "
+        f"positions={length + 500} or more"
+    )
 
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])

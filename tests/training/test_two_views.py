@@ -12,6 +12,7 @@ from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
 from sgp.models.transformer import PlanTransformer, TransformerShape
+from sgp.planning.state_space import StateSpace
 from sgp.planning.task import replay
 from sgp.policies.writers import PlanWriter, Told
 from sgp.training.plan_examples import ExpertsPlan, OptimalPlans, draw, sources
@@ -52,6 +53,16 @@ def test_problems_whose_space_is_too_large_give_their_experts_plan(data):
         assert example.plan == data.train[-1].actions[len(data.train[-1]) - len(example.plan) :]
         lengths.add(len(example.plan))
     assert lengths == set(range(len(data.train[-1]) + 1))
+
+
+def test_a_run_tells_how_many_problems_are_learned_from_experts(data, tmp_path):
+    training = configure(METHOD, "ed", QUICK_VIEWS | {"training.space": "500"})[1]
+    snapshot = next(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
+    draft = SimpleNamespace(folder=tmp_path, facts={}, keep_check=lambda *given: None)
+    snapshot.save(draft)
+    large = [each for each in data.train if StateSpace.expand(each.task, 500) is None]
+    assert draft.facts["experts_plans"] == len(large)
+    assert 0 < len(large) < len(data.train)
 
 
 def test_goal_states_are_examples_for_heuristics_alone(data):

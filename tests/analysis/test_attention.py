@@ -1,0 +1,41 @@
+"""What a transformer attends to under two namings, as notebook 11 shows it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sgp
+from sgp.errors import InputError
+from sgp.planning.task import Task
+
+TASK = Task(sgp.load_suite("state-centric").problems("blocksworld", "train")[0])
+
+
+@pytest.mark.parametrize("variant", ["ed", "e"])
+def test_two_namings_differ_and_one_does_not_differ_from_itself(variant, quick_run):
+    """But for last bits, which a place in a batch changes."""
+    planner = sgp.load_planner(quick_run("symt", "blocksworld", variant).folder)
+    pair, same = sgp.under_two_namings(planner, TASK), sgp.under_two_namings(planner, TASK, (1, 1))
+    layers = planner.policy.value.model.shape.layers if variant == "e" else planner.policy.writer.model.shape.layers
+    assert pair.attended.shape == (layers, 2, len(pair.atoms), len(pair.atoms))
+    assert np.allclose(pair.attended.sum(axis=3), 1)
+    assert min(pair.attention_loss, pair.hidden_loss) > 1e-9
+    assert max(same.attention_loss, same.hidden_loss) < 1e-12
+    assert np.allclose(same.attended[:, 0], same.attended[:, 1], atol=1e-6)
+    assert np.allclose(same.attended[:, 0], pair.attended[:, 1], atol=1e-6)
+
+
+def test_its_tokens_are_the_atoms_of_state_and_goal(quick_run):
+    found = sgp.under_two_namings(sgp.load_planner(quick_run("symt", "blocksworld").folder), TASK).atoms
+    holds = {f"{atom.predicate}({', '.join(atom.objects)})" for atom in TASK.atoms(TASK.init)}
+    wanted = {f"{atom.predicate} as goal({', '.join(atom.objects)})" for atom in TASK.goal_atoms}
+    assert sorted(found) == sorted(holds | wanted)
+
+
+@pytest.mark.parametrize(("method", "variant"), [("nameless", "pointer"), ("symt", "plangpt")])
+def test_what_has_no_transformer_of_atoms_is_told(method, variant, quick_run):
+    planner = sgp.load_planner(quick_run(method, "blocksworld", variant).folder)
+    words = "the planner has no transformer of atoms; expected one of method symt, variant ed or e"
+    with pytest.raises(InputError, match=words):
+        sgp.under_two_namings(planner, TASK)
