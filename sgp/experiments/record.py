@@ -33,7 +33,7 @@ from sgp.viewer.library import rollout_files
 
 SPLIT = "extrapolation"
 _SPACE = 400_000  # states of a state space that is expanded to know what is left
-_ASKED = 53  # states of a rollout at most that plans are looked for from where it is larger
+_ASKED = 256  # states of a rollout at most that plans are looked for from where it is larger
 _BRIEFLY = (replace(LAMA_FIRST, seconds=5.0),)
 _AT_ONCE = 16  # problems that are tried before it is looked whether one of them was not solved
 

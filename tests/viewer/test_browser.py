@@ -207,7 +207,7 @@ def test_goals_are_marked_where_they_hold(open_page, blocks):
 def test_the_features_behind_a_choice_are_listed(open_page, blocks):
     """First a sentence, then bars to one side for the chosen one and to the other against it, raw features if asked."""
     page, shown = open_page(blocks), sgp.playback(blocks)
-    (why,) = shown["steps"][0]["why"]
+    why, *_ = shown["steps"][0]["why"]
     said = page.locator(".because").inner_text()
     assert f"(rank {why['against'] + 1})" in said
     english = shown["words"]["features"]
