@@ -84,7 +84,7 @@ class TextEncoder:
             )
         # Memos, not states: dropping them changes nothing but time.
         self._atoms: dict[str, NDArray[np.float32]] = {}
-        self._rows: weakref.WeakKeyDictionary[Task, NDArray[np.float32]] = weakref.WeakKeyDictionary()
+        self._rows: weakref.WeakKeyDictionary[Task, tuple[NDArray[np.float32], set[int]]] = weakref.WeakKeyDictionary()
 
     @property
     def dimension(self) -> int:
@@ -168,18 +168,16 @@ class TextEncoder:
         return np.array(found, np.float32).reshape(len(texts), self.dimension)
 
     def _known(self, task: Task, fluents: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """The vectors [f, D] of a task's fluent atoms by their numbers, NaN where one was not asked for yet."""
-        rows = self._rows.get(task)
-        last = max((max(numbers, default=-1) for numbers in fluents), default=-1)
-        if rows is None or last >= len(rows):
-            more = np.full((max(2 * last, 64), self.dimension), np.nan, np.float32)
-            if rows is not None:
-                more[: len(rows)] = rows
-            rows = self._rows[task] = more
-        asked = {number for numbers in fluents for number in numbers}
-        new = [number for number in asked if np.isnan(rows[number, 0])]
+        """The vectors [f, D] of a task's fluent atoms by their numbers; rows that nobody asked for say nothing."""
+        rows, there = self._rows.get(task) or (np.empty((0, self.dimension), np.float32), set[int]())
+        new = list(set().union(*fluents) - there)
         if new:
+            if max(new) >= len(rows):
+                more = np.zeros((max(2 * max(new), 64), self.dimension), np.float32)
+                more[: len(rows)] = rows
+                rows = more
             rows[new] = self.atom_vectors([task.fluent(number) for number in new])
+            self._rows[task] = rows, there.union(new)
         return rows
 
 
