@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from statistics import mean
 
 from reading import Numbers, one, rate, scores, when
 
+import sgp
+from sgp.datasets.protocols import PROTOCOLS
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import cell, measured
 
 RETRIEVAL_SUITE = "acpbench"
-POOLS = ("paper", "hard")
+_UNTRAINED = ("embedplan", "untrained")  # chance is of the pools, which all models have
 
 
 def next_states() -> str:
-    """How often models rank the next state first, and among five, in both pools: means over the domains."""
-    ours = _ours()
-    day, cores = when(ours)
-    sections = []
-    for split in dict.fromkeys(each.split for each in ours):
-        of = [each for each in ours if each.split == split]
-        domains = sorted({each.domain for each in of})
-        chance = [_over(of, domains, f"chance_{metric}", pool) for pool in POOLS for metric in ("hit@1", "hit@5")]
-        lines = [("chance", *chance, _over(of, domains, "chance_acc@1"))]
-        for method, variant in dict.fromkeys((each.method, each.variant) for each in of):
-            model = [each for each in of if (each.method, each.variant) == (method, variant)]
-            cells = [_over(model, domains, metric, pool) for pool in POOLS for metric in ("hit@1", "hit@5")]
-            lines.append((f"{method} {_plain(variant)}", *cells, _over(model, domains, "acc@1")))
-        headings = ["Hit@1", "Hit@5", "Hit@1, hard", "Hit@5, hard", "Acc@1"]
-        sheet = Sheet.of("", (f"{split}, {len(domains)} domains", *headings), lines)
-        sections.append(sheet.markdown())
-    return f"Measured until {day}, {cores} cores.\n\n" + "\n".join(sections)
+    """How often models rank the next state first, or among five, by what was held out: means over the domains."""
+    day, cores = when(_ours())
+    tables = [
+        _by_split("Hit@5, pools *paper*", "hit@5", "paper", printed="llama-3.3-70b"),
+        _by_split("Hit@1, pools *hard*", "hit@1", "hard"),
+        _by_split("Acc@1", "acc@1", ""),
+    ]
+    return f"Measured until {day}, {cores} cores.\n\n" + "\n".join(tables)
+
+
+def plans_followed() -> str:
+    """Which share of plans is right in every step: among the first five by the true state, and by the predicted one."""
+    given = _by_split("every next state among five, pools *paper*", "plan_exact_hit@5", "paper")
+    return f"{given}\n{_by_split('executed by its own predictions', 'closed_loop_exact', 'paper')}"
+
+
+def _by_split(title: str, metric: str, pool: str, printed: str = "") -> str:
+    """A line for chance, where it is known, for each model of ours and for a printed one, a column for each split."""
+    ours = [each for each in _ours() if (each.metric, each.decoding) == (metric, pool)]
+    splits = _splits(ours)
+    models = dict.fromkeys((each.method, _plain(each.variant)) for each in ours)
+    luck = [each for each in _ours() if (each.metric, each.decoding) == (f"chance_{metric}", pool)]
+    lines = [("chance", *(_over(_of_model(luck, *_UNTRAINED, split)) for split in splits))] if luck else []
+    lines += [(" ".join(model), *(_over(_of_model(ours, *model, split)) for split in splits)) for model in models]
+    theirs = [each for each in sgp.published("embedplan") if each.variant == printed and each.domain == "mean"]
+    means = {each.split: each.value for each in theirs if (each.metric, each.decoding) == (metric, pool)}
+    if means:
+        lines.append((f"theirs, {printed}", *(rate(means[split]) if split in means else "" for split in splits)))
+    return Sheet.of("", (title, *splits), lines).markdown()
 
 
 def next_states_by_domain() -> str:
     """Where learning and lifted displacements stand in each domain, in hard pools."""
-    ours = [each for each in _ours() if each.decoding == "hard"]
-    splits, lines = list(dict.fromkeys(each.split for each in ours)), []
+    ours = [each for each in _ours() if each.decoding == "hard" and each.split in _BY_DOMAIN]
+    splits, lines = _BY_DOMAIN, []
     for domain in sorted({each.domain for each in ours}):
         of = [each for each in ours if each.domain == domain]
         cells = [f"{mean(each.value for each in of if each.metric == 'pool'):.0f}"]
@@ -53,19 +68,13 @@ def next_states_by_domain() -> str:
     return Sheet.of("", ("domain", "candidates", *titles), lines).markdown()
 
 
+_BY_DOMAIN = ("interpolation", "extrapolation")
 _BESIDE = (("minilm-atoms", "hit@1"), ("minilm-atoms", "hit@5"), ("renamed", "hit@1"))
 
 
 def abstaining() -> str:
     """How well a model's likeness to its first candidate tells pools that lack the next state."""
-    ours = [each for each in _ours() if each.metric == "abstention_auroc" and each.decoding == "hard"]
-    splits = list(dict.fromkeys(each.split for each in ours))
-    lines = []
-    for method, variant in dict.fromkeys((each.method, each.variant) for each in ours):
-        of = [each for each in ours if (each.method, each.variant) == (method, variant)]
-        found = ([each.value for each in of if each.split == split] for split in splits)
-        lines.append((f"{method} {_plain(variant)}", *(rate(mean(each)) if each else "" for each in found)))
-    return Sheet.of("", ("AUROC", *splits), lines).markdown()
+    return _by_split("AUROC", "abstention_auroc", "hard")
 
 
 def embedding_speed() -> str:
@@ -81,8 +90,28 @@ def embedding_speed() -> str:
     return f"Measured on {day}, one of {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
 
 
+def caps() -> str:
+    """What a model learns from and is measured on at most, by protocol."""
+    lines = []
+    for split in _splits(_ours()):
+        of = [each for each in _ours() if each.split == split]
+        (most,) = {int(each.variant.partition("+most=")[2].partition("+")[0]) for each in of}
+        (measured_on,) = {_MEASURED_ON.findall(each.note)[0] for each in of}
+        seeds, domains = ({getattr(each, name) for each in of} for name in ("seed", "domain"))
+        lines.append((split, str(len(domains)), str(len(seeds)), str(most), *measured_on))
+    headings = ("protocol", "domains", "seeds", "transitions learned from", "measured on", "plans")
+    return Sheet.of("", headings, lines).markdown()
+
+
+_MEASURED_ON = re.compile(r"at most (\d+) transitions and (\d+) plans")
+
+
 def _ours() -> Sequence[Score]:
     return [each for each in measured() if each.suite == RETRIEVAL_SUITE]
+
+
+def _splits(of: Sequence[Score]) -> Sequence[str]:
+    return [split for split in PROTOCOLS if any(each.split == split for each in of)]
 
 
 def _plain(variant: str) -> str:
@@ -90,19 +119,17 @@ def _plain(variant: str) -> str:
     return variant.partition("+most=")[0]
 
 
-def _over(of: Sequence[Score], domains: Sequence[str], metric: str, pool: str = "") -> str:
-    """The mean over domains of the means over seeds; of chance any model's, as all are ranked in the same pools."""
-    means = []
-    for domain in domains:
-        found = {
-            (each.seed, each.value)
-            for each in of
-            if (each.domain, each.metric, each.decoding or "") == (domain, metric, pool)
-        }
-        if not found:
-            return ""
-        means.append(mean(value for _, value in found))
-    return rate(mean(means))
+def _of_model(of: Sequence[Score], method: str, variant: str, split: str | None = None) -> Sequence[Score]:
+    of = of if split is None else [each for each in of if each.split == split]
+    return [each for each in of if (each.method, _plain(each.variant)) == (method, variant)]
+
+
+def _over(of: Sequence[Score]) -> str:
+    """The mean over domains of the means over seeds, and over sources where a model learned from another domain."""
+    found: dict[str, list[float]] = {}
+    for each in of:
+        found.setdefault(each.domain, []).append(each.value)
+    return rate(mean(map(mean, found.values()))) if found else ""
 
 
 def _shown(of: Sequence[Score]) -> str:
@@ -116,6 +143,8 @@ def _shown(of: Sequence[Score]) -> str:
 RETRIEVAL: Mapping[str, Callable[[], str | Numbers]] = {
     "next-states": next_states,
     "next-states-by-domain": next_states_by_domain,
+    "plans-followed": plans_followed,
+    "retrieval-caps": caps,
     "abstaining": abstaining,
     "embedding-speed": embedding_speed,
 }

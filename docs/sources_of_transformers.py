@@ -11,6 +11,7 @@ from reading import SPLIT, SUITE, TRANSFORMERS, Numbers, one, rate, scores, when
 
 import sgp
 from sgp.evaluation.scores import Score
+from sgp.methods.symt import SymTTraining
 from sgp.reports.papers.symt import BUDGET
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import cell, measured, measured_attempts
@@ -77,28 +78,48 @@ def plan_lengths() -> str:
 
 def losses() -> str:
     """Each loss on and off: what is learned, what each decoding solves, and how much names matter."""
-    found = scores("losses")
+    found = [each for each in scores("losses") if "names=" not in each.variant]
+    left_out = {each.variant: ("hidden=0" in each.variant, "attention=0" in each.variant) for each in found}
     lines = []
-    for domain in sorted({each.domain for each in found}):
-        left_out = {each.variant: ("hidden=0" in each.variant, "attention=0" in each.variant) for each in found}
-        for variant in sorted(left_out, key=left_out.__getitem__):
-            of = [each for each in found if (each.domain, each.variant) == (domain, variant)]
-            seeds = {each.seed for each in of}
-            learned = [[each.value for each in of if each.metric == name] for name in ("validation_loss", "copied")]
-            assert all(len(values) == len(seeds) for values in learned), "none diverged, as the text says"
-            counted = ["" if f"{name}=0" in variant else "on" for name in ("attention", "hidden")]
-            solved = (_solved(of, decoding) for decoding in ("applicable", "regrounding", "ranked"))
-            changed = [each.value for each in of if (each.metric, each.split) == ("name_sensitivity", "interpolation")]
-            shares = f"{rate(min(changed))} to {rate(max(changed))}"
-            ends = (f"{min(values):.2f} to {max(values):.2f}" for values in learned)
-            lines.append((domain, *counted, str(len(seeds)), *ends, *solved, shares))
-    for seed in {each.seed for each in found}:
-        loss = {each.variant: each.value for each in found if (each.seed, each.metric) == (seed, "validation_loss")}
+    for domain, variant in product(sorted({each.domain for each in found}), sorted(left_out, key=left_out.__getitem__)):
+        of = [each for each in found if (each.domain, each.variant) == (domain, variant)]
+        counted = ["" if f"{name}=0" in variant else "on" for name in ("attention", "hidden")]
+        changed = [each.value for each in of if (each.metric, each.split) == ("name_sensitivity", "interpolation")]
+        lines.append((domain, *counted, *_learned(of), f"{rate(min(changed))} to {rate(max(changed))}"))
+    for domain, seed in {(each.domain, each.seed) for each in found}:
+        of = [each for each in found if (each.domain, each.seed) == (domain, seed)]
+        loss = {each.variant: each.value for each in of if each.metric == "validation_loss"}
         assert loss[min(loss, key=len)] > loss[max(loss, key=len)], "the text's words: with both, and without both"
     day, cores = when(found)
-    headings = ("domain", "attention", "hidden", "seeds", "validation loss", "names copied")
-    headings = (*headings, "applicable", "regrounding", "ranked", "decisions that change")
+    headings = ("domain", "attention", "hidden", *_LEARNED, "decisions that change")
     return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+
+
+def vocabularies() -> str:
+    """Vocabularies of several sizes: what is learned, and what each decoding solves."""
+    found = [each for each in scores("losses") if each.domain == "gripper" and "=0" not in each.variant]
+    size_of = {
+        each.variant: int(each.variant.partition("+names=")[2].partition("+")[0] or SymTTraining.names)
+        for each in found
+    }
+    lines = [
+        (str(size_of[variant]), *_learned([each for each in found if each.variant == variant]))
+        for variant in sorted(size_of, key=size_of.__getitem__)
+    ]
+    day, cores = when(found)
+    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', ('names', *_LEARNED), lines).markdown()}"
+
+
+_LEARNED = ("seeds", "validation loss", "names copied", "applicable", "regrounding", "ranked")
+
+
+def _learned(of: Sequence[Score]) -> tuple[str, ...]:
+    """Seeds, the least and the most loss and share of names copied, and what each decoding solves."""
+    seeds = {each.seed for each in of}
+    values = [[each.value for each in of if each.metric == name] for name in ("validation_loss", "copied")]
+    assert all(len(each) == len(seeds) for each in values), "none diverged, as the text says"
+    ends = (f"{min(each):.2f} to {max(each):.2f}" for each in values)
+    return str(len(seeds)), *ends, *(_solved(of, decoding) for decoding in ("applicable", "regrounding", "ranked"))
 
 
 def _solved(of: Sequence[Score], decoding: str) -> str:
@@ -182,6 +203,7 @@ TRANSFORMER_NUMBERS: Mapping[str, Callable[[], str | Numbers]] = {
     "transformers-lengths": plan_lengths,
     "nameless-logistics": nameless_in_logistics,
     "transformers-losses": losses,
+    "transformers-vocabularies": vocabularies,
     "names-matter": names_matter,
     "transformers-decide": transformer_decisions,
     "transformers-step": transformer_steps,
