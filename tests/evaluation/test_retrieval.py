@@ -21,6 +21,7 @@ from sgp.evaluation.retrieval import (
     queries,
     rank,
     ranks,
+    similarities,
     summary,
 )
 from sgp.experiments.retrieval import Asked
@@ -64,6 +65,13 @@ class Blind(Truth):
         return np.ones(3)
 
 
+class Crowded(Truth):
+    """Sees what is so, beside something greater that all states share, so that all cosines are nearly one."""
+
+    def _row(self, task, state):
+        return np.append(super()._row(task, state), 2e4)
+
+
 def test_ties_count_by_their_expected_value():
     found = rank(np.array([0.5, 0.9, 0.5, 0.5 + 1e-9, 0.1]))
     assert found == Rank(better=1, tied=2, size=5)
@@ -90,6 +98,14 @@ def test_who_knows_is_always_first_and_who_sees_nothing_is_at_chance(ferry):
         for k in (1, 5, 10):
             assert blind[f"hit@{k}"] == pytest.approx(blind[f"chance_hit@{k}"])
             assert blind[f"worst_hit@{k}"] <= blind[f"hit@{k}"]
+
+
+def test_near_states_are_told_apart(ferry):
+    asked = queries("hard", list(ferry[3].transitions)[:20], ferry, across=True, seed=1, size=16)
+    assert min(float(each.min()) for each in similarities(Crowded(), asked)) > 1 - 1e-6
+    assert [each.worst_hit(1) for each in ranks(Crowded(), asked)] == [1.0] * 20
+    walk = max(ferry[3].walks, key=len)
+    assert followed(Crowded(), walk, ferry[3].states) == [True] * len(walk)
 
 
 def test_pools_have_the_true_state_first_and_no_text_twice(ferry):
