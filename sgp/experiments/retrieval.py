@@ -6,8 +6,9 @@ Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
 from hashlib import sha256
 from statistics import fmean
 
@@ -22,6 +23,7 @@ from sgp.evaluation.retrieval import (
     KS,
     POOL,
     Pools,
+    Query,
     action_ranks,
     evenly,
     followed,
@@ -211,7 +213,7 @@ def _of_domain(
     yield from _scores(subject, {"queries": float(len(transitions)), **summary(actions, "acc")}, count)
     for kind in asked.pools:
         across = lesson.protocol == "interpolation"
-        pooled = queries(kind, transitions, of, across, lesson.seed, asked.size, part.transitions)
+        pooled = _pools(kind)(kind, tuple(transitions), of, across, lesson.seed, asked.size, part.transitions)
         near = similarities(model, pooled)
         found = [rank(each) for each in near]
         metrics = {**summary(found), "pool": fmean(each.size for each in found)}
@@ -225,10 +227,20 @@ def _of_domain(
             yield from _scores(replace(subject, decoding=kind), metrics, len({each.task for each in walks}))
 
 
+def _pools(kind: Pools) -> Callable[..., Sequence[Query]]:
+    """What makes pools: those of all states are made at once and would fill the memory if kept."""
+    return queries if kind == "all" else _kept_queries
+
+
+# All models are measured in the same pools, which take longer to make than most models to rank: those of two kinds, of
+# transitions and of plans, in nine domains.
+_kept_queries = lru_cache(maxsize=36)(queries)
+
+
 def _of_plans(
     model: TransitionModel,
     walks: Sequence[Trajectory],
-    of: Sequence[Instance],
+    of: tuple[Instance, ...],
     lesson: Lesson,
     asked: Asked,
     kind: Pools,
@@ -237,7 +249,7 @@ def _of_plans(
     steps = [steps_of(walk) for walk in walks]
     flat = [step for plan in steps for step in plan]
     stream = tuple(dict.fromkeys(flat))  # plans may share steps
-    found = dict(zip(stream, ranks(model, queries(kind, stream, of, False, lesson.seed, asked.size)), strict=True))
+    found = dict(zip(stream, ranks(model, _pools(kind)(kind, stream, of, False, lesson.seed, asked.size)), strict=True))
     plans = [[found[step] for step in plan] for plan in steps]
     metrics: dict[str, float] = {"plans": float(len(plans))}
     for k in (1, 5):

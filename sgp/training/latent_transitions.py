@@ -111,12 +111,14 @@ def state_loss(predicted: Tensor, after: Tensor, temperature: float) -> Tensor:
 
 
 def action_loss(predicted: Tensor, after: Tensor, there: Tensor, temperature: float) -> Tensor:
-    """Contrast of the predictions [B, K, L] of actions, the first the one taken, with the state after [B, L].
+    """Contrast of what actions lead to, the first the one taken, with the state after [B, L].
 
-    `there` [B, K] says which actions there are (embedplan, eq. 32).
+    `there` [B, K] says which actions there are, `predicted` [N, L] has a row for each, in order (embedplan, eq. 32).
     """
-    near = functional.cosine_similarity(predicted, after[:, None], dim=-1) / temperature
-    near = near.masked_fill(~there, -math.inf)
+    owners = there.nonzero()[:, 0]
+    # Of rows alone, not [B, K, L]: the products of what is not there and their gradients took most of the time.
+    cosines = (functional.normalize(predicted, dim=-1) * functional.normalize(after, dim=-1)[owners]).sum(-1)
+    near = cosines.new_full(there.shape, -math.inf).masked_scatter(there, cosines / temperature)
     return functional.cross_entropy(near, torch.zeros(len(near), dtype=torch.int64, device=near.device))
 
 
@@ -128,13 +130,11 @@ def loss(model: LatentTransition, config: ContrastTraining, rows: TransitionRows
     there = listed >= 0
     actions, at = torch.unique(listed[there], return_inverse=True)
     latent = model.actions(rows.actions[actions])[at]
-    owners = there.nonzero()[:, 0]
-    predictions = model.step(before[owners], latent)  # [sum of K, L]
-    padded = predictions.new_zeros(*there.shape, predictions.shape[-1])
-    padded[there] = predictions
-    found = state_loss(padded[:, 0], after, config.temperature)
+    counts = there.sum(-1)
+    predicted = model.step(before.repeat_interleave(counts, dim=0), latent)  # [sum of counts, L]
+    found = state_loss(predicted[counts.cumsum(0) - counts], after, config.temperature)
     if config.action_weight:
-        found = found + config.action_weight * action_loss(padded, after, there, config.temperature)
+        found = found + config.action_weight * action_loss(predicted, after, there, config.temperature)
     return found
 
 

@@ -53,7 +53,7 @@ def test_the_losses_are_those_of_the_paper():
     for i in range(4):
         terms = [math.exp(cosine(rivals[i, k], after[i]) / tau) for k in range(5) if there[i, k]]
         by_hand -= math.log(terms[0] / sum(terms)) / 4  # embedplan, eq. 32
-    found = action_loss(*map(torch.tensor, (rivals, after, there)), tau)
+    found = action_loss(*map(torch.tensor, (rivals[there], after, there)), tau)
     assert float(found) == pytest.approx(by_hand)
 
 
@@ -75,7 +75,7 @@ def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
         listed = rows.applicable[number][rows.applicable[number] >= 0]
         there = torch.ones(1, len(listed), dtype=torch.bool)
         tried = model.predict(rows.states[rows.before[number]].expand(len(listed), -1), rows.actions[listed])
-        told_apart = action_loss(tried[None], after[place : place + 1], there, config.temperature)
+        told_apart = action_loss(tried, after[place : place + 1], there, config.temperature)
         expected = expected + weight / 3 * told_apart
     with torch.no_grad():
         assert float(loss(model, config, rows, chosen)) == pytest.approx(float(expected.detach()), rel=1e-5)
