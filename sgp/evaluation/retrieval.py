@@ -187,7 +187,7 @@ def _tell_small(asked: Sequence[Query], size: int) -> None:
 def _tell_once(name: str, count: int, size: int) -> None:
     logger.warning(
         "instance %s has pools of %d candidates where %d were asked for, because there are no more of this kind; "
-        "chance is higher there",
+        "chance is higher there: give larger instances, or ask for pools that all can fill (--size)",
         name,
         count,
         size,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from hashlib import sha256
 from statistics import fmean
 
@@ -196,6 +196,8 @@ def _of_domain(
     """What is measured in a domain; probabilities are by the model's temperature, or the paper's."""
     part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
     transitions = evenly(part.transitions, asked.transitions, lesson.seed)
+    if domain in lesson.of:
+        _tell_unseen(lesson, domain, frozenset(each.action.name for each in transitions))
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
     source = "" if domain in lesson.of or len(lesson.of) > 1 else lesson.domain
     count = len({each.task for each in transitions})
@@ -225,6 +227,23 @@ def _of_domain(
             metrics = _of_plans(model, walks, of, lesson, asked, kind)
             metrics |= _followed(model, walks, of, lesson.seed) if kind == "paper" else {}
             yield from _scores(replace(subject, decoding=kind), metrics, len({each.task for each in walks}))
+
+
+@cache  # every model learns from the same transitions
+def _tell_unseen(lesson: Lesson, domain: str, measured: frozenset[str]) -> None:
+    """Tells schemas that nobody can have learned. Where a domain is left out or not learned from, these are all."""
+    tasks = {each.task for each in domain_instances(lesson.suite, domain)}
+    learned = {each.action.name for each in lesson.replayed().train if each.task in tasks}
+    unseen = sorted(measured - learned)
+    if unseen:
+        logger.warning(
+            "no transition that is learned from in %s, protocol %s, seed %d, is by %s, and some that are measured are: "
+            "models guess what it does; learn from more (--most), or give more instances",
+            domain,
+            lesson.protocol,
+            lesson.seed,
+            ", ".join(unseen),
+        )
 
 
 def _pools(kind: Pools) -> Callable[..., Sequence[Query]]:

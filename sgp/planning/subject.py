@@ -135,6 +135,13 @@ def without_source(variant: str) -> str:
     return variant.partition(_FROM)[0]
 
 
+def parted_most(variant: str) -> tuple[str, int | None]:
+    """A variant as scores name it without the most transitions that it learned from, and these, None for any number."""
+    before, found, after = variant.partition(_MOST)
+    most, more, rest = after.partition("+")
+    return f"{before}{more}{rest}", int(most) if found else None
+
+
 def _of_shots(shots: int) -> str:
     return f"{_SHOTS}{shots}" if shots else ""
 

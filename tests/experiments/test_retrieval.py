@@ -53,6 +53,10 @@ def test_a_protocol_gives_its_scores(protocol):
     plans = {each.metric for each in scores if each.decoding == "paper" and "plan" in each.metric}
     assert ("plan_exact_hit@1" in plans) == (protocol != "interpolation")
     sheet = retrieval_sheet(scores, "title")
+    of_ferry = [row.words for row in sheet.rows if row.words[1] == "ferry"]
+    assert all(words[7] for words in of_ferry), "how often the action is found"
+    assert [bool(words[8]) for words in of_ferry] == [protocol != "interpolation"] * 4, "whole plans"
+    assert [bool(words[9]) for words in of_ferry] == [protocol != "interpolation"] * 2 + [False] * 2, "followed"
     assert [row.words[0] for row in sheet.rows if row.heading] == [f"{protocol}, pools {kind}" for kind in ASKED.pools]
 
 
@@ -118,6 +122,15 @@ def test_an_unseen_schema_is_told_once_whatever_stands_beside_it(caplog):
         retrieved("extrapolation", ["displacements:renamed"], ["satellite"])
     told = [each.getMessage() for each in caplog.records if "occurs in no transition" in each.getMessage()]
     assert len(told) == len(set(told)) <= 2
+
+
+def test_a_schema_that_no_model_can_have_learned_is_told_once(caplog):
+    with caplog.at_level(logging.WARNING):
+        learners = learners_of(["displacements:ridge", "displacements:copy"], SYMBOLS)
+        retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), ASKED, most=2)
+    (told,) = [each.getMessage() for each in caplog.records if "is learned from in ferry" in each.getMessage()]
+    unseen = re.search(r"seed 42, is by (.*), and some that are measured are: .*learn from more \(--most\)", told)[1]
+    assert len(set(unseen.split(", ")) & {"board", "debark", "sail"}) == 2, "one transition is learned from"
 
 
 def test_settings_reach_the_learners_that_have_them():

@@ -10,7 +10,7 @@ from sgp.domains import canonical_name
 from sgp.errors import InputError
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
-from sgp.planning.subject import without_source
+from sgp.planning.subject import parted_most, without_source
 from sgp.reports.papers import Asked, Paper, PaperTable
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import Line, cell
@@ -53,15 +53,35 @@ def _table(title: str, columns: Sequence[_Column], by_domain: bool = False) -> C
 
     def sheet(asked: Asked) -> Sheet:
         chosen = _chosen(columns, asked.splits)
-        scores = [*asked.ours, *asked.printed]
+        ours, told = _without_caps(asked.ours)
+        scores = [*ours, *asked.printed]
         if by_domain:
             rows = [row for domain in [*_domains(scores, chosen), _MEAN] for row in _section(scores, chosen, domain)]
         else:
             rows = _lines(scores, chosen, _MEAN)
         headings = ("planner", *(column.heading for column in chosen))
-        return Sheet(title, headings, tuple(rows), f"{READING} {POOLS}")
+        return Sheet(title, headings, tuple(rows), f"{READING} {POOLS}{told}")
 
     return sheet
+
+
+def _without_caps(ours: Sequence[Score]) -> tuple[Sequence[Score], str]:
+    """Ours without the most transitions learned from where a split has one number alone, so that a planner has a line
+    over all splits; and the sentence that tells these numbers.
+    """
+    caps: dict[tuple[str, str, str], set[int | None]] = {}
+    for score in ours:
+        variant, most = parted_most(score.variant)
+        caps.setdefault((score.method, without_source(variant), score.split), set()).add(most)
+    found, told = list[Score](), dict[str, set[int]]()
+    for score in ours:
+        variant, most = parted_most(score.variant)
+        one = len(caps[score.method, without_source(variant), score.split]) == 1
+        if one and most is not None:
+            told.setdefault(score.split, set()).add(most)
+        found.append(replace(score, variant=variant) if one else score)
+    numbers = ", ".join(f"{split} {' or '.join(map(str, sorted(most)))}" for split, most in told.items())
+    return found, f" Ours learn from at most so many transitions of a domain: {numbers}." if numbers else ""
 
 
 def _chosen(columns: Sequence[_Column], splits: Collection[str]) -> list[_Column]:
