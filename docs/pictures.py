@@ -37,7 +37,10 @@ PAGES = {  # what is looked at, in the order of the menu
     "tour": "tour",
     "guess": "guess",
 }
-STILL = 2000  # milliseconds after the last run of the page: plots and maps are drawn then
+STILL = 2000  # milliseconds after all is there: animations have ended then
+# What stands in for an element that is not there yet, or a plot that is not drawn.
+DRAWN = """() => !document.querySelector("[data-testid=stSkeleton]")
+    && [...document.querySelectorAll("[data-testid=stPlotlyChart]")].every(plot => plot.querySelector(".main-svg"))"""
 
 
 def main() -> None:
@@ -61,6 +64,7 @@ def main() -> None:
                 page.goto(f"{address}/{PAGES[name]}")
                 page.wait_for_selector("[data-testid=stMainBlockContainer] [data-testid=stElementContainer]")
                 page.wait_for_selector("[data-test-script-state=notRunning]")
+                page.wait_for_function(DRAWN)
                 page.wait_for_timeout(STILL)
                 picture = Image.open(io.BytesIO(page.screenshot()))
                 picture.save(FOLDER / f"{name}-{width}-{theme}.webp", quality=80, method=6)
