@@ -13,6 +13,7 @@ import sgp
 from sgp.datasets.protocols import PROTOCOLS
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
+from sgp.planning.subject import parted_most
 from sgp.reports.sheets import Sheet
 from sgp.reports.tables import cell, measured
 
@@ -82,20 +83,17 @@ def abstaining() -> str:
 
 def after_shots() -> str:
     """What a few transitions of each schema of the domain left out are worth: means over the domains."""
+    found = [each for each in _measured() if each.split == _LEFT_OUT]
+    cap = {_most(each) for each in found if _shots(each)}
     tables = []
     for title, metric, pool in (("Hit@5, pools *paper*", "hit@5", "paper"), ("Hit@1, pools *hard*", "hit@1", "hard")):
-        of: dict[tuple[str, str], dict[int, list[Score]]] = {}
-        for each in measured():
-            if (each.suite, each.split, each.metric, each.decoding) == (RETRIEVAL_SUITE, _LEFT_OUT, metric, pool):
-                of.setdefault((each.method, _plain(each.variant)), {}).setdefault(_shots(each), []).append(each)
-        few = sorted({number for found in of.values() for number in found})
+        of = [each for each in found if (each.metric, each.decoding) == (metric, pool) and _most(each) in cap]
+        few = sorted(set(map(_shots, of)))
         lines = [
-            (" ".join(model), *(_over(found[number]) for number in few))
-            for model, found in of.items()
-            if len(found) == len(few) > 1
+            (" ".join(model), *(_over(_of_model([each for each in of if _shots(each) == one], *model)) for one in few))
+            for model in dict.fromkeys((each.method, _plain(each.variant)) for each in of)
         ]
-        headings = (title, *(f"{number} transition{'' if number == 1 else 's'} a schema" for number in few))
-        tables.append(Sheet.of("", headings, lines).markdown())
+        tables.append(Sheet.of("", (title, *map(str, few)), lines).markdown())
     return "\n".join(tables)
 
 
@@ -120,7 +118,7 @@ def caps() -> str:
     lines = []
     for split in _splits(_ours()):
         of = [each for each in _ours() if each.split == split]
-        (most,) = {int(each.variant.partition("+most=")[2].partition("+")[0]) for each in of}
+        (most,) = set(map(_most, of))
         (measured_on,) = {_MEASURED_ON.findall(each.note)[0] for each in of}
         seeds, domains = ({getattr(each, name) for each in of} for name in ("seed", "domain"))
         lines.append((split, str(len(domains)), str(len(seeds)), str(most), *measured_on))
@@ -132,8 +130,21 @@ _MEASURED_ON = re.compile(r"at most (\d+) transitions and (\d+) plans")
 
 
 def _ours() -> Sequence[Score]:
-    """What was measured by the six protocols, without the few transitions of a domain left out."""
-    return [each for each in measured() if each.suite == RETRIEVAL_SUITE and not _shots(each)]
+    """What was measured by the six protocols, without what shows how soon a new domain is learned."""
+    found = [each for each in _measured() if not _shots(each)]
+    caps = {split: max(_most(each) for each in found if each.split == split) for split in _splits(found)}
+    return [each for each in found if _most(each) == caps[each.split]]
+
+
+def _measured() -> Sequence[Score]:
+    return [each for each in measured() if each.suite == RETRIEVAL_SUITE]
+
+
+def _most(score: Score) -> int:
+    """How many transitions of a domain were learned from at most."""
+    most = parted_most(score.variant)[1]
+    assert most is not None, "all that is shown was bounded"
+    return most
 
 
 def _shots(score: Score) -> int:
