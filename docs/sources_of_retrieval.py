@@ -133,18 +133,30 @@ def embedding_speed() -> str:
 
 
 def caps() -> str:
-    """What a model learns from and is measured on at most, by protocol."""
+    """What a model learns from and is measured on at most, by protocol, and how long EmbedPlan learns one."""
     lines = []
     for split in _splits(_ours()):
         of = [each for each in _ours() if each.split == split]
+        times = [each.value for each in of if each.metric == _TIME]
+        of = [each for each in of if each.metric != _TIME]
         (most,) = set(map(_most, of))
         (measured_on,) = {_MEASURED_ON.findall(each.note)[0] for each in of}
         seeds, domains = ({getattr(each, name) for each in of} for name in ("seed", "domain"))
-        lines.append((split, str(len(domains)), str(len(seeds)), str(most), *measured_on))
-    headings = ("protocol", "domains", "seeds", "transitions learned from", "measured on", "plans")
+        took = f"{min(times):.0f} to {max(times):.0f}" if times else ""
+        lines.append((split, str(len(domains)), str(len(seeds)), str(most), *measured_on, took))
+    headings = (
+        "protocol",
+        "domains",
+        "seeds",
+        "transitions learned from",
+        "measured on",
+        "plans",
+        "seconds a training",
+    )
     return Sheet.of("", headings, lines).markdown()
 
 
+_TIME = "training_processor_seconds"
 _MEASURED_ON = re.compile(r"at most (\d+) transitions and (\d+) plans")
 
 
