@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from statistics import mean
 
-from reading import Numbers, one, rate, scores, when
+from reading import SPLIT, SUITE, Numbers, one, rate, scores, when
 
 import sgp
 from sgp.datasets.protocols import PROTOCOLS
@@ -119,6 +119,34 @@ def after_shots() -> str:
 _LEFT_OUT = "leave-one-out"
 
 
+def planning_by_sentences() -> str:
+    """Coverage of planners that embed states as sentences, and of the same with WL features; and which share of the
+    expert's decisions in extrapolation costs least, where that was measured.
+    """
+    found = scores("planning-by-sentences")
+    domains = sorted({each.domain for each in found})
+    known = {(each.method, each.variant.partition("+")[0]) for each in found}  # the same with WL features
+    wl = [each for each in measured() if (each.suite, each.decoding) == (SUITE, "")]
+    beside = [each for each in wl if (each.method, each.variant) in known]
+    lines = []
+    for domain in domains:
+        of = [each for each in [*found, *beside] if each.domain == domain and each.size is None]
+        for planner in sorted({each.planner for each in of}):
+            own = [each for each in of if each.planner == planner]
+            cells = [
+                _shown([each for each in own if (each.split, each.metric) == (split, "coverage")]) for split in _READ
+            ]
+            first = [each.value for each in own if (each.split, each.metric) == (SPLIT, "expert_top1")]
+            seeds = len({each.seed for each in own})
+            lines.append((domain, f"{planner.title} x{seeds}", *cells, rate(mean(first)) if first else ""))
+    day, cores = when(found)
+    headings = ("domain", "planner", *_READ, "expert first")
+    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+
+
+_READ = ("validation", "interpolation", SPLIT)
+
+
 def embedding_speed() -> str:
     """Microseconds and milliseconds of embedding, by domain."""
     found = scores("texts")
@@ -226,4 +254,5 @@ RETRIEVAL: Mapping[str, Callable[[], str | Numbers]] = {
     "after-shots": after_shots,
     "other-settings": other_settings,
     "embedding-speed": embedding_speed,
+    "planning-by-sentences": planning_by_sentences,
 }
