@@ -102,11 +102,10 @@ _OF_SETTINGS = (("hit@5", "paper"), ("hit@1", "hard"), ("acc@1", ""))
 
 def after_shots() -> str:
     """What a few transitions of each schema of the domain left out are worth: means over the domains."""
-    found = [each for each in _measured() if each.split == _LEFT_OUT]
-    cap = {_most(each) for each in found if _shots(each)}
+    found = scores("few-transitions")
     tables = []
     for title, metric, pool in (("Hit@5, pools *paper*", "hit@5", "paper"), ("Hit@1, pools *hard*", "hit@1", "hard")):
-        of = [each for each in found if (each.metric, each.decoding) == (metric, pool) and _most(each) in cap]
+        of = [each for each in found if (each.metric, each.decoding) == (metric, pool)]
         few = sorted(set(map(_shots, of)))
         lines = [
             (" ".join(model), *(_over(_of_model([each for each in of if _shots(each) == one], *model)) for one in few))
@@ -114,9 +113,6 @@ def after_shots() -> str:
         ]
         tables.append(Sheet.of("", (title, *map(str, few)), lines).markdown())
     return "\n".join(tables)
-
-
-_LEFT_OUT = "leave-one-out"
 
 
 def planning_by_sentences() -> str:
@@ -189,10 +185,8 @@ _MEASURED_ON = re.compile(r"at most (\d+) transitions and (\d+) plans")
 
 
 def _ours() -> Sequence[Score]:
-    """What was measured by the six protocols, without other settings and what shows how soon a domain is learned."""
-    found = [each for each in _measured() if not _shots(each) and "+" not in _plain(each.variant)]
-    caps = {split: max(_most(each) for each in found if each.split == split) for split in _splits(found)}
-    return [each for each in found if _most(each) == caps[each.split]]
+    """What was measured by the six protocols, without other settings."""
+    return [each for each in _measured() if "+" not in _plain(each.variant)]
 
 
 def _measured() -> Sequence[Score]:
