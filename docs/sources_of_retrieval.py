@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from itertools import product
 from statistics import mean
 
@@ -187,6 +188,7 @@ def _ours() -> Sequence[Score]:
     return [each for each in _measured() if "+" not in _plain(each.variant)]
 
 
+@cache  # of many tables, each of which asks for it by split
 def _measured() -> Sequence[Score]:
     return [each for each in measured() if each.suite == RETRIEVAL_SUITE]
 

@@ -44,7 +44,7 @@ class _Column:
         return [
             score
             for score in scores
-            if score.planner in planners and (score.paper, score.split, score.metric, score.size) == place
+            if (score.paper, score.split, score.metric, score.size) == place and score.planner in planners
         ]
 
 
@@ -53,10 +53,11 @@ def _table(title: str, columns: Sequence[_Column], by_domain: bool = False) -> C
 
     def sheet(asked: Asked) -> Sheet:
         chosen = _chosen(columns, asked.splits)
-        ours, told = _without_caps(asked.ours)
-        scores = [*ours, *asked.printed]
+        shown = {(column.split, column.metric) for column in chosen}
+        ours, told = _without_caps([score for score in asked.ours if (score.split, score.metric) in shown])
+        scores = [*ours, *(score for score in asked.printed if (score.split, score.metric) in shown)]
         if by_domain:
-            rows = [row for domain in [*_domains(scores, chosen), _MEAN] for row in _section(scores, chosen, domain)]
+            rows = [row for domain in [*_domains(scores), _MEAN] for row in _section(scores, chosen, domain)]
         else:
             rows = _lines(scores, chosen, _MEAN)
         headings = ("planner", *(column.heading for column in chosen))
@@ -94,10 +95,8 @@ def _chosen(columns: Sequence[_Column], splits: Collection[str]) -> list[_Column
     return [column for column in columns if not splits or column.split in splits]
 
 
-def _domains(scores: Sequence[Score], columns: Sequence[_Column]) -> list[str]:
-    shown = {(column.split, column.metric) for column in columns}
-    found = {canonical_name(score.domain) for score in scores if (score.split, score.metric) in shown}
-    return sorted(found - {_MEAN})
+def _domains(scores: Sequence[Score]) -> list[str]:
+    return sorted({canonical_name(score.domain) for score in scores} - {_MEAN})
 
 
 def _section(scores: Sequence[Score], columns: Sequence[_Column], domain: str) -> list[Row]:
