@@ -7,13 +7,15 @@ A page marks what was measured, a table or some lines of text:
     <!-- end -->
 
 and `SOURCES[NAME]` of `all_sources.py` makes it: the whole table, or the numbers in the order in which they are read.
-`python docs/measured.py` writes them into the pages; a test holds that they stand there, and that no number that looks
-measured stands anywhere else.
+`python docs/measured.py` writes them into the pages; with `--check` it writes nothing and exits with 1 if any page
+differs from the files.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,11 +32,6 @@ BLOCK = re.compile(r"(<!-- measured: (?P<name>[\w-]+) -->\n)(?P<text>.*?)(\n?<!-
 _NO_TEXT = r"^ *```.*?^ *```$|`[^`\n]*`|<!--.*?-->|(?<=\])\([^)\s]*\)"
 _NUMBER = r"(?<![\w.])(?:\d{4}-\d\d-\d\d|\d[\d,]*\d(?:\.\d+)?|\d(?:\.\d+)?|\.\d+)(?!\w)"
 _TOKEN = re.compile(f"(?P<skipped>{_NO_TEXT})|(?P<number>{_NUMBER})", re.DOTALL | re.MULTILINE)
-_UNITS = "s|ms|KB|MB|GB|%|times|seconds|minutes|hours"
-# Shares and means, amounts with a unit, counts of a whole, and cells of tables with nothing but a number.
-_LOOKS_MEASURED = re.compile(
-    rf"(?<![\w.])(?:\d*\.\d+(?!\w)|\d[\d,]*\s?(?:{_UNITS})(?!\w)|\d[\d,]* of \d[\d,]*)|\| *\d[\d,]* *(?=\|)"
-)
 
 
 def renewed(page: str) -> str:
@@ -67,23 +64,25 @@ def with_numbers(name: str, text: str, numbers: Sequence[str | None]) -> str:
     return _TOKEN.sub(lambda match: match[0] if match["skipped"] else next(waiting) or match[0], text)
 
 
-def unsourced(page: str, given: Sequence[str] = ()) -> list[str]:
-    """What looks measured and stands outside of all blocks; words in `given` have numbers that nobody measured."""
-    text = re.sub(_NO_TEXT, "", BLOCK.sub("", page), flags=re.DOTALL | re.MULTILINE)
-    for words in given:
-        text = text.replace(words, "")
-    return [match[0].strip("| ") for match in _LOOKS_MEASURED.finditer(text)]
-
-
-def main() -> None:
-    """Writes the numbers into the pages."""
-    for path in PAGES:
+def main(words: Sequence[str] | None = None, pages: Sequence[Path] = PAGES) -> int:
+    """Write the numbers into the pages, or only compare them; the exit code is 1 if a compared page differs."""
+    parser = argparse.ArgumentParser(description="Write measured numbers into README and docs.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit with 1 if a page differs")
+    check = parser.parse_args(words).check
+    differing = 0
+    for path in pages:
         before = path.read_text(encoding="utf-8")
         after = renewed(before)
-        if after != before:
+        if after == before:
+            continue
+        differing += 1
+        if check:
+            print(f"{path}: numbers differ from data/measured; run 'python docs/measured.py'", file=sys.stderr)
+        else:
             write_text(path, after)
-            print(f"{path.relative_to(ROOT)} has new numbers")
+            print(f"{path} has new numbers")
+    return int(check and differing > 0)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

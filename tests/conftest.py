@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.datasets.folders import locked
 from sgp.datasets.runs import Origin
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.service.first_use import are_compiled, compile_kernels
 from sgp.workers import ONE_THREAD
-from tests.browsing import ARGUMENTS, CHROMIUM, serving
+from tests.browsing import ARGUMENTS, serving
+from tests.requirements import CHROMIUM, require
 
 os.environ.update({**ONE_THREAD, **os.environ})  # others compute beside the tests, and threads wait for each other
 
@@ -25,6 +27,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput") and not are_compiled():
         print("compiling kernels, once for these sources; this takes a while", flush=True)
         compile_kernels()
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Skips what cannot run on this machine; in CI it fails."""
+    require(item)
 
 
 BLOCKS = sgp.get_domain("blocksworld").models["untyped"]
@@ -100,8 +107,11 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store that keeps its runs for the whole session."""
-    return tmp_path_factory.mktemp("shared-home")
+    """A store that keeps its runs for the whole test run, shared by all of its worker processes."""
+    base = tmp_path_factory.getbasetemp()
+    home = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared-home"
+    home.mkdir(exist_ok=True)
+    return home
 
 
 @pytest.fixture(scope="module")
@@ -147,10 +157,12 @@ def origin_of(method, training, data) -> Origin:
 
 @pytest.fixture(scope="session")
 def quick_run(shared_home: Path):
-    """Trains a method on a bundled domain with few rounds; each run once a session."""
+    """Trains a method on a bundled domain with few rounds; each run once, whichever worker process asks first."""
 
     def train(method: str, domain: str, variant: str | None = None) -> sgp.Run:
-        with pytest.MonkeyPatch.context() as patch:
+        lock = shared_home / f".{method}-{domain}-{variant}"
+        lock.mkdir(exist_ok=True)
+        with pytest.MonkeyPatch.context() as patch, locked(lock):
             patch.setenv("SGP_HOME", str(shared_home))
             overrides = QUICK_OF.get(method, {})
             return sgp.train(method, domain, "state-centric", variant, device="cpu", overrides=overrides)
@@ -161,8 +173,9 @@ def quick_run(shared_home: Path):
 @pytest.fixture(scope="module")
 def browser():
     """Headless chromium; a module's own, because what drives it occupies the thread's event loop."""
-    driver = pytest.importorskip("playwright.sync_api", reason="playwright is missing; install the extra 'dev'")
-    with driver.sync_playwright() as playwright:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield browser
         browser.close()

@@ -102,7 +102,3 @@ def test_files_that_are_named_exist():
     named = set(re.findall(r"`((?:sgp|tests|docs)/[\w/.]+)`", TEXT)) - {f"sgp/{name}" for name in EXAMPLES}
     assert len(named) > 5
     assert not [name for name in named if not (ROOT / name).exists()]
-
-
-def test_it_is_one_page():
-    assert len(TEXT.replace(DOMAIN, "").replace(METHOD, "").split()) < 900

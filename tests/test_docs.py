@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 import sgp
-from tests.browsing import expect, expect_playing_beyond, expect_step, needs_chromium, press, watched
+from tests.browsing import expect, expect_playing_beyond, expect_step, press, watched
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
+pytestmark = pytest.mark.browser
 nbformat = pytest.importorskip("nbformat", reason="nbformat is missing; install the extra 'site'")
 pytest.importorskip("myst_nb", reason="myst-nb is missing; install the extra 'site'")
 
@@ -86,7 +87,6 @@ def open_page(browser, built):
         page.close()
 
 
-@needs_chromium
 def test_the_plot_is_drawn_and_named(open_page):
     page = open_page("notebooks/00_shown")
     page.wait_for_selector(".plot .scatterlayer path.point")
@@ -97,7 +97,6 @@ def test_the_plot_is_drawn_and_named(open_page):
     assert page.locator(".cell_output table td").first.inner_text() == "1.00 [.84, 1.00]"
 
 
-@needs_chromium
 def test_the_player_plays_without_a_kernel(open_page):
     page = open_page("notebooks/00_shown")
     frames = page.locator("iframe.player")
@@ -114,7 +113,6 @@ def test_the_player_plays_without_a_kernel(open_page):
     expect_playing_beyond(player, range(6))
 
 
-@needs_chromium
 def test_two_rollouts_are_compared_without_a_kernel(open_page):
     page = open_page("notebooks/00_shown")
     frame = page.locator("iframe.player").last
@@ -127,7 +125,6 @@ def test_two_rollouts_are_compared_without_a_kernel(open_page):
     expect_step(both, 3)
 
 
-@needs_chromium
 def test_every_page_is_reached_by_links_and_asks_for_nothing_outside(open_page, built):
     site = built / "site"
     page = open_page("index")
@@ -145,7 +142,6 @@ def test_every_page_is_reached_by_links_and_asks_for_nothing_outside(open_page, 
     assert seen >= pages
 
 
-@needs_chromium
 def test_the_first_page_is_the_readme(open_page):
     page = open_page("index")
     assert page.locator("h1").inner_text().startswith("sgp")
@@ -158,7 +154,6 @@ def test_the_first_page_is_the_readme(open_page):
     page.wait_for_url("**/index.html#how-it-plans")
 
 
-@needs_chromium
 @pytest.mark.parametrize("width", [1366, 390])
 def test_no_page_is_wider_than_the_window(open_page, width):
     page = open_page("index", viewport={"width": width, "height": 768})
@@ -169,7 +164,6 @@ def test_no_page_is_wider_than_the_window(open_page, width):
         assert width < 860 or page.eval_on_selector_all("table", cut) == 0, file.stem
 
 
-@needs_chromium
 def test_the_site_is_searched_without_a_server(open_page):
     page = open_page("search")
     page.goto(f"{page.url}?q=wilson")
@@ -179,7 +173,6 @@ def test_the_site_is_searched_without_a_server(open_page):
     )
 
 
-@needs_chromium
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_text_stands_out_from_its_ground(open_page, scheme):
     page = open_page("reference/train", color_scheme=scheme)

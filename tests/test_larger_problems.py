@@ -1,4 +1,4 @@
-"""What the pages tell of suite `harder` and of the problems that settings were chosen by is what was measured."""
+"""Committed scores of suite `harder` agree with the committed attempts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import sgp
 from sgp.datasets.store import data_folder
 from sgp.evaluation.attempts import read_attempts
 from sgp.evaluation.scores import read_scores
-from tests.test_repository import PAGES, README
 
 SEEDS = (13, 14, 15, 16, 17)
 HARDER = sgp.load_suite("harder")
@@ -49,17 +48,6 @@ def test_committed_coverage_is_that_of_the_attempts_and_counts_distinct_problems
         assert (score.count, score.distinct) == (len(rows), sum(not each.like for each in entries.values()))
 
 
-def test_the_pages_count_the_rows_that_every_seed_solves():
-    rows = {place: [each.value for each in found.values()] for place, found in covered().items() if found}
-    whole = [place for place, values in rows.items() if min(values) == 1]
-    said = f"1.00 with every seed on {len(whole)} of {len(rows)} rows"
-    assert said in PAGES["docs/results.md"]
-    assert said in README
-    misses = [score for found in covered().values() for score in found.values() if score.value < 1]
-    assert sum(round((1 - each.value) * each.count) for each in misses) == 9, "the page says nine"
-    assert {domain for domain, _ in set(rows) - set(whole)} == {"logistics"}
-
-
 def test_the_rows_that_suite_selection_dropped_were_solved_by_every_trial():
     with (MEASURED / "selection-contrastive-jumps.csv").open(encoding="utf-8") as file:
         rows = [(each["row"], float(each["row_coverage"])) for each in csv.DictReader(file)]
@@ -67,4 +55,3 @@ def test_the_rows_that_suite_selection_dropped_were_solved_by_every_trial():
     assert {value for row, value in rows if row in dropped} == {1.0}
     now = {f"{domain} {row}" for domain, each in sgp.load_suite("selection").domains.items() for row in each.splits}
     assert {row for row, _ in rows} - now == dropped
-    assert "Every trial solved both rows completely" in PAGES["docs/settings.md"]

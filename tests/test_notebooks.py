@@ -1,4 +1,4 @@
-"""The notebooks' pairs agree, hold no outputs and no method, and use the facade alone; nbmake has pytest run them."""
+"""The notebooks run, their pairs agree, they hold no outputs and no method, and use the public API alone."""
 
 from __future__ import annotations
 
@@ -15,21 +15,7 @@ jupytext = pytest.importorskip("jupytext", reason="jupytext is missing; install 
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 FOLDER = ROOT / "notebooks"
-EXPECTED = [
-    "00_start",
-    "01_the_method",
-    "02_data",
-    "03_table_1",
-    "04_representations",
-    "05_state_or_delta",
-    "06_memory",
-    "07_logistics_failures",
-    "08_scaling",
-    "09_your_domain",
-    "10_lookahead",
-    "11_symmetry",
-    "12_embedplan",
-]
+NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
 LEARNING = {"backward", "zero_grad", "partial_fit"}  # what a loop calls that trains
 FORMULA = re.compile(r"\$[^\s$](?:[^$\n]*[^\s$])?\$|\\\(|\\\[")
@@ -116,16 +102,33 @@ def asks_for_a_domain(test):
     return bool(DOMAINS & {part.value for part in compared if isinstance(part, ast.Constant)})
 
 
-@pytest.mark.parametrize("name", EXPECTED)
+@pytest.fixture(scope="session")
+def notebooks_home(shared_home):
+    """A store that all notebooks of a test run share, as they share a reader's."""
+    return shared_home.with_name("notebooks-home")
+
+
+@pytest.mark.notebooks
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("name", NAMES)
+def test_every_cell_runs_on_the_fast_path(name, notebooks_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("SGP_HOME", str(notebooks_home))
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from execution import execute, prepared
+
+    executed = execute(prepared(FOLDER / f"{name}.ipynb", full=False), tmp_path)
+    assert all(cell.execution_count for cell in executed.cells if cell.cell_type == "code" and cell.source)
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_the_notebook_and_its_script_agree_and_keep_the_rules(name):
     script, notebook = (jupytext.read(FOLDER / f"{name}.{ending}") for ending in ("py", "ipynb"))
     assert not [*differences(script, notebook)], f"run 'jupytext --to ipynb --update notebooks/{name}.py'"
     assert not [*faults(notebook)]
 
 
-def test_every_notebook_is_one_of_the_twelve_and_has_its_script():
-    assert sorted(path.stem for path in FOLDER.glob("*.ipynb")) == EXPECTED
-    assert sorted(path.stem for path in FOLDER.glob("*.py")) == EXPECTED
+def test_every_notebook_has_its_script():
+    assert sorted(path.stem for path in FOLDER.glob("*.py")) == NAMES
 
 
 STAND_IN = """\

@@ -27,13 +27,15 @@ from tests.test_cli import call
 TINY = 100 * 2**20  # bytes of each machine's object store
 SPLITS = ("validation", "interpolation")
 
-pytestmark = pytest.mark.timeout(900)  # the first test waits for the machines to start
+
+def on_cluster(test):
+    """Marks a test that needs the cluster; the first of them waits for its machines to start."""
+    return pytest.mark.cluster(pytest.mark.timeout(900)(test))
 
 
 @pytest.fixture(scope="module")
 def machines():
     """A head without processors and two machines of one each; ends them."""
-    pytest.importorskip("ray", reason="ray is missing; install the extra 'cluster'")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # as the tests themselves, not behind them
@@ -82,8 +84,18 @@ def add_up(numbers, crew):
     return sum(result for _, (result, _) in crew.each(squared, [(number,) for number in numbers]))
 
 
-def both(cluster):
-    return Here(), Processes(2), cluster
+every_kind = pytest.mark.parametrize(
+    "crew",
+    [Here(), Processes(2), pytest.param("cluster", marks=[pytest.mark.cluster, pytest.mark.timeout(900)])],
+    ids=["here", "processes", "cluster"],
+    indirect=True,
+)
+
+
+@pytest.fixture
+def crew(request):
+    """Workers of a kind; a cluster is started when one is first asked for."""
+    return request.getfixturevalue("cluster") if request.param == "cluster" else request.param
 
 
 def test_workers_are_chosen_in_one_place():
@@ -92,26 +104,27 @@ def test_workers_are_chosen_in_one_place():
     assert workers(Cluster("head:6379")) == Cluster("head:6379")
 
 
-def test_every_kind_of_workers_gives_the_same_results(cluster, tmp_path):
+@every_kind
+def test_every_kind_of_workers_gives_the_same_results(crew, tmp_path):
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.bin").write_bytes(bytes(range(256)))
     tasks = [(number, Folder(tmp_path)) for number in range(7)]
-    for crew in both(cluster):
-        assert dict(crew.each(squared, tasks)) == {number: (number**2, ["a.txt", "b.bin"]) for number in range(7)}
-        assert dict(crew.each(squared, [])) == {}
-        sums = dict(crew.delegate(add_up, [((1, 2, 3),), ((4, 5),), ((),)]))
-        assert sums == {0: 14, 1: 41, 2: 0}
+    assert dict(crew.each(squared, tasks)) == {number: (number**2, ["a.txt", "b.bin"]) for number in range(7)}
+    assert dict(crew.each(squared, [])) == {}
+    sums = dict(crew.delegate(add_up, [((1, 2, 3),), ((4, 5),), ((),)]))
+    assert sums == {0: 14, 1: 41, 2: 0}
 
 
-def test_an_error_comes_back_as_it_was_raised(cluster):
-    for crew in both(cluster):
-        with pytest.raises(PddlError) as raised:
-            list(crew.each(refuse, [(number,) for number in range(5)]))
-        assert str(raised.value) == "numbers.pddl, line 7: 3 is one too many"
-        assert (raised.value.source, raised.value.line) == ("numbers.pddl", 7)
-    assert dict(cluster.each(refuse, [(1,), (2,)])) == {0: 1, 1: 2}, "the cluster goes on"
+@every_kind
+def test_an_error_comes_back_as_it_was_raised(crew):
+    with pytest.raises(PddlError) as raised:
+        list(crew.each(refuse, [(number,) for number in range(5)]))
+    assert str(raised.value) == "numbers.pddl, line 7: 3 is one too many"
+    assert (raised.value.source, raised.value.line) == ("numbers.pddl", 7)
+    assert dict(crew.each(refuse, [(1,), (2,)])) == {0: 1, 1: 2}, "the workers go on"
 
 
+@on_cluster
 def test_a_task_whose_process_was_killed_is_done_again(cluster, tmp_path):
     found = dict(cluster.each(die_once, [(number, str(tmp_path / "died")) for number in range(4)]))
     assert [found[place][0] for place in range(4)] == [0, 1, 2, 3]
@@ -119,6 +132,7 @@ def test_a_task_whose_process_was_killed_is_done_again(cluster, tmp_path):
     assert (tmp_path / "died").exists()
 
 
+@on_cluster
 def test_a_task_that_always_kills_its_process_is_a_sentence(cluster):
     with pytest.raises(ToolError, match=r"lost a task for good, after 3 more tries .*give it more memory, then"):
         list(cluster.each(die, [(1,)]))
@@ -128,6 +142,7 @@ def comparable(attempts):
     return {where: [replace(each, seconds=0.0, memory=0) for each in tried] for where, tried in attempts.items()}
 
 
+@on_cluster
 def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
     machines, cluster, quick_run, home, monkeypatch
 ):
@@ -153,6 +168,7 @@ def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
     assert not list(home.glob("cache/evaluations/*.json"))
 
 
+@on_cluster
 def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(cluster, tmp_path, monkeypatch):
     variants = {"state-centric": ["wl-xgboost-delta"], "random-successor": ["unvisited"]}
     settings = {"boosting.rounds": "2"}
@@ -169,6 +185,7 @@ def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(clust
     assert len(found[0][2]) == 3
 
 
+@on_cluster
 def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, tmp_path):
     run = sgp.train("contrastive-jumps", "gripper", "state-centric", "one-step", jobs=cluster)
     again = sgp.train("contrastive-jumps", "gripper", "state-centric", "one-step", jobs=1)
@@ -188,6 +205,7 @@ def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, t
     assert {Keeping(tmp_path / "rollouts", about).path(name) for name in names} == set(files)
 
 
+@on_cluster
 def test_what_fails_in_one_thread_ends_the_others(cluster):
     started = time.monotonic()
     with pytest.raises(SuiteError, match="no such suite"):
@@ -208,8 +226,8 @@ def test_an_address_of_another_form_is_a_sentence(address):
         Cluster(address)
 
 
+@on_cluster
 def test_a_cluster_that_is_not_there_is_a_sentence(home):
-    pytest.importorskip("ray", reason="ray is missing; install the extra 'cluster'")
     with contextlib.closing(socket.socket()) as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]

@@ -7,9 +7,9 @@ from importlib.resources import files
 
 import pytest
 
-from tests.browsing import needs_chromium, watched
+from tests.browsing import watched
 
-pytestmark = needs_chromium
+pytestmark = pytest.mark.browser
 SECONDS = 90_000
 PAGES = ("", "what_if", "compare", "coverage", "scaling", "failures", "next_state", "own_problem", "tour")
 # Streamlit's box for files is a <section role="presentation"> with a name: its own markup, which no page can change.

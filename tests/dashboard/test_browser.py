@@ -8,9 +8,9 @@ import pytest
 
 import sgp
 from sgp.planning.pddl import parse_plan
-from tests.browsing import expect, needs_chromium, watched
+from tests.browsing import expect, watched
 
-pytestmark = needs_chromium
+pytestmark = pytest.mark.browser
 SECONDS = 60_000
 
 

@@ -8,10 +8,10 @@ import shutil
 
 import pytest
 
-from tests.browsing import expect, expect_step, expect_stop, needs_chromium, press, serving, watched
+from tests.browsing import expect, expect_step, expect_stop, press, serving, watched
 from tests.viewer.conftest import HOSTILE_DOMAIN, HOSTILE_PROBLEM
 
-pytestmark = needs_chromium
+pytestmark = pytest.mark.browser
 BRANCHES = 'button[title^="Go on from"]'  # which the player has of a rollout that does not grow any more
 SLOW = 180_000  # milliseconds that a worker may take to start and to plan
 

@@ -7,9 +7,9 @@ import re
 import pytest
 
 import sgp
-from tests.browsing import expect_stop, needs_chromium, press, watched
+from tests.browsing import expect_stop, press, watched
 
-pytestmark = needs_chromium
+pytestmark = pytest.mark.browser
 
 SMALLEST = """() => {
   const host = document.querySelector("[data-testid=stBidiComponentRegular]") ?? document;

@@ -171,6 +171,7 @@ def without_times(folder):
     return scores, attempts
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_grid_killed_many_times_ends_with_the_same_scores(tmp_path):
     """Real kills of a real process at random points of its life."""

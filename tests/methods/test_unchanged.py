@@ -19,6 +19,7 @@ KEYS = ("method", "variant", "decoding", "domain")
 PLANNED = list(dict.fromkeys(tuple(row[key] for key in KEYS) for row in ROWS))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("planner", PLANNED, ids=" ".join)
 def test_plans_are_those_of_before(planner, home):
     method, variant, decoding, domain = planner

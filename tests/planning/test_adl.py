@@ -70,6 +70,7 @@ def unit_costs(problem: Problem) -> Problem:
     return Problem(problem.name, problem.domain_pddl, text)
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("domain", "name"), PROBLEMS)
 def test_shortest_plans_are_those_of_the_original_and_val_accepts_them(domain, name):
     problem = unit_costs(adl_problem(domain, name))
@@ -82,6 +83,7 @@ def test_shortest_plans_are_those_of_the_original_and_val_accepts_them(domain, n
         assert validate(problem, theirs).valid
 
 
+@pytest.mark.oracle
 @pytest.mark.parametrize(("domain", "name"), [each for each in PROBLEMS if each[0] != "goals"])
 def test_fast_downward_finds_plans_as_short_in_what_was_compiled(domain, name):
     problem = unit_costs(adl_problem(domain, name))

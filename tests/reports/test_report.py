@@ -12,7 +12,7 @@ from sgp.planning.rollout import Outcome
 from sgp.reports.report import failures_sheet, write_report
 from sgp.reports.sheets import Row, Sheet
 from sgp.reports.tables import measured, measured_attempts
-from tests.browsing import needs_chromium, watched
+from tests.browsing import watched
 from tests.reports.reading import whole_text
 
 LARGEST = 3_000_000  # bytes of the report of all committed measurements
@@ -94,7 +94,7 @@ def test_names_are_text(tmp_path):
     assert "&lt;script&gt;" in text
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_every_figure_is_drawn_where_it_is_seen(tmp_path, browser):
     """Of those far below nothing is drawn before."""
     file = write_report(tmp_path / "out", [score(), score("expert_top1")], [row(), row(Outcome.TIMEOUT)], [])

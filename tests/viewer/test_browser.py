@@ -12,10 +12,10 @@ import sgp
 from sgp.domains import draw_series
 from sgp.planning.domain import Scene
 from sgp.planning.recorded import atom_of, map_file
-from tests.browsing import expect, expect_playing_beyond, expect_step, needs_chromium, press, watched
+from tests.browsing import expect, expect_playing_beyond, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
-pytestmark = needs_chromium
+pytestmark = pytest.mark.browser
 
 
 @pytest.fixture

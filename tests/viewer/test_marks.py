@@ -14,7 +14,7 @@ from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records, write_records
 from sgp.viewer.comparison import comparison, expert_rollout
 from sgp.viewer.playback import playback
-from tests.browsing import expect_step, needs_chromium, press, watched
+from tests.browsing import expect_step, press, watched
 
 
 def with_left(rollout, left):
@@ -93,7 +93,7 @@ def open_marked(browser, tmp_path, solved):
         context.close()
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_marks_have_shapes_words_and_keys(open_marked):
     page = open_marked(True)
     marks = page.locator(".lapses i")
@@ -122,14 +122,14 @@ def test_marks_have_shapes_words_and_keys(open_marked):
     assert not page.wrong
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_marks_by_the_best_plans_known_say_so(open_marked):
     page = open_marked(False)
     title = page.locator(".lapses i").nth(1).get_attribute("title")
     assert title == "step 2: a mistake, 3 actions more than needed, as far as is known"
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_what_a_prediction_expects_stands_below_what_happens(browser, tmp_path, solved):
     head, *steps = records(solved)
     true, false = steps[0]["candidates"][0]["add"][0], steps[0]["candidates"][0]["delete"][0]

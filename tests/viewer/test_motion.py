@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import sgp
-from tests.browsing import expect_step, needs_chromium, press, watched
+from tests.browsing import expect_step, press, watched
 
-pytestmark = needs_chromium
+pytestmark = pytest.mark.browser
 NOTING = """window.glided = []; const begin = Element.prototype.animate;
 Element.prototype.animate = function (...all) { glided.push(this.dataset.object); return begin.apply(this, all); };"""
 

@@ -10,7 +10,7 @@ import traitlets
 
 import sgp
 from sgp.errors import InputError
-from tests.browsing import expect_step, needs_chromium, press, watched
+from tests.browsing import expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
 # A notebook of one cell: anywidget imports the script from a blob, calls its default export with nothing and renders
@@ -120,7 +120,7 @@ def test_links_name_what_the_dashboard_has(recorded):
     assert parse_qs(link.query) == {"domain": [address["domain"]], "problem": [address["problem"]], **sides}
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_keys_step_and_python_hears_where_the_user_rests(open_cell, recorded):
     page = open_cell(sgp.show(recorded, step=4))
     expect_step(page, 3)
@@ -133,7 +133,7 @@ def test_keys_step_and_python_hears_where_the_user_rests(open_cell, recorded):
     expect_step(page, 1)
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
     page = open_cell(sgp.show(recorded))
     page.locator("#cell").focus()
@@ -146,7 +146,7 @@ def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
     assert page.evaluate("model.listeners.size") == 0
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_a_link_names_a_step_that_the_dashboard_has(recorded, solved, tmp_path):
     words = sgp.link(recorded, step=3)._repr_markdown_()
     assert f"({sgp.show(recorded).link}&step=3)" in words
@@ -176,7 +176,7 @@ def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solve
     assert page.get_by_role("button", name="Copy a link").count() == 0
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_a_comparison_is_walked_in_a_cell(open_cell, recorded):
     widget = sgp.show(recorded, sgp.expert_rollout(recorded))
     page = open_cell(widget)
@@ -187,7 +187,7 @@ def test_a_comparison_is_walked_in_a_cell(open_cell, recorded):
     assert page.locator(".taken .differs").count() == 2
 
 
-@needs_chromium
+@pytest.mark.browser
 def test_names_with_markup_stay_words_in_a_cell(open_cell, hostile):
     page = open_cell(sgp.show(hostile))
     page.locator(".sgp").focus()
@@ -199,7 +199,7 @@ def test_names_with_markup_stay_words_in_a_cell(open_cell, hostile):
     assert IMAGE in page.locator("tbody").inner_text()
 
 
-@needs_chromium
+@pytest.mark.browser
 @pytest.mark.parametrize(("paper", "scheme"), [("#fff", "light"), ("#111111", "dark")])
 def test_the_notebooks_theme_decides_light_or_dark(open_cell, recorded, paper, scheme):
     page = open_cell(sgp.show(recorded), paper)

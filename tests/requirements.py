@@ -1,0 +1,40 @@
+"""What marked tests need beside the extra 'dev': skipped with a sentence where it is missing, failed in CI."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from importlib.util import find_spec
+
+import pytest
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+def missing(marker: str) -> str | None:
+    """What tests of a marker lack on this machine, and how to install it; None where nothing is missing."""
+    if marker == "browser" and CHROMIUM is None:
+        return "no chromium on the path; install Debian's package 'chromium'"
+    for module in MODULES.get(marker, ()):
+        if find_spec(module) is None:
+            return f"the module '{module}' is missing; run pip install -e '.[dev]'"
+    return None
+
+
+MODULES = {
+    "browser": ("playwright",),
+    "cluster": ("ray",),
+    "notebooks": ("ipykernel", "jupytext", "nbclient"),
+    "oracle": ("unified_planning",),
+}
+
+
+def require(item: pytest.Item) -> None:
+    """Skips a test whose marker's requirements are missing, or fails it where the variable CI is set."""
+    for marker in ("browser", *MODULES):
+        lack = missing(marker) if item.get_closest_marker(marker) else None
+        if lack is not None:
+            reason = f"tests marked '{marker}' cannot run: {lack}"
+            if os.environ.get("CI"):
+                pytest.fail(reason, pytrace=False)
+            pytest.skip(reason)
