@@ -1,7 +1,8 @@
-"""What CONTRIBUTING.md tells is true: its worked example is a domain of the house, and what it names exists."""
+"""The worked examples of CONTRIBUTING.md run, and the files that it names exist."""
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -18,84 +19,79 @@ EXAMPLES = {"domains/barge.py": DOMAIN, "methods/goal_count.py": METHOD}
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory):
-    """A copy of the package and of its tests, with the worked examples in their places."""
-    tmp_path = tmp_path_factory.mktemp("house")
-    for name in ("sgp", "tests", "data", "pyproject.toml"):
-        place = tmp_path / name
-        place.parent.mkdir(exist_ok=True)
-        place.symlink_to(ROOT / name)
-    (tmp_path / "sgp").unlink()
-    (tmp_path / "sgp").mkdir()
-    rooms = {Path(name).parent.name for name in EXAMPLES}
-    for path in (ROOT / "sgp").iterdir():
-        if path.name not in rooms:
-            (tmp_path / "sgp" / path.name).symlink_to(path)
-    for room in rooms:
-        (tmp_path / "sgp" / room).mkdir()
-        for path in (ROOT / "sgp" / room).iterdir():
-            (tmp_path / "sgp" / room / path.name).symlink_to(path)
+def examples(tmp_path_factory):
+    """A folder with the worked examples, and a module `examples` that adds them to the package's folders."""
+    folder = tmp_path_factory.mktemp("examples")
+    lines = ["import sgp.domains", "import sgp.methods"]
     for name, example in EXAMPLES.items():
-        (tmp_path / "sgp" / name).write_text(example)
-    return tmp_path
+        (folder / name).parent.mkdir()
+        (folder / name).write_text(example)
+        package = Path(name).parent.name
+        lines.append(f"sgp.{package}.__path__.append({str(folder / package)!r})")
+    (folder / "examples.py").write_text("\n".join(lines))
+    return folder
 
 
-def run(house, *command):
-    names = {"PYTHONPATH": str(house), "SGP_HOME": str(house / "home"), "PATH": "/usr/bin:/bin", "SGP_PROGRESS": "0"}
-    names["NUMBA_CACHE_DIR"] = str(house / "kernels")  # those of the house's own sources are kept where links lead to
-    return subprocess.run([sys.executable, *command], cwd=house, env=names, capture_output=True, text=True)
+def run(examples, *command):
+    """Run Python on the package with the examples in their places, and with the compiled kernels of the package."""
+    own = {"PYTHONPATH": os.pathsep.join([str(examples), str(ROOT)]), "SGP_HOME": str(examples / "home")}
+    return subprocess.run(
+        [sys.executable, *command],
+        cwd=examples,
+        env={**os.environ, **own, "SGP_PROGRESS": "0"},
+        capture_output=True,
+        text=True,
+    )
 
 
-def test_the_worked_domain_passes_the_contract_by_standing_in_its_folder(house):
-    done = run(house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/domains", "-k", "barge")
+def sgp_command(examples, words):
+    return run(examples, "-c", "import examples; from sgp.cli import main; main()", *words.split())
+
+
+def contract(examples, file, key):
+    """Run the contract tests of one domain or method, and return how many passed."""
+    options = ["-q", "-p", "no:cacheprovider", "-p", "examples", "--rootdir", str(ROOT)]
+    done = run(examples, "-m", "pytest", *options, str(ROOT / "tests" / file), "-k", key)
     assert done.returncode == 0, done.stdout
-    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) >= 5
+    return int(re.search(r"(\d+) passed", done.stdout).group(1))
 
 
-def test_the_worked_domain_is_clean_and_becomes_a_planner(house):
-    done = run(house, "-m", "ruff", "check", "sgp/domains/barge.py")
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_the_worked_examples_are_clean(name):
+    command = [sys.executable, "-m", "ruff", "check", "--stdin-filename", f"sgp/{name}", "-"]
+    done = subprocess.run(command, cwd=ROOT, input=EXAMPLES[name], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def test_the_worked_domain_passes_the_contract_by_standing_in_its_folder(examples):
+    assert contract(examples, "domains/test_contract.py", "barge") >= 5
+
+
+def test_the_worked_domain_becomes_a_planner(examples):
     for words in (
         "generate --domain barge --size 6 --count 5 --out barge",
         "import barge --suite barge",
         "train --suite barge --domain barge --method contrastive-jumps --set labels.states=20 --set labels.space=1000",
     ):
-        done = run(house, "-m", "sgp.cli", *words.split())
+        done = sgp_command(examples, words)
         assert done.returncode == 0, done.stderr
-    problem = next((house / "barge").rglob("*6*.pddl"))
-    done = run(
-        house,
-        "-m",
-        "sgp.cli",
-        "solve",
-        str(house / "barge" / "domain.pddl"),
-        str(problem),
-        "--run",
-        done.stdout.split()[-1],
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    problem = next((examples / "barge").rglob("*6*.pddl"))
+    solved = sgp_command(examples, f"solve barge/domain.pddl {problem} --run {done.stdout.split()[-1]}")
+    assert solved.returncode == 0, solved.stdout + solved.stderr
 
 
-def test_the_worked_method_passes_the_contract_by_standing_in_its_folder(house):
-    done = run(
-        house, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/methods/test_contract.py", "-k", "goal-count"
-    )
-    assert done.returncode == 0, done.stdout
-    assert int(re.search(r"(\d+) passed", done.stdout).group(1)) >= 8
+def test_the_worked_method_passes_the_contract_by_standing_in_its_folder(examples):
+    assert contract(examples, "methods/test_contract.py", "goal-count") >= 8
 
 
-def test_the_worked_method_is_clean_and_plans_by_two_decodings_of_one_training(house):
-    done = run(house, "-m", "ruff", "check", "sgp/methods/goal_count.py")
-    assert done.returncode == 0, done.stdout
-    train = ["train", "--method", "goal-count", "--domain", "gripper", "--suite", "state-centric"]
-    done = run(house, "-m", "sgp.cli", *train)
+def test_the_worked_method_plans_by_two_decodings_of_one_training(examples):
+    done = sgp_command(examples, "train --method goal-count --domain gripper --suite state-centric")
     assert done.returncode == 0, done.stderr
-    scores = house / "scores.csv"
     words = f"evaluate {done.stdout.split()[-1]} --suite state-centric --splits interpolation --decoding default,wide"
-    done = run(house, "-m", "sgp.cli", *words.split(), "--csv", str(scores))
+    done = sgp_command(examples, f"{words} --csv scores.csv --jobs 1")
     assert done.returncode == 0, done.stderr
-    decodings = [score.decoding for score in sgp.read_scores(scores) if score.metric == "coverage" and not score.size]
-    assert decodings == ["", "wide"]
+    scores = sgp.read_scores(examples / "scores.csv")
+    assert [each.decoding for each in scores if each.metric == "coverage" and not each.size] == ["", "wide"]
 
 
 def test_files_that_are_named_exist():

@@ -53,25 +53,45 @@ class MethodContract:
 
     `settings` are fields of training by a method's key that make it quick; they are for tests alone. `variants` are
     those of a method that are tried, all where it is not named, as where others need weights that are not installed.
+    Tests that ask for a variant and a domain run over a sample: every variant in the domain with the smallest problems,
+    and each method's first variant in all domains. The other combinations have the marks `beyond_sample`, or are left
+    out where it is None.
     """
 
     keys: ClassVar[Sequence[str]] = ()
     settings: ClassVar[Mapping[str, Settings]] = {}
     variants: ClassVar[Mapping[str, Sequence[str]]] = {}
+    beyond_sample: ClassVar[Sequence[pytest.MarkDecorator] | None] = None
 
     def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
-        """Every test runs over every method, and over its variants where it asks for one."""
+        """Run a test over every method, and over its variants and the suite's domains where it asks for them."""
         methods = [planning_method(key) for key in self.keys]
         assert methods, f"{type(self).__name__} names no method; expected some in 'keys'"
-        if "variant" in metafunc.fixturenames:
-            every = [(method, name) for method in methods for name in self._tried(method)]
-            metafunc.parametrize(
-                ("method", "variant"), every, ids=[f"{method.key}-{variant}" for method, variant in every]
+        names = [name for name in ("method", "variant", "domain") if name in metafunc.fixturenames]
+        cases = {
+            tuple(each[name] for name in names): each
+            for method in methods
+            for each in self._cases(method, "variant" in names, "domain" in names)
+        }
+        parameters = [
+            pytest.param(
+                *(case[name] for name in names),
+                id="-".join(getattr(case[name], "key", case[name]) for name in names),
+                marks=() if case["sample"] else self.beyond_sample or (),
             )
-        elif "method" in metafunc.fixturenames:
-            metafunc.parametrize("method", methods, ids=[method.key for method in methods])
-        if "domain" in metafunc.fixturenames:
-            metafunc.parametrize("domain", _domains())
+            for case in cases.values()
+            if case["sample"] or self.beyond_sample is not None
+        ]
+        if names:
+            metafunc.parametrize(names, parameters)
+
+    def _cases(self, method: PlanningMethod, variants: bool, domains: bool) -> Iterator[dict[str, Any]]:
+        """The combinations of a method with its variants and the domains, and whether each belongs to the sample."""
+        first = self._tried(method)[0]
+        for variant in self._tried(method) if variants else [first]:
+            for domain in _domains() if domains else [_smallest()]:
+                sample = domain == _smallest() or variant == first
+                yield {"method": method, "variant": variant, "domain": domain, "sample": sample}
 
     @pytest.fixture(scope="class")
     def contract_home(self, tmp_path_factory: pytest.TempPathFactory) -> Path:

@@ -23,6 +23,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
+from tests.sampling import each_value
 
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
@@ -111,8 +112,7 @@ OPTIONS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set
 OPTIONS += [WLConfig(2, kind, pruning) for kind in ("multiset", "set") for pruning in ("a-m", "i-m", "i-f", "i-mf")]
 
 
-@pytest.mark.parametrize("config", OPTIONS, ids=lambda c: f"k{c.iterations}-{c.hash}-{c.pruning}")
-@pytest.mark.parametrize("domain", ["gripper", "logistics"])
+@pytest.mark.parametrize(("config", "domain"), each_value(OPTIONS, ["gripper", "logistics"]), ids=str)
 def test_vectors_equal_wlplans_for_all_options(domain, config, tmp_path):
     encoder = fit(domain, config)
     oracle = Oracle(encoder, tmp_path)

@@ -16,6 +16,7 @@ from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from tests.conftest import COURIER, COURIER_PROBLEM
 from tests.encoders.test_wl import DOMAINS, SUITE, Oracle, fit, walk
+from tests.sampling import each_value
 
 CONFIGS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set")]
 
@@ -37,8 +38,7 @@ def some_states(task, seed):
     return states
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"k{config.iterations}-{config.hash}")
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(("config", "domain"), each_value(CONFIGS, DOMAINS), ids=str)
 def test_vectors_of_candidates_equal_those_of_the_plain_kernel_and_of_wlplan(domain, config, tmp_path):
     encoder = fitted(domain, config)
     oracle = Oracle(encoder, tmp_path, parse=False)
@@ -54,8 +54,7 @@ def test_vectors_of_candidates_equal_those_of_the_plain_kernel_and_of_wlplan(dom
             assert len(rows) > len(states)
 
 
-@pytest.mark.parametrize("config", CONFIGS, ids=lambda config: f"k{config.iterations}-{config.hash}")
-@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+@pytest.mark.parametrize(("config", "mode"), each_value(CONFIGS, ["grounded", "lifted"]), ids=str)
 def test_with_types_constants_and_negative_goals(mode, config, tmp_path):
     seen = Task(Problem("courier-1", COURIER, COURIER_PROBLEM), mode)
     encoder = WLEncoder.fit(config, [(seen, walk(seen, 5))])

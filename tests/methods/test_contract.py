@@ -1,4 +1,4 @@
-"""What every method of the house must keep."""
+"""What every built-in method must keep."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from tests.conftest import QUICK_OF
 SUITE = sgp.load_suite("state-centric")
 
 
-class TestHouse(MethodContract):
+class TestBuiltIn(MethodContract):
     """The contract that other packages' methods keep, too."""
 
     keys = tuple(key for key in house_keys() if isinstance(get_method(key), PlanningMethod))
     settings = QUICK_OF
     variants: ClassVar = {"embedplan": ["hashed-atoms"]}  # the same code reads vectors that need weights
+    beyond_sample: ClassVar = (pytest.mark.slow,)
 
     @pytest.fixture
     def trained(self, quick_run):

@@ -15,6 +15,7 @@ from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task, replay
 from sgp.policies.random_successor import RandomSuccessor
 from tests.conftest import COURIER, blocks_problem
+from tests.sampling import pairwise
 
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ("blocksworld", "gripper", "logistics", "visitall")
@@ -53,9 +54,10 @@ def naive(task, state, abstraction="none"):
     return found
 
 
-@pytest.mark.parametrize("abstraction", ["none", "types", "base", "goals"])
-@pytest.mark.parametrize("mode", ["grounded", "lifted"])
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize(
+    ("domain", "mode", "abstraction"),
+    pairwise(DOMAINS, ["grounded", "lifted"], ["none", "types", "base", "goals"]),
+)
 def test_candidates_are_those_of_the_definition(domain, mode, abstraction):
     for problem in SUITE.problems(domain, "validation")[:2] + SUITE.problems(domain, "train")[-2:]:
         task = Task(problem, mode)

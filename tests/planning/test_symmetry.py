@@ -22,6 +22,7 @@ from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
 from tests.conftest import COURIER, blocks_problem
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM
+from tests.sampling import each_value
 
 DOMAINS = sorted(domain.name for domain in all_domains())
 SIZE = {"blocksworld": 6, "floortile": 12, "logistics": 10, "rovers": 14, "satellite": 12, "sokoban": 20, "visitall": 9}
@@ -110,8 +111,7 @@ def walk(task, steps, rng):
         state = choice[rng.integers(len(choice))].state
 
 
-@pytest.mark.parametrize("mode", ["grounded", "lifted"])
-@pytest.mark.parametrize("name", [*DOMAINS, "courier", "glue", "wires"])
+@pytest.mark.parametrize(("name", "mode"), each_value([*DOMAINS, "courier", "glue", "wires"], ["grounded", "lifted"]))
 def test_one_action_of_each_kind_is_left(name, mode):
     task, rng = Task(problem_of(name), mode), np.random.default_rng(7)
     for state in walk(task, 12, rng):
@@ -128,8 +128,9 @@ def symmetric_relations(task, state, of):
     return any(len({of[each] for each in names}) < len(set(names)) for _, names in task.atoms(state))
 
 
-@pytest.mark.parametrize("abstraction", ["none", "types", "goals"])
-@pytest.mark.parametrize("name", [*DOMAINS, "courier", "glue", "towers", "wires"])
+@pytest.mark.parametrize(
+    ("name", "abstraction"), each_value([*DOMAINS, "courier", "glue", "towers", "wires"], ["none", "types", "goals"])
+)
 def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, abstraction):
     grounded, lifted = Task(problem_of(name), "grounded"), Task(problem_of(name), "lifted")
     lookahead = Lookahead(abstraction, enough=64, representatives=True)
