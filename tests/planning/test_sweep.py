@@ -55,9 +55,8 @@ def _last(text: str, section: str) -> str:
 
 
 def _object_declared(text: str) -> str:
-    if "(:types" not in text:
-        return text.replace("(:predicates", "(:types object)\n(:predicates", 1)
-    return text.replace("(:types", "(:types object", 1)
+    types = _section(text, ":types")
+    return text.replace(types, f"{types[:-1]} object)")
 
 
 def _with_costs(text: str) -> str:
