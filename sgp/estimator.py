@@ -116,7 +116,7 @@ class Estimator:
         """
         if not problems:
             raise InputError("no problem to score on is given; expected at least one")
-        return sum(map(confirm, self.rollouts(problems))) / len(problems)
+        return sum(confirm(each).valid for each in self.rollouts(problems)) / len(problems)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "run_")
