@@ -194,8 +194,7 @@ class _Attempt:
         except (ToolError, ValidationDisagreement) as error:
             return self._result(Status.INTERNAL_ERROR, str(error))
         plan = _plan(rollout.plan, self, writer) if verdict.valid else None
-        judged = f"judged by {verdict.judge}" if verdict.judge else ""
-        said = ": ".join(filter(None, (rollout.outcome.value, rollout.reason, judged)))
+        said = ": ".join(filter(None, (rollout.outcome.value, rollout.reason, verdict.note)))
         return self._result(_status(rollout, run, decoding), f"{said}, {len(rollout.plan)} actions", plan)
 
     def _result(self, status: Status, words: str, plan: SequentialPlan | None = None) -> PlanGenerationResult:

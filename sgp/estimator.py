@@ -111,7 +111,7 @@ class Estimator:
         """Coverage, the share of problems whose plan VAL accepts; `plans` is not looked at.
 
         Raises PddlError, MissingLibrary, StoreError and ConfigurationError as `rollouts` does, InputError without a
-        problem, ToolError where VAL fails, and
+        problem, ToolError where VAL is missing, and
         ValidationDisagreement where it refuses a plan that our simulator accepts.
         """
         if not problems:

@@ -14,7 +14,7 @@ from sgp.files import read_json
 from sgp.memory import most_memory
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.rollout import Outcome
-from sgp.planning.validation import VAL, confirm
+from sgp.planning.validation import confirm
 
 if TYPE_CHECKING:  # who reads scores needs no planning library
     from sgp.evaluation.keeping import Keeping
@@ -119,7 +119,7 @@ def attempt(
             plan=tuple(map(str, rollout.plan)) if rollout.solved else (),
             decisions=len(rollout.steps),
             seconds=round(rollout.seconds, 6),
-            reason=rollout.reason if verdict.judge in ("", VAL) else f"judged by {verdict.judge}: {verdict.report}",
+            reason="; ".join(filter(None, (rollout.reason, verdict.note))),
             memory=most_memory(),
         )
     return [attempts[place] for place in sorted(attempts)]

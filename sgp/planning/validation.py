@@ -40,6 +40,11 @@ class Verdict:
     judge: str = VAL
     remarks: tuple[str, ...] = ()
 
+    @property
+    def note(self) -> str:
+        """Who judged a plan in the place of VAL, and why; "" where VAL did, and where none was judged."""
+        return "" if self.judge in ("", VAL) else f"judged by {self.judge}: {self.report}"
+
 
 @dataclass(frozen=True)
 class _Answer:
