@@ -60,7 +60,7 @@ def ours(problem: Problem, run: Run, seconds: float, decoding: str) -> tuple[int
             rollout = sgp.solve(problem, run.folder, sgp.Limit(seconds=seconds), decoding, keep="plan")
         except (LimitReached, MemoryError):  # before the problem was read
             return None
-        return len(rollout.plan) if confirm(rollout) else None
+        return len(rollout.plan) if confirm(rollout).valid else None
 
     length, spent = timed(solved)
     return None if length is None else (length, round(spent, 4))

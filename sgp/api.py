@@ -278,7 +278,7 @@ def evaluate(
     InputError for a run that does not plan or met the suite's instances, ConfigurationError for a decoding that its
     method does not have and for a
     `keep` without `rollouts`, StoreError for a damaged run, PlanError for a kept attempt whose plan cannot be read,
-    ToolError where VAL fails, and ValidationDisagreement where it refuses a plan that our simulator accepts.
+    ToolError where VAL is missing, and ValidationDisagreement where it refuses a plan that our simulator accepts.
     """
     check_keep(keep)
     if rollouts is None and keep != "auto":

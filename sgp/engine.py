@@ -190,10 +190,11 @@ class _Attempt:
         from sgp.planning.validation import confirm
 
         try:
-            plan = _plan(rollout.plan, self, writer) if confirm(rollout) else None
+            verdict = confirm(rollout)
         except (ToolError, ValidationDisagreement) as error:
             return self._result(Status.INTERNAL_ERROR, str(error))
-        said = ": ".join(filter(None, (rollout.outcome.value, rollout.reason)))
+        plan = _plan(rollout.plan, self, writer) if verdict.valid else None
+        said = ": ".join(filter(None, (rollout.outcome.value, rollout.reason, verdict.note)))
         return self._result(_status(rollout, run, decoding), f"{said}, {len(rollout.plan)} actions", plan)
 
     def _result(self, status: Status, words: str, plan: SequentialPlan | None = None) -> PlanGenerationResult:

@@ -111,12 +111,12 @@ class Estimator:
         """Coverage, the share of problems whose plan VAL accepts; `plans` is not looked at.
 
         Raises PddlError, MissingLibrary, StoreError and ConfigurationError as `rollouts` does, InputError without a
-        problem, ToolError where VAL fails, and
+        problem, ToolError where VAL is missing, and
         ValidationDisagreement where it refuses a plan that our simulator accepts.
         """
         if not problems:
             raise InputError("no problem to score on is given; expected at least one")
-        return sum(map(confirm, self.rollouts(problems))) / len(problems)
+        return sum(confirm(each).valid for each in self.rollouts(problems)) / len(problems)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "run_")

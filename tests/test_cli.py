@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -20,12 +21,14 @@ from sgp.cli import app, unforeseen
 from sgp.datasets.store import data_folder
 from sgp.experiments import listing as listings
 from sgp.installed import version
+from sgp.planning import validation
 from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 VERBS = ["demo", "list", "generate", "import", "experts", "train", "solve", "validate", "evaluate", "table",
          "diagnose", "grid", "report", "export", "ablate", "jackknife", "select", "record", "map", "ship",
          "dashboard"]  # fmt: skip
+CASES = Path(__file__).parent / "cases"
 runner = CliRunner()
 
 
@@ -216,6 +219,21 @@ def test_wrong_words_are_answered_in_one_sentence(home, words, expected):
     assert err.startswith("sgp: ")
 
 
+def test_solve_keeps_the_plan_where_val_fails(blocks_run, files, monkeypatch):
+    solve = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, "--plan", files / "out.plan"]
+    monkeypatch.setattr(validation, "val_program", lambda: Path("/bin/false-friend"))
+    code, out, err = call(*solve)
+    assert code == 0
+    assert "sgp's simulator with unified-planning's validator accepts the plan" in err
+    (files / "out.plan").unlink()
+    monkeypatch.undo()
+    monkeypatch.setattr(validation.importlib.util, "find_spec", lambda name: None)
+    code, again, err = call(*solve)
+    assert (code, again) == (2, out)
+    assert "'Validate' is missing" in err
+    assert (files / "out.plan").read_text() == out
+
+
 def test_solve_writes_a_page_that_names_the_model(blocks_run, files):
     solve = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
     assert call(*solve, "--html", files / "plan.html", "--rollout", files / "r.jsonl")[0] == 0
@@ -226,17 +244,44 @@ def test_solve_writes_a_page_that_names_the_model(blocks_run, files):
     assert (files / "plan.html").read_text() == sgp.html_page(sgp.playback(recorded))
 
 
-def test_validate_gives_vals_verdict(files):
+def test_validate_gives_the_verdict(files):
     validate = ["validate", files / "domain.pddl", files / "two.pddl"]
     code, out, _ = call(*validate, files / "good.plan")
     assert code == 0
     assert "Plan valid" in out
-    code, out, _ = call(*validate, files / "bad.plan")
-    assert code == 1
-    assert "Goal not satisfied" in out
+    assert call(*validate, files / "bad.plan")[:2] == (
+        1,
+        f"not valid: {files / 'bad.plan'}: at its end the goal (on a b) is not met\n",
+    )
     code, _, err = call(*validate, files / "unreadable.plan")
     assert code == 2
     assert "unreadable.plan, line 1: expected '(action object ...)'" in err
+
+
+@pytest.mark.parametrize(
+    ("case", "code", "words"),
+    [
+        ("bom", 0, "Plan valid"),
+        ("domain-name-differs", 0, "problem.pddl, line 1: the domain names differ"),
+        ("plan-on-one-line", 0, "Plan valid"),
+        ("val-keyword-after", 0, "Plan valid"),
+        ("val-supertype-variable", 0, "Plan valid"),
+        ("validate-broken-problem-message", 2, "problem.pddl, line 3: object with name 's9' is undefined"),
+        ("validate-broken-problem-untyped", 2, "problem.pddl, line 1: predicate with name 'zz' is undefined"),
+        ("validate-extra-arguments", 1, "plan.txt, line 1: (unstack b2 b3 extra): unstack takes 2 objects, found 3"),
+        ("validate-timestamps-out-of-order", 0, "Plan valid"),
+        ("validate-too-few-arguments", 1, "plan.txt, line 2: (pour t0 s1): pour takes 3 objects, found 2"),
+        ("validate-undeclared-object-in-plan", 1, "plan.txt, line 1: (a k z): the problem has no object 'z'"),
+        ("validate-unknown-action", 1, "plan.txt, line 2: (reach-goal): the domain has no action 'reach-goal'"),
+        ("validate-wrong-type", 1, "plan.txt, line 1: (pour s0 t0 s1): 's0' is no tin"),
+    ],
+)
+def test_validate_reads_what_val_does_not_and_refuses_what_val_passes_over(case, code, words, caplog):
+    found, out, err = call("validate", *(CASES / case / name for name in ("domain.pddl", "problem.pddl", "plan.txt")))
+    assert found == code
+    assert words in out + err + caplog.text
+    assert "VAL failed" not in out + err + caplog.text
+    assert code != 1 or len(out.splitlines()) == 1
 
 
 def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):

@@ -61,7 +61,7 @@ def gripper(split="interpolation"):
     return unified(SUITE.problems("gripper", split)[0])
 
 
-def walker(rooms=3, wanted="room 2"):
+def walker(rooms=3, wanted="room 2", there="there"):
     """A robot in a row of rooms, with names that PDDL does not allow."""
     room = UserType("The Room")
     at, beside = Fluent("robot at", BoolType(), r=room), Fluent("define", BoolType(), a=room, b=room)
@@ -69,11 +69,11 @@ def walker(rooms=3, wanted="room 2"):
     problem.add_fluent(at, default_initial_value=False)
     problem.add_fluent(beside, default_initial_value=False)
     things = [problem.add_object(f"room {number}", room) for number in range(rooms)]
-    go = InstantaneousAction("and", here=room, there=room)
+    go = InstantaneousAction("and", here=room, **{there: room})
     go.add_precondition(at(go.here))
-    go.add_precondition(beside(go.here, go.there))
+    go.add_precondition(beside(go.here, go.parameter(there)))
     go.add_effect(at(go.here), False)
-    go.add_effect(at(go.there), True)
+    go.add_effect(at(go.parameter(there)), True)
     problem.add_action(go)
     problem.set_initial_value(at(things[0]), True)
     for one, two in pairwise(things):
@@ -133,12 +133,13 @@ def test_a_run_plans_a_problem_of_the_library(run):
     assert float(result.metrics["engine_internal_time"]) > 0
 
 
-def test_names_that_pddl_does_not_allow_are_mapped_back(home):
-    params = {"problems": [walker(rooms) for rooms in (3, 4)], "method": "zero-change"}
-    result = OneshotPlanner(name="sgp", params=params).solve(walker(6, "room 4"))
+@pytest.mark.parametrize("there", ["there", "after"])
+def test_names_that_pddl_or_val_does_not_allow_are_mapped_back(home, there):
+    params = {"problems": [walker(rooms, there=there) for rooms in (3, 4)], "method": "zero-change"}
+    result = OneshotPlanner(name="sgp", params=params).solve(walker(6, "room 4", there))
     assert result.status is Status.SOLVED_SATISFICING
     assert [str(action) for action in result.plan.actions] == [f"and(room {n}, room {n + 1})" for n in range(4)]
-    assert SequentialPlanValidator().validate(walker(6, "room 4"), result.plan)
+    assert SequentialPlanValidator().validate(walker(6, "room 4", there), result.plan)
 
 
 def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):

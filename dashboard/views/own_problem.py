@@ -41,7 +41,7 @@ def upload(part: str) -> None:
         fail(f"{file.name} has {file.size:,} bytes, and at most {LARGEST_FILE:,} are taken here; use 'sgp solve'")
         return
     try:
-        text = file.getvalue().decode("utf-8")
+        text = file.getvalue().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         fail(f"{file.name}: byte {error.start} is not UTF-8 text; expected a PDDL file")
         return
@@ -194,7 +194,7 @@ def train(found: Mapping[str, Any], problem: Mapping[str, str], busy: bool) -> N
     )
     left, right = st.columns(2)
     if left.button("Train on these files", disabled=busy or not files):
-        given = [{"name": each.name, "problem": each.getvalue().decode("utf-8", "replace")} for each in files]
+        given = [{"name": each.name, "problem": each.getvalue().decode("utf-8-sig", "replace")} for each in files]
         if sum(len(each["problem"]) for each in given) > LARGEST_FILE:
             fail(f"the training problems have more than {LARGEST_FILE:,} characters together; use 'sgp import'")
         else:
@@ -226,18 +226,18 @@ def replay(problem: Mapping[str, str], busy: bool) -> None:
 
 
 def show_result(shown: Mapping[str, Any]) -> None:
-    """VAL's verdict and the rollout."""
+    """The verdict and the rollout."""
     outcome = shown["data"]["outcome"]
     if shown.get("stopped"):
         st.warning(work.plain(f"Not applicable: {shown['stopped']}"))
     if shown["valid"]:
-        st.success(f"VAL accepts the plan of {shown['data']['length']} actions.")
+        st.success(f"{shown['judge']} accepts the plan of {shown['data']['length']} actions.")
     elif shown["valid"] is False:
-        st.error("VAL rejects the plan.")
+        st.error(f"{shown['judge']} rejects the plan.")
     else:
         st.warning(work.plain(f"Not solved: {outcome}; VAL was not asked."))
     if shown.get("report"):
-        with st.expander("VAL's report"):
+        with st.expander("Report"):
             st.code(shown["report"], language=None)
     show_player(f"own player {shown['data']['id']}", shown["data"])
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -9,6 +10,8 @@ import typer
 
 from sgp.cli.options import Decisions, DomainFile, KeepOption, Memory, ProblemFile, Processor, Seconds, limit_of
 from sgp.cli.verbs import NOT_SOLVED, SOLVED, verb
+
+logger = logging.getLogger(__name__)
 
 
 @verb("solve", "sgp solve domain.pddl problem.pddl --plan plan.txt")
@@ -54,22 +57,32 @@ def solve(
         write_records(rollout, [recorded.head, *recorded.steps])
     if html is not None:
         export_html(recorded, html)
-    if not confirm(found):
+    if found.solved:  # whatever becomes of its judges, what was found is not lost
+        if plan is not None:
+            write_text(plan, format_plan(found.plan))
+        typer.echo(format_plan(found.plan), nl=False)
+    verdict = confirm(found)
+    if not verdict.valid:
         reason = f" ({found.reason})" if found.reason else ""
         typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)
         raise typer.Exit(NOT_SOLVED)
-    if plan is not None:
-        write_text(plan, format_plan(found.plan))
-    typer.echo(format_plan(found.plan), nl=False)
-    typer.echo(f"solved in {len(found.plan)} actions, {found.seconds:.2f} s; VAL accepts the plan", err=True)
+    accepted = f"{verdict.judge} accepts the plan"
+    typer.echo(f"solved in {len(found.plan)} actions, {found.seconds:.2f} s; {accepted}", err=True)
 
 
 @verb("validate", "sgp validate domain.pddl problem.pddl plan.txt")
 def validate(domain: DomainFile, problem: ProblemFile, plan: Annotated[Path, typer.Argument(metavar="PLAN")]) -> None:
-    """Have VAL judge a plan. Exit code 0: valid; 1: not valid; 2: an error."""
-    from sgp.planning.pddl import Problem, parse_plan, read_text
-    from sgp.planning.validation import validate
+    """Have our simulator and VAL judge a plan. Exit code 0: valid; 1: not valid; 2: an error."""
+    from sgp.planning.pddl import Problem, read_plan, read_text
+    from sgp.planning.validation import VAL, validate
 
-    verdict = validate(Problem.from_files(domain, problem), parse_plan(read_text(plan), str(plan)))
-    typer.echo(verdict.report.strip())
+    asked = Problem.from_files(domain, problem)
+    actions, lines = read_plan(read_text(plan), str(plan))
+    verdict = validate(asked, actions, source=str(plan), lines=lines)
+    for remark in verdict.remarks:
+        logger.warning("%s", remark)
+    if not verdict.valid:
+        typer.echo(f"not valid: {verdict.reason}")
+    else:
+        typer.echo(verdict.report.strip() if verdict.judge == VAL else f"Plan valid: {verdict.judge} accepts it")
     raise typer.Exit(SOLVED if verdict.valid else NOT_SOLVED)

@@ -74,7 +74,8 @@ def attempt(
     """Tries problems in lockstep and has every plan judged by VAL; `keeping` keeps the rollouts, else their plans do.
 
     A problem that cannot be read within the limit ends like one that cannot be solved within it; its size is told as 0.
-    Raises ValidationDisagreement where VAL rejects a plan that our simulator accepts.
+    Where VAL fails, the reason of an attempt says who judged its plan, and why. Raises ValidationDisagreement where VAL
+    rejects a plan that our simulator accepts.
     """
     from sgp.planning.clock import LimitReached
     from sgp.planning.planner import ENDINGS, read_task
@@ -107,7 +108,7 @@ def attempt(
 
     for number, rollout in planner.solve_each(tasks(), limit):
         place = read[number]
-        confirm(rollout)
+        verdict = confirm(rollout)
         if keeping is not None:
             keeping.keep(rollout)
         attempts[place] = Attempt(
@@ -118,7 +119,7 @@ def attempt(
             plan=tuple(map(str, rollout.plan)) if rollout.solved else (),
             decisions=len(rollout.steps),
             seconds=round(rollout.seconds, 6),
-            reason=rollout.reason,
+            reason="; ".join(filter(None, (rollout.reason, verdict.note))),
             memory=most_memory(),
         )
     return [attempts[place] for place in sorted(attempts)]

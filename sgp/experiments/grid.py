@@ -263,8 +263,8 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
     """The classical planners on the same problems, from kept results; what is missing is made.
 
     Raises SuiteError or ConfigurationError for what does not exist, PddlError or PlanError for a text that cannot be
-    used, ToolError where Fast Downward or VAL fails, StoreError for a damaged file, and ValidationDisagreement where
-    VAL refuses a plan that our simulator accepts.
+    used, ToolError where Fast Downward fails or VAL is missing, StoreError for a damaged file, and
+    ValidationDisagreement where VAL refuses a plan that our simulator accepts.
     """
     source = load_suite(suite)
     scores: list[Score] = []

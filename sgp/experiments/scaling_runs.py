@@ -51,7 +51,7 @@ def scaling(
     attempts among them. `jobs` as for `evaluate`. Source: dynamic validation, algorithm 3.
     Raises InputError for a run whose domain the house cannot generate problems of, for settings that cannot be, and for
     a generator that fails; UnsolvableProblem for a problem that is proven to have no plan where its domain promises
-    one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward or VAL fails; and
+    one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward fails or VAL is missing; and
     ValidationDisagreement where VAL refuses a plan.
     """
     if not hours >= 0:

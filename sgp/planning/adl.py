@@ -9,7 +9,7 @@ one problem alone.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -27,7 +27,7 @@ from sgp.planning.declarations import (
     Parameter,
     Schema,
 )
-from sgp.planning.pddl_conditions import FALSE, TRUE, conjunction, joined
+from sgp.planning.pddl_conditions import FALSE, TRUE, conjunction, joined, mapped
 
 MOST_CASES = 1_000  # of one action
 MOST_ALTERNATIVES = 100  # of one goal
@@ -176,19 +176,13 @@ def _bound(action: AdlAction, binding: Mapping[str, str]) -> AdlAction:
     return AdlAction(
         action.name,
         tuple(each for each in action.parameters if each.name not in binding),
-        _mapped(action.precondition, renamed),
+        mapped(action.precondition, renamed),
         tuple(
-            ConditionalEffect(each.variables, _mapped(each.condition, renamed), tuple(map(renamed, each.literals)))
+            ConditionalEffect(each.variables, mapped(each.condition, renamed), tuple(map(renamed, each.literals)))
             for each in action.effects
         ),
         re.sub(r"\?[^\s()]+", lambda found: binding.get(found[0], found[0]), action.cost),
     )
-
-
-def _mapped(condition: Condition, change: Callable[[Literal], Literal]) -> Condition:
-    if isinstance(condition, Literal):
-        return change(condition)
-    return condition._replace(parts=tuple(_mapped(part, change) for part in condition.parts))
 
 
 def _opened(condition: Condition) -> tuple[Condition, list[tuple[Parameter, ...]]]:

@@ -182,3 +182,18 @@ class ProblemText:
     goals: int = field(default=1, compare=False)
     values: tuple[str, ...] = field(default=(), compare=False)
     minimised: bool = field(default=False, compare=False)
+
+
+@dataclass(frozen=True)
+class AsWritten:
+    """A domain and a problem as their files declare them: `domain` has no schemas, `problem` no goal."""
+
+    domain: DomainText
+    actions: Mapping[str, AdlAction]
+    problem: ProblemText
+    goal: Condition
+
+    @property
+    def objects(self) -> tuple[Parameter, ...]:
+        """The domain's constants and the problem's objects."""
+        return self.domain.constants + self.problem.objects

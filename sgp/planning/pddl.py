@@ -16,6 +16,7 @@ from sgp.errors import PddlError, PlanError
 from sgp.planning.declarations import (
     OBJECT,
     Action,
+    AsWritten,
     Atom,
     DomainText,
     Literal,
@@ -23,8 +24,8 @@ from sgp.planning.declarations import (
     ProblemText,
     Schema,
 )
-from sgp.planning.pddl_reading import SUPPORTED_REQUIREMENTS, read_both, read_domain, read_problem
-from sgp.planning.pddl_syntax import normalise
+from sgp.planning.pddl_reading import SUPPORTED_REQUIREMENTS, read_as_written, read_both, read_domain, read_problem
+from sgp.planning.pddl_syntax import normalise, shown
 
 __all__ = [
     "OBJECT",
@@ -42,6 +43,7 @@ __all__ = [
     "parse_plan",
     "read_both",
     "read_domain",
+    "read_plan",
     "read_problem",
     "read_text",
 ]
@@ -49,6 +51,9 @@ __all__ = [
 
 _MORE_THAN_CONJUNCTIONS = re.compile(
     r"\(\s*(?:or|imply|exists|forall|not\s*\(\s*(?:not|and|or|imply|exists|forall))(?=[\s()])"
+)
+_TIMED_ACTION = re.compile(
+    r"(?:(?P<time>\d+\.?\d*|\.\d+)\s*:\s*)?\(\s*(?P<words>[^()\s][^()]*)\)(?:\s*\[\s*[\d.]+\s*\])?|\S"
 )
 
 
@@ -86,6 +91,13 @@ class Problem:
         domain, problem = (self.domain_pddl, self.domain_source), (self.problem_pddl, self.problem_source)
         return read_both(domain, problem, self.alternative)
 
+    def as_written(self) -> AsWritten:
+        """What the files of domain and problem declare; nothing is compiled.
+
+        Raises PddlError, and UnsupportedPddl for what the package does not handle.
+        """
+        return read_as_written((self.domain_pddl, self.domain_source), (self.problem_pddl, self.problem_source))
+
     def alternatives(self) -> tuple[Problem, ...]:
         """Itself; or, where its goal asks for one of several conjunctions, a problem for each.
 
@@ -103,31 +115,70 @@ class Problem:
 
 
 def read_text(path: Path | str) -> str:
-    """The text of a PDDL or plan file. Raises PddlError where it is missing or not UTF-8."""
+    """The text of a PDDL or plan file, without a byte order mark; comments may be in any encoding.
+
+    Raises PddlError where it is missing or not UTF-8.
+    """
     try:
-        return Path(path).read_text(encoding="utf-8")
+        return decoded(Path(path).read_bytes())
     except UnicodeDecodeError as error:
         raise PddlError(f"byte {error.start} is not UTF-8 text; expected a text file", str(path)) from error
     except (FileNotFoundError, IsADirectoryError, PermissionError) as error:
         raise PddlError(f"cannot be read ({error.strerror}); check the path", str(path)) from error
 
 
-def parse_plan(text: str, source: str = "plan") -> tuple[Action, ...]:
-    """The actions of a plan, one `(name object ...)` a line; comments and time stamps are passed over.
+def decoded(data: bytes) -> str:
+    """The text of a file of PDDL or of a plan. Raises UnicodeDecodeError where more than comments is not UTF-8."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("utf-8-sig", "replace")
+        without_comments = re.sub(rb";[^\r\n]*", lambda found: b" " * len(found[0]), data)
+        without_comments.decode("utf-8")  # for its error, and the byte that it names
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
-    Raises PlanError naming the line that is no action.
+
+def parse_plan(text: str, source: str = "plan") -> tuple[Action, ...]:
+    """The actions of a plan, as `read_plan` reads it."""
+    return read_plan(text, source)[0]
+
+
+def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tuple[int, ...]]:
+    """The actions `(name object ...)` of a plan, in the order of their time stamps, and the line of each.
+
+    Raises PlanError naming the line of what is no action, has the time of another one, or lacks one where others do
+    not.
     """
-    plan = []
-    for number, raw in enumerate(text.splitlines(), start=1):
-        line = raw.split(";")[0].strip().lower()
-        if not line:
-            continue
-        match = re.fullmatch(r"(?:[\d.]+\s*:\s*)?\(([^()]+)\)(?:\s*\[[\d.]+\])?", line)
-        if match is None:
-            raise PlanError(f"{source}, line {number}: expected '(action object ...)', found '{raw.strip()[:60]}'")
-        name, *objects = match.group(1).split()
-        plan.append(Action(name, tuple(objects)))
-    return tuple(plan)
+    plain = normalise(text)
+    line, before = 1, 0
+    found: list[tuple[str | None, Action, int]] = []
+    for match in _TIMED_ACTION.finditer(plain):
+        line, before = line + plain.count("\n", before, match.start()), match.start()
+        if match["words"] is None:
+            here = shown(text.split("\n")[line - 1].strip())
+            raise PlanError(f"{source}, line {line}: expected '(action object ...)', found '{here}'")
+        name, *objects = match["words"].split()
+        found.append((match["time"], Action(name, tuple(objects)), line))
+    if any(time is not None for time, _, _ in found):
+        found = _by_time(found, source)
+    return tuple(action for _, action, _ in found), tuple(line for _, _, line in found)
+
+
+def _by_time(found: list[tuple[str | None, Action, int]], source: str) -> list[tuple[str | None, Action, int]]:
+    """The actions of a plan, with times and lines, in the order of their times."""
+    taken: dict[float, int] = {}
+    for time, action, line in found:
+        if time is None:
+            raise PlanError(
+                f"{source}, line {line}: {shown(str(action))} has no time stamp and others have; give all or none"
+            )
+        if float(time) in taken:
+            raise PlanError(
+                f"{source}, line {line}: {shown(str(action))} has the time {time} of line {taken[float(time)]}; "
+                "actions at the same time are not supported; give each a time of its own"
+            )
+        taken[float(time)] = line
+    return sorted(found, key=lambda each: float(each[0] or 0))
 
 
 def format_plan(plan: tuple[Action, ...]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sgp.errors import UnsupportedPddl
 from sgp.planning.declarations import Condition, ConditionalEffect, Formula, Literal, Parameter
@@ -42,6 +42,13 @@ def conjunction(found: Condition) -> tuple[Literal, ...] | None:
         return None
     literals = tuple(part for part in found.parts if isinstance(part, Literal))
     return literals if len(literals) == len(found.parts) else None
+
+
+def mapped(found: Condition, change: Callable[[Literal], Literal]) -> Condition:
+    """A condition with each literal changed."""
+    if isinstance(found, Literal):
+        return change(found)
+    return found._replace(parts=tuple(mapped(part, change) for part in found.parts))
 
 
 def condition(block: Block, source: Source, scope: Scope) -> Condition:

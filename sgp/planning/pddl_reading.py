@@ -6,12 +6,14 @@ They read what Fast Downward, VAL and pymimir read and mean alike, with a remark
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from sgp.errors import UnsupportedPddl
 from sgp.planning.clock import looking
 from sgp.planning.declarations import (
     OBJECT,
     AdlAction,
+    AsWritten,
     Atom,
     Condition,
     DomainText,
@@ -73,6 +75,18 @@ def read_both(
     return with_schemas(declared, actions, origin, lambda: _world(declared, found.objects, found.init, fluents)), found
 
 
+def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWritten:
+    """What the texts of a domain and a problem, each with its source, declare; nothing is compiled.
+
+    Raises PddlError, and UnsupportedPddl for what the package does not handle.
+    """
+    origin = Source(domain[1], domain[0])
+    declared, actions = _declared(origin)
+    text, goal, _, _ = _with_goal(problem, declared)
+    adl = {name: action for name, (_, action) in actions.items()}
+    return AsWritten(replace(declared, remarks=origin.remarks), adl, text, goal)
+
+
 def _declared(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAction]]]:
     """What a domain's text declares but for schemas, and the actions that they are made of, with their places."""
     name, sections = read_sections(origin, "domain")
@@ -117,6 +131,22 @@ def read_problem(text: str, source: str = "problem", domain: DomainText | None =
 def _read_problem(
     text: tuple[str, str], domain: DomainText | None, fluents: frozenset[str], alternative: int | None = None
 ) -> ProblemText:
+    found, asked, goal, origin = _with_goal(text, domain)
+    goals = goals_of(
+        asked, (lambda: _world(domain, found.objects, found.init, fluents)) if domain else None, goal, origin
+    )
+    if alternative is None and len(goals) > 1:
+        raise origin.refusal(
+            f"the goal asks for one of {len(goals):,} conjunctions, which are solved one by one; disjunctive goals to "
+            "learn from are not supported; rewrite this as one conjunction",
+            goal,
+            UnsupportedPddl,
+        )
+    return replace(found, goal=goals[alternative or 0], goals=len(goals))
+
+
+def _with_goal(text: tuple[str, str], domain: DomainText | None) -> tuple[ProblemText, Condition, Block, Source]:
+    """What a problem's text declares but for the goal, and the goal with its place."""
     origin = Source(text[1], text[0])
     name, sections = read_sections(origin, "problem")
     by_head = _by_head(sections, _OF_PROBLEMS, origin)
@@ -137,21 +167,14 @@ def _read_problem(
     scope = Scope(domain.arguments if domain else None, names, _kinds(domain, names), uses, types)
     init = _init(by_head[":init"], scope, origin)
     asked: Condition = condition(goal[1], origin, scope)
-    goals = goals_of(asked, (lambda: _world(domain, objects, init, fluents)) if domain else None, goal, origin)
-    if alternative is None and len(goals) > 1:
-        raise origin.refusal(
-            f"the goal asks for one of {len(goals):,} conjunctions, which are solved one by one; disjunctive goals to "
-            "learn from are not supported; rewrite this as one conjunction",
-            goal,
-            UnsupportedPddl,
-        )
     if domain:
         # Action costs are declared by the domain, or are of no consequence.
         _compare(domain.requirements, {each: at for each, at in uses.items() if each != ":action-costs"}, origin)
     equations = [fact for fact in by_head[":init"] if isinstance(fact, Block) and fact.head == "="]
     values = tuple(f"(= {flat_text(fact[1])} {fact[2]})" for fact in equations)
-    low, wanted = _minimised(by_head.get(":metric")), goals[alternative or 0]
-    return ProblemText(name, of, objects, init, wanted, origin.remarks, len(goals), values, low)
+    low = _minimised(by_head.get(":metric"))
+    found = ProblemText(name, of, objects, init, (), origin.remarks, values=values, minimised=low)
+    return found, asked, goal, origin
 
 
 def _functions(section: Block) -> dict[str, int]:
@@ -360,9 +383,9 @@ def _domain_name(section: Block, domain: DomainText | None, source: Source) -> s
     if len(section) != 2 or not isinstance(section[1], Word):
         raise source.refusal("expected '(:domain NAME)'", section)
     if domain is not None and section[1] != domain.name:
-        raise source.refusal(
+        source.remark(
             f"the domain names differ: the problem is of '{shown(section[1])}', the domain file has "
-            f"'{shown(domain.name)}'; give the file of the problem's domain",
+            f"'{shown(domain.name)}'; it is read as if they were the same",
             section[1],
         )
     return str(section[1])

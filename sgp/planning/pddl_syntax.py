@@ -66,9 +66,9 @@ class Source:
         )
 
 
-def shown(name: str) -> str:
+def shown(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name of the user's in a sentence: cut, and what is not printable as its number."""
-    cut = name if len(name) <= _LONGEST_NAME else f"{name[: _LONGEST_NAME - 1]}…"
+    cut = name if len(name) <= longest else f"{name[: longest - 1]}…"
     return _printable(cut)
 
 
@@ -98,8 +98,8 @@ def placed(source: Source, name: str) -> Word | None:
 
 
 def normalise(text: str) -> str:
-    """The text in lower case without comments; every line keeps its number."""
-    return re.sub(r";[^\n]*", "", text).lower()
+    """The text in lower case without comments and byte order mark; every word keeps its line and place."""
+    return re.sub(r"^\ufeff", " ", re.sub(r";[^\n]*", "", text)).lower()
 
 
 def read_sections(source: Source, kind: str) -> tuple[str, list[Block]]:

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from sgp.planning.declarations import OBJECT, Atom, DomainText, Literal, Parameter, ProblemText, Schema
+from sgp.planning.declarations import OBJECT, Atom, Condition, DomainText, Literal, Parameter, ProblemText, Schema
 from sgp.planning.pddl import Problem
-from sgp.planning.pddl_syntax import Source, Word, normalise, read_sections
 
 
 def rewritten(problem: Problem) -> tuple[str, str]:
@@ -19,21 +18,6 @@ def rewritten(problem: Problem) -> tuple[str, str]:
     domain, text = _with_a_tree_of_types(*with_constants(*problem.read()))
     costs = bool(domain.functions)
     return write_domain(domain, costs), write_problem(domain, text, costs)
-
-
-def with_preconditions(domain_pddl: str) -> str:
-    """The text of a domain as it stands, but with a precondition, if an empty one, in every action.
-
-    Raises PddlError for text that cannot be used.
-    """
-    _, sections = read_sections(Source("domain", domain_pddl), "domain")
-    lines = normalise(domain_pddl).split("\n")
-    bare = [each for each in sections if each.head == ":action" and ":precondition" not in each]
-    for word in reversed([word for action in bare for word in action if word == ":effect"]):
-        assert isinstance(word, Word)
-        line = lines[word.line - 1]
-        lines[word.line - 1] = f"{line[: word.column]}:precondition () {line[word.column :]}"
-    return "\n".join(lines)
 
 
 def with_constants(domain: DomainText, text: ProblemText) -> tuple[DomainText, ProblemText]:
@@ -126,6 +110,14 @@ def _action(schema: Schema, names: Mapping[str, str], costs: bool) -> str:
         f"(:action {schema.name} :parameters ({_typed(schema.parameters, names).strip()})\n"
         f"  :precondition {_conjunction(schema.precondition)}\n  :effect {_conjunction([*schema.effect, *cost])})"
     )
+
+
+def condition_text(condition: Condition) -> str:
+    """A condition as PDDL, quantifiers without types."""
+    if isinstance(condition, Literal):
+        return str(condition)
+    variables = f" ({' '.join(each.name for each in condition.variables)})" if condition.variables else ""
+    return f"({condition.kind}{variables}{''.join(f' {condition_text(part)}' for part in condition.parts)})"
 
 
 def _conjunction(parts: Sequence[Literal | str]) -> str:

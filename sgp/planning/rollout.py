@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from sgp.planning.pddl import Action
+from sgp.planning.pddl import Action, Atom
 
 if TYPE_CHECKING:  # scores name outcomes and recorded rollouts name marks; neither needs a planning library
     import numpy as np
@@ -154,6 +154,24 @@ class Rollout:
         """The same without the policy's notes (predicted embeddings): most of a file, and the viewer shows none."""
         return replace(self, steps=tuple(replace(step, note={}) for step in self.steps))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process: states, which stay in theirs, by their atoms."""
+        places: dict[State, int] = {}
+
+        def place(state: State) -> int:
+            return places.setdefault(state, len(places))
+
+        steps = [
+            replace(
+                step,
+                state=place(step.state),
+                candidates=[each._replace(state=place(each.state)) for each in step.candidates],
+            )
+            for step in self.steps
+        ]
+        atoms = [tuple(map(self.task.fluent, self.task.fluents(state))) for state in places]
+        return _restored, (self.task, atoms, steps, self.outcome, self.seconds, self.reason, self.written)
+
     __hash__ = None  # type: ignore[assignment]  # equal rollouts may differ in their seconds and notes
 
     def __eq__(self, other: object) -> bool:
@@ -166,6 +184,20 @@ class Rollout:
             and len(self.steps) == len(other.steps)
             and all(_equal(self.task, one, other.task, two) for one, two in zip(self.steps, other.steps, strict=True))
         )
+
+
+def _restored(task: Task, atoms: Sequence[Sequence[Atom]], steps: Sequence[Step], *others: Any) -> Rollout:
+    """The rollout whose states are places in a list of their atoms."""
+    states = list(map(task.state_with, atoms))
+    own = (
+        replace(
+            step,
+            state=states[step.state],
+            candidates=[each._replace(state=states[each.state]) for each in step.candidates],
+        )
+        for step in steps
+    )
+    return Rollout(task, tuple(own), *others)
 
 
 def _equal(task: Task, step: Step, other_task: Task, other: Step) -> bool:

@@ -6,8 +6,8 @@ import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
 from typing import Literal as OneOf
-from typing import NamedTuple, TypeAlias
 
 from pymimir.advanced import formalism, search
 
@@ -118,6 +118,10 @@ class Task:
             if lean
             else self._repository.get_or_create_initial_state()[0]
         )
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For another process, which reads the problem again."""
+        return Task, (self.problem, self._mode)
 
     @cached_property
     def changing(self) -> frozenset[str]:

@@ -27,7 +27,7 @@ from sgp.methods import planning_method, planning_variants
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import OPTIMAL, SATISFICING, Stage
 from sgp.planning.forcing import least_forcing
-from sgp.planning.pddl import Action, Problem, parse_plan
+from sgp.planning.pddl import Action, Problem, parse_plan, read_plan
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Node
 from sgp.planning.recorded import Recorded
@@ -165,8 +165,9 @@ def _planned(
         rollout = planner.resume(task, (), Limit(horizon(task.size), left, processor=True), telling)
         if rollout.solved:
             break
-    verdict = validate(task.problem, rollout.plan).valid if rollout.solved else None
-    return {**_shown(_explained(rollout, run, decoding, planner)), "valid": verdict, "domain": task.domain_text.name}
+    verdict = validate(task.problem, rollout.plan) if rollout.solved else None
+    judged = {"valid": None} if verdict is None else {"valid": verdict.valid, "judge": verdict.judge}
+    return {**_shown(_explained(rollout, run, decoding, planner)), **judged, "domain": task.domain_text.name}
 
 
 def branch(tell: Tell, run: str, before: Records, step: int, rank: int, seconds: float) -> Answer:
@@ -347,25 +348,26 @@ def train_own(tell: Tell, method: str, variant: str, domain: str, problems: Sequ
 
 
 def replay(tell: Tell, problem: Mapping[str, str], plan: str) -> Answer:
-    """A given plan step by step, as far as its actions are applicable, and VAL's verdict on the whole of it."""
+    """A given plan step by step, as far as its actions are applicable, and the verdict on the whole of it."""
     asked = _problem(problem)
     if len(plan) > MOST_CHARACTERS:
         raise InputError(f"the plan has {len(plan):,} characters; at most {MOST_CHARACTERS:,} are taken here")
-    actions = parse_plan(plan, "plan")
+    actions, lines = read_plan(plan, "plan")
     for each in asked.alternatives():
         task = _task(each)
         steps, end, stopped = _replayed(task, actions)
         reached = task.is_goal(end)
         if reached:
             break
-    verdict = validate(asked, actions)
+    verdict = validate(asked, actions, lines=lines)
     rollout = Rollout(task, tuple(steps), Outcome.SOLVED if reached else Outcome.STUCK)
     head, *rest = records(rollout, Subject(method="given plan").record())
     head["outcome"] = "solved" if reached else "the plan ends short of the goal"
     return {
         **_shown([head, *rest]),
         "valid": verdict.valid,
-        "report": verdict.report.strip()[-4000:],
+        "judge": verdict.judge,
+        "report": "\n".join(dict.fromkeys(filter(None, (verdict.reason, verdict.report.strip()[-4000:])))),
         "stopped": stopped,
     }
 

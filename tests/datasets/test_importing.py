@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from sgp.datasets.importing import import_folder
 from sgp.errors import PddlError, SuiteError
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
+CASES = Path(__file__).parents[1] / "cases"
 PROBLEM = blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)").problem_pddl
 
 
@@ -105,6 +107,12 @@ def test_the_ipc_learning_track_is_taken_in_with_what_it_does_not_declare(home, 
     assert len(of_blocks) == 1
     assert re.search(r"p1\.pddl, line 3: :typing is used and not declared; .*; so in 4 problem files", of_blocks[0])
     assert any(re.search(r"ferry/domain\.pddl, line \d+: :typing is used", remark) for remark in noticed)
+
+
+def test_a_problem_may_name_its_domain_otherwise(home, caplog):
+    suite = import_folder(CASES / "domain-name-differs", "renamed")
+    assert splits(suite, "domain-name-differs") == {"problems": ["problem"]}
+    assert "the problem is of 'shelves', the domain file has 'shelves-v2'" in caplog.text
 
 
 def test_a_plain_domain_file_with_problems_beside_it(home, tmp_path):

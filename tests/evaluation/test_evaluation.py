@@ -1,17 +1,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 import sgp
 from sgp.datasets.importing import import_folder
 from sgp.errors import DomainMismatch, InputError, SuiteError
-from sgp.evaluation import parallel
+from sgp.evaluation import coverage, parallel
 from sgp.evaluation.coverage import MEGABYTE, Attempt, scores
 from sgp.evaluation.parallel import Work, run_all
 from sgp.evaluation.scores import Score
 from sgp.methods.loading import load_planner
+from sgp.planning import validation
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
@@ -20,6 +22,7 @@ from sgp.reports.overview import coverage_rows
 from sgp.reports.papers import get_paper
 from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
+from tests.planning.test_planner import by_name
 
 SUITE = sgp.load_suite("state-centric")
 SUBJECT = sgp.Measurement(method="m", variant="v", domain="d", suite="s", split="validation", seed=13)
@@ -334,9 +337,22 @@ def test_disagreements_are_listed():
         assert words in text
 
 
-def test_tasks_are_made_one_batch_at_a_time(quick_run, monkeypatch):
-    from sgp.evaluation import coverage
+def test_an_evaluation_goes_on_where_val_fails_and_says_who_judged(monkeypatch):
+    table = "(ontable a) (ontable b) (clear a) (clear b)"
+    planner, problems = (
+        sgp.Planner(by_name(pick_up=0.0, stack=0.0)),
+        [blocks_problem("a b", table, goal) for goal in ("(on a b)", "(on a b) (on b a)", "(ontable a)")],
+    )
+    before = coverage.attempt(planner, problems, NO_LIMIT)
+    monkeypatch.setattr(validation, "val_program", lambda: Path("/bin/false-friend"))
+    found = coverage.attempt(planner, problems, NO_LIMIT)
+    assert [(each.outcome, each.plan) for each in found] == [(each.outcome, each.plan) for each in before]
+    assert [each.solved for each in found] == [True, False, True]
+    assert all(("judged by sgp's simulator" in each.reason) == each.solved for each in found)
+    assert not any("judged by" in each.reason for each in before)
 
+
+def test_tasks_are_made_one_batch_at_a_time(quick_run, monkeypatch):
     alive = []
     monkeypatch.setattr("sgp.planning.planner.Task", lambda problem: alive.append(problem.name) or Task(problem))
     planner = load_planner(str(quick_run("random-successor", "gripper").folder))

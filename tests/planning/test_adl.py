@@ -16,11 +16,12 @@ import pytest
 from sgp.errors import MissingLibrary, PddlError, PlanError, UnsolvableProblem, UnsupportedPddl
 from sgp.planning.adl import MOST_CASES, alternatives, cases_of
 from sgp.planning.experts import OPTIMAL, Stage, find_plan
+from sgp.planning.numbered import Numbered
 from sgp.planning.pddl import OBJECT, Action, Problem, read_domain
 from sgp.planning.pddl_writing import rewritten, write_domain
 from sgp.planning.task import Mode, State, Task
 from sgp.planning.trajectory import Trajectory
-from sgp.planning.validation import validate
+from sgp.planning.validation import _run, val_program, validate
 
 pytestmark = pytest.mark.filterwarnings("ignore:domain .* action costs")
 FOLDER = Path(__file__).parent / "adl"
@@ -81,6 +82,10 @@ def test_shortest_plans_are_those_of_the_original_and_val_accepts_them(domain, n
         assert validate(problem, ours).valid
         assert not validate(problem, ours[:-1]).valid
         assert validate(problem, theirs).valid
+        numbered = Numbered(problem.as_written())
+        for plan in (ours, ours[:-1]):
+            texts = numbered.domain_pddl, numbered.problem_pddl, numbered.plan(plan)
+            assert _run(*texts, val_program()).valid is (plan == ours)
 
 
 @pytest.mark.oracle

@@ -14,7 +14,9 @@ from sgp.planning.pddl import (
     format_problem,
     parse_plan,
     read_domain,
+    read_plan,
     read_problem,
+    read_text,
 )
 from sgp.planning.task import Task
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM
@@ -83,7 +85,8 @@ def test_a_wrong_problem_is_refused(old, new, words):
 
 
 def test_plans_are_read_in_the_usual_spellings_and_written_back():
-    plan = parse_plan("; found by hand\n(pick-up A)\n0: (STACK a b)\n0.003: (unstack a b) [1.000]\n\n")
+    plan = parse_plan("; found by hand\n(pick-up A)\n(STACK a b) ( unstack a\n b )\n\n")
+    assert parse_plan("\ufeff0.5: (STACK a b); and so on\r\n0: (pick-up A)\r\n\r\n.75: (unstack a b) [1.000]") == plan
     assert plan == (
         Action("pick-up", ("a",)),
         Action("stack", ("a", "b")),
@@ -96,6 +99,27 @@ def test_plans_are_read_in_the_usual_spellings_and_written_back():
 def test_a_wrong_plan_is_refused_with_its_line():
     with pytest.raises(PlanError, match=r"my\.plan, line 2: expected '\(action object \.\.\.\)', found 'stack a b'"):
         parse_plan("(pick-up a)\nstack a b\n", "my.plan")
+    for text, words in (
+        ("(pick-up a) (stack a b", "line 1: expected"),
+        ("1: (pick-up a)\n(stack a b)", r"line 2: \(stack a b\) has no time stamp"),
+        ("1: (pick-up a)\n2: (stack a b)\n1.0: (pick-up c)", "line 3: .* has the time 1.0 of line 1"),
+    ):
+        with pytest.raises(PlanError, match=words):
+            parse_plan(text)
+
+
+def test_actions_of_a_plan_have_the_lines_of_their_file():
+    text = ";\n2: (stack a b)\n\n0: (pick-up\na) 1: (wait)"
+    assert read_plan(text) == (parse_plan("(pick-up a) (wait) (stack a b)"), (4, 5, 2))
+
+
+def test_comments_may_be_in_another_encoding_and_names_may_not(tmp_path):
+    file = tmp_path / "d.pddl"
+    file.write_bytes(b"\xef\xbb\xbf; gr\xf6\xdfer\r\n(define\r\n)")
+    assert read_text(file).split("\n")[1:] == ["(define", ")"]
+    file.write_bytes(b"; gr\xf6\xdfer\n(gr\xf6\xdfe)")
+    with pytest.raises(PddlError, match="byte 12 is not UTF-8"):
+        read_text(file)
 
 
 def test_the_hash_of_a_problem_covers_domain_and_problem():

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import re
 
 import numpy as np
@@ -30,6 +31,15 @@ def rollouts(two_blocks, three_blocks, courier):
         Planner(by_name(drive=0.0)).solve(courier),
         Planner(Costs(lambda *_: 0.0, refusal="no slots")).solve(two_blocks),
     ]
+
+
+def test_rollouts_come_back_from_other_processes_as_they_were(rollouts):
+    back = pickle.loads(pickle.dumps(rollouts))
+    assert back == rollouts
+    assert [each.plan for each in back] == [each.plan for each in rollouts]
+    assert back[1].steps[0].keys == rollouts[1].steps[0].keys
+    assert back[0].task is not rollouts[0].task
+    assert [back[0].task.is_goal(each.successor.state) for each in back[0].steps] == [False, True]
 
 
 def test_rollouts_read_back_are_equal(rollouts, tmp_path):

@@ -126,7 +126,6 @@ def test_an_action_that_is_not_applicable_is_named_with_its_step(two_blocks):
         ("(clear a)", "(clean a)", 3, "predicate with name 'clean' is undefined"),
         ("(clear a)", "(clear z)", 3, "object with name 'z' is undefined"),
         ("(clear a)", "(clear a b)", 3, "arity"),
-        ("(:domain blocksworld)", "(:domain other)", 1, "domain names"),
         ("a b)", "a b a)", 2, "already been defined"),
         ("a b)", "a - block b)", 2, "type 'block' is undefined"),
     ],

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -10,9 +12,9 @@ from unified_planning.io import PDDLReader
 from unified_planning.shortcuts import get_environment
 
 import sgp
-from sgp.errors import ToolError, ValidationDisagreement
+from sgp.errors import PddlError, ToolError, UnsupportedPddl, ValidationDisagreement
 from sgp.planning import validation
-from sgp.planning.pddl import Action, Problem, format_plan, parse_plan
+from sgp.planning.pddl import Problem, format_plan, parse_plan
 from sgp.planning.plan_pieces import pieces
 from sgp.planning.planner import Planner
 from sgp.planning.rollout import Outcome, Rollout
@@ -48,9 +50,67 @@ def test_val_and_unified_planning_agree(two_blocks, tmp_path, plan, valid):
     assert second_opinion(two_blocks.problem, actions, tmp_path) is valid
 
 
-def test_an_undefined_action_or_object_is_an_invalid_plan(two_blocks):
-    assert not validate(two_blocks.problem, (Action("fly", ("a",)),)).valid
-    assert not validate(two_blocks.problem, (Action("pick-up", ("z",)),)).valid
+@pytest.mark.parametrize(
+    ("plan", "reason"),
+    [
+        ("(fly a)", "step 1: (fly a): the domain has no action 'fly'; expected one of pick-up"),
+        ("(pick-up z)", "step 1: (pick-up z): the problem has no object 'z'"),
+        ("(pick-up a)\n(stack a)", "step 2: (stack a): stack takes 2 objects, found 1"),
+        ("(stack a b)\n(fly a)", "step 1: (stack a b): its precondition (holding a) is not met"),
+        ("(pick-up a)", "plan: at its end the goal (on a b) is not met"),
+    ],
+)
+def test_an_invalid_plan_has_a_reason_with_step_and_action(two_blocks, plan, reason):
+    verdict = validate(two_blocks.problem, parse_plan(plan))
+    assert not verdict.valid
+    assert reason in verdict.reason
+
+
+ADL = """(define (domain lamps) (:requirements :adl) (:types lamp switch - thing)
+  (:predicates (lit ?x - lamp) (wired ?s - switch ?x - lamp) (broken ?x - thing))
+  (:action press :parameters (?s - switch)
+    :precondition (and (not (broken ?s)) (exists (?x - lamp) (wired ?s ?x)))
+    :effect (forall (?x - lamp) (when (and (wired ?s ?x) (not (broken ?x))) (lit ?x)))))"""
+ADL_PROBLEM = """(define (problem p) (:domain lamps) (:objects a b - lamp s t u - switch)
+  (:init (wired s a) (wired t b) (broken t)) (:goal (forall (?x - lamp) (or (lit ?x) (= ?x b)))))"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "judge", "reason"),
+    [
+        ("(press s)", validation.VAL, ""),
+        ("", validation.VAL, "at its end the goal (forall (?x) (or (lit ?x) (= ?x b))) is not met"),
+        ("(press t)", validation.VAL, "(press t): its precondition (not (broken t)) is not met"),
+        ("(press u)", validation.VAL, "(press u): its precondition (exists (?x) (wired u ?x)) is not met"),
+        ("(press a)", validation.SIMULATOR, "(press a): 'a' is no switch, which press takes as ?s"),
+        ("(press s t)", validation.SIMULATOR, "(press s t): press takes 1 object, found 2"),
+    ],
+)
+def test_plans_of_compiled_actions_are_judged_as_the_file_declares_them(plan, judge, reason):
+    verdict = validate(Problem("p", ADL, ADL_PROBLEM), parse_plan(plan))
+    assert (verdict.valid, verdict.judge) == (not reason, judge)
+    assert reason in verdict.reason
+
+
+def test_an_invalid_problem_is_no_verdict():
+    wrong = Problem("p", ADL, ADL_PROBLEM.replace("(wired s a)", "(wired s z)"), problem_source="mine.pddl")
+    with pytest.raises(PddlError, match=r"mine\.pddl, line 2: object with name 'z' is undefined"):
+        validate(wrong, ())
+
+
+NUMERIC = """(define (domain d) (:requirements :fluents) (:predicates (p)) (:functions (n))
+  (:action a :parameters () :precondition (and) :effect (and (p) (decrease (n) 1))))"""
+NUMERIC_PROBLEM = "(define (problem x) (:domain d) (:init (= (n) 3)) (:goal (p)))"
+
+
+def test_what_our_reader_does_not_support_is_judged_by_val_alone():
+    problem = Problem("x", NUMERIC, NUMERIC_PROBLEM)
+    assert validate(problem, parse_plan("(a)")).valid
+    verdict = validate(problem, ())
+    assert not verdict.valid
+    assert "VAL rejects the plan" in verdict.reason
+    with pytest.raises(UnsupportedPddl, match="domain, line 2: numeric effects"):
+        validate(replace(problem, domain_pddl=NUMERIC.replace("(p)", "(after)")), parse_plan("(a)"))
 
 
 @pytest.mark.parametrize("domain", ["blocksworld", "gripper", "logistics", "visitall"])
@@ -64,9 +124,9 @@ def test_both_validators_accept_expert_plans_and_reject_them_cut(domain, tmp_pat
 
 
 def test_a_solved_rollout_is_confirmed_and_an_unsolved_one_is_not_asked_about(two_blocks, three_blocks, monkeypatch):
-    assert confirm(Planner(by_name(pick_up=0.0, stack=0.0)).solve(two_blocks))
+    assert confirm(Planner(by_name(pick_up=0.0, stack=0.0)).solve(two_blocks)).valid
     monkeypatch.setattr(validation, "validate", lambda *_: pytest.fail("asked"))
-    assert not confirm(Rollout(three_blocks, (), Outcome.HORIZON))
+    assert not confirm(Rollout(three_blocks, (), Outcome.HORIZON)).valid
 
 
 def test_a_disagreement_stops_the_run(three_blocks):
@@ -81,23 +141,28 @@ def test_a_missing_val_is_named_with_its_remedy(two_blocks, monkeypatch):
         validate(two_blocks.problem, ())
 
 
-def test_a_failing_val_is_an_error_and_no_verdict(two_blocks, tmp_path):
+def test_where_val_fails_others_judge_and_say_so(two_blocks, tmp_path, monkeypatch):
     broken = tmp_path / "Validate"
     broken.write_text("#!/bin/sh\necho 'library not found' >&2\nexit 127\n")
     broken.chmod(broken.stat().st_mode | stat.S_IXUSR)
-    with pytest.raises(ToolError, match="exit code 127: library not found"):
-        validate(two_blocks.problem, (), broken)
-    with pytest.raises(ToolError, match="could not be started"):
-        validate(two_blocks.problem, (), tmp_path / "absent")
+    good = parse_plan("(pick-up a)\n(stack a b)")
+    for plan, valid in ((good, True), (good[:1], False)):
+        verdict = validate(two_blocks.problem, plan, broken)
+        assert (verdict.valid, verdict.judge) == (valid, validation.BOTH)
+        assert "exit code 127: library not found" in verdict.report
+    assert "could not be started" in validate(two_blocks.problem, good, tmp_path / "absent").report
+    monkeypatch.setitem(sys.modules, "unified_planning.engines", None)  # not installed
+    assert validate(two_blocks.problem, good, broken).judge == validation.SIMULATOR
 
 
-def test_a_val_that_does_not_end_is_an_error(two_blocks, tmp_path, monkeypatch):
+def test_a_val_that_does_not_end_does_not_judge(two_blocks, tmp_path, monkeypatch):
     slow = tmp_path / "Validate"
     slow.write_text("#!/bin/sh\nexec sleep 60\n")
     os.chmod(slow, 0o755)
     monkeypatch.setattr(validation, "VALIDATION_SECONDS", 0.2)
-    with pytest.raises(ToolError, match="did not judge"):
-        validate(two_blocks.problem, (), slow)
+    verdict = validate(two_blocks.problem, (), slow)
+    assert (verdict.valid, verdict.judge) == (False, validation.BOTH)
+    assert "more than 0.2 s" in verdict.report
 
 
 def test_an_action_without_a_precondition_beside_compiled_ones_is_judged_by_the_files_own_text():
@@ -141,10 +206,11 @@ def test_pieces_of_a_plan_say_all_of_the_state_they_reach(two_blocks):
     assert whole.read()[1].goal == problem.read()[1].goal
 
 
-def test_a_long_plan_of_compiled_actions_is_a_sentence():
+def test_a_plan_of_compiled_actions_that_is_too_long_for_val_is_judged_by_others():
     domain = """(define (domain lamps) (:requirements :adl) (:predicates (lit ?x) (power))
       (:action all :parameters (?x) :effect (when (power) (lit ?x))))"""
     problem = Problem("p", domain, "(define (problem p) (:domain lamps) (:objects a) (:init (power)) (:goal (lit a)))")
-    assert validate(problem, parse_plan("(all a)\n" * 9_500)).valid
-    with pytest.raises(ToolError, match=r"has 10,500 actions, where VAL reads 9,000 .* plan with a limit on"):
-        validate(problem, parse_plan("(all a)\n" * 10_500))
+    assert validate(problem, parse_plan("(all a)\n" * 9_500)).judge == validation.VAL
+    verdict = validate(problem, parse_plan("(all a)\n" * 10_500))
+    assert (verdict.valid, verdict.judge) == (True, validation.BOTH)
+    assert "9,000 actions" in verdict.report
