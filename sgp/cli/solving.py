@@ -58,9 +58,10 @@ def solve(
         reason = f" ({found.reason})" if found.reason else ""
         typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)
         raise typer.Exit(NOT_SOLVED)
+    text = format_plan(found.plan, found.task.problem)
     if plan is not None:
-        write_text(plan, format_plan(found.plan))
-    typer.echo(format_plan(found.plan), nl=False)
+        write_text(plan, text)
+    typer.echo(text, nl=False)
     typer.echo(f"solved in {len(found.plan)} actions, {found.seconds:.2f} s; VAL accepts the plan", err=True)
 
 
