@@ -17,7 +17,7 @@ from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
 from sgp.analysis.remaining import CHEAP, remaining_exactly
 from sgp.datasets.archives import export_run, place_run, unpacked_run
-from sgp.datasets.experts import expert_lengths
+from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
 from sgp.datasets.protocols import Lesson
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
@@ -453,9 +453,9 @@ def _made_by(run: Run, file: Path) -> list[tuple[Recorded, Rollout]]:
 
 
 def scores_of(suite: Suite, subject: Measurement, attempts: Sequence[Attempt]) -> list[Score]:
-    """The scores of attempts at a split of a suite, plan lengths compared with its kept expert plans."""
-    lengths = expert_lengths(suite, subject.domain, subject.split)
-    return scores(subject, attempts, lengths, suite.likes(subject.domain, subject.split))
+    """The scores of attempts at a split of a suite, compared with its kept expert plans."""
+    place = subject.domain, subject.split
+    return scores(subject, attempts, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place))
 
 
 def _note(run: Run, suite: Suite, jobs: Jobs, limit: Limit = NO_LIMIT) -> str:

@@ -58,9 +58,10 @@ def solve(
     if html is not None:
         export_html(recorded, html)
     if found.solved:  # whatever becomes of its judges, what was found is not lost
+        text = format_plan(found.plan, found.task.problem)
         if plan is not None:
-            write_text(plan, format_plan(found.plan))
-        typer.echo(format_plan(found.plan), nl=False)
+            write_text(plan, text)
+        typer.echo(text, nl=False)
     verdict = confirm(found)
     if not verdict.valid:
         reason = f" ({found.reason})" if found.reason else ""

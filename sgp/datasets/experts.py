@@ -45,6 +45,21 @@ def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
     return {plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None}
 
 
+def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
+    """Costs of the kept expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric.
+
+    Raises SuiteError for a file that was changed, PddlError where a function has no value for an action.
+    """
+    if not suite.domain_text(suite.domain(domain).name).costs:
+        return {}
+    plans, found = kept_plans(suite, domain, split), {}
+    for problem in suite.problems(domain, split):
+        plan = plans[problem.sha256].plan if problem.sha256 in plans else None
+        if plan is not None and (costs := problem.costs) is not None:
+            found[problem.sha256] = float(costs.of_plan(plan))
+    return found
+
+
 def read_plans(file: Path) -> list[ExpertPlan]:
     """The plans of a JSONL file. Raises StoreError for a file that was cut or changed."""
     try:

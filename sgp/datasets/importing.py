@@ -3,23 +3,38 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
 import warnings
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import chain, count, takewhile
 from pathlib import Path
 
 from sgp.datasets.experts import write_plans
 from sgp.datasets.folders import draft_folder, put_in_place
 from sgp.datasets.renaming import Distinct
+from sgp.datasets.source_tree import SourceFile, SourceTree, listed
 from sgp.datasets.store import home
-from sgp.datasets.suite import SPLITS, Entry, Suite, SuiteDomain, load_suite, sha256_of, suite_names, write_manifest
+from sgp.datasets.suite import (
+    MANIFEST,
+    SPLITS,
+    Entry,
+    Suite,
+    SuiteDomain,
+    load_suite,
+    read_suite,
+    sha256_of,
+    suite_names,
+    write_manifest,
+)
 from sgp.domains import serving
 from sgp.errors import PlanError, SuiteError
 from sgp.files import write_text
 from sgp.planning.experts import ExpertPlan
-from sgp.planning.pddl import Problem, parse_plan, read_domain, read_text
+from sgp.planning.pddl import Problem, parse_plan, read_domain
 from sgp.planning.task import Task, checked
 from sgp.planning.trajectory import Trajectory
 from sgp.progress import track
@@ -27,6 +42,7 @@ from sgp.progress import track
 logger = logging.getLogger(__name__)
 
 PLAIN_SPLIT = "problems"  # problem files that stand beside their domain file
+_DOMAIN_FILE = "domain"
 _SPLIT_NAMES = {
     "train": "train",
     "training": "train",
@@ -37,16 +53,28 @@ _SPLIT_NAMES = {
     "test-extrapolation": "extrapolation",
     "extrapolation": "extrapolation",
 }
+_NO_INSTANCES = {*_SPLIT_NAMES, "test", "testing", "easy", "medium", "hard"}  # folders that are splits
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A problem file: the split it belongs to, its name there, and the folder names between domain and file."""
+    """A problem file with its split and name, and the folders between domain and file."""
 
-    path: Path
+    file: SourceFile
     split: str
     name: str
     folders: tuple[str, ...]
+
+
+@dataclass
+class _Source:
+    """A domain to be: its file, the folder that it stands for, and its problem files, some named by their folder."""
+
+    file: SourceFile
+    base: tuple[str, ...]
+    problems: list[SourceFile] = field(default_factory=list)
+    instances: set[tuple[str, ...]] = field(default_factory=set)
+    named: bool = False  # by its file
 
 
 def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
@@ -54,8 +82,10 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
 
     Known layouts: `<domain>/domain.pddl` with `<domain>/<split>/*.pddl` and plans in `plans/<domain>/<split>/`; the
     IPC 2023 learning track (`<domain>/training/easy`, `<domain>/testing/{easy,medium,hard}`); a domain file with
-    problem files beside it. Raises SuiteError for a folder without problems or a name that is taken, PddlError for a
-    file that cannot be read, StoreError where the store cannot be written; nothing is kept then.
+    problem files beside it; a folder for each instance, with a copy of the domain file; pddlgym's (`<domain>.pddl`
+    beside folders `<domain>` and `<domain>_test`). What is passed over is logged. Raises SuiteError for a folder
+    without problems or a name that is taken, PddlError for a file that cannot be read, StoreError where the store
+    cannot be written; nothing is saved then.
     """
     folder = folder.resolve()
     target = home() / "suites" / name
@@ -65,72 +95,220 @@ def import_folder(folder: Path, name: str, overwrite: bool = False) -> Suite:
         raise SuiteError(f"{folder} is no folder; give the folder that holds the PDDL files")
     if name in suite_names() and not (overwrite and target.exists()):
         raise SuiteError(f"a suite '{name}' exists; choose another name, or --replace one that was imported")
+    tree = SourceTree(folder)
+    try:
+        _copy(tree, target)
+    finally:
+        tree.log()
+    return load_suite(name)
+
+
+def _copy(tree: SourceTree, target: Path) -> None:
+    """Copies what a folder holds to the place of a suite, whole."""
+    sources, name = _sources(tree), target.name
     with draft_folder(target.parent, name) as draft:
-        suite = Suite(name, draft, draft / "experts", draft / "baselines", f"imported from {folder}", {})
-        domains = {path.parent.name: path for path in _domain_files(folder)}
-        copied = {domain: _copy_domain(folder, path, suite) for domain, path in domains.items()}
+        suite = Suite(
+            name, draft, draft / ".experts", draft / "baselines", f"imported from {_text(str(tree.root))}", {}
+        )
+        copied: dict[str, SuiteDomain] = {}
+        for source in sources:
+            plain = source.file.name if source.named else (source.base or (tree.root.name,))[-1]
+            domain = _free({*copied, MANIFEST}, plain, "-".join(source.base))
+            copied[domain] = _copy_domain(tree, domain, source, suite)
         write_manifest(replace(suite, domains=copied))
+        if read_suite(draft, draft).domains != copied:
+            raise SuiteError(f"names in {tree.root} cannot be written to {MANIFEST}; rename files of unusual names")
+        for plan in chain.from_iterable(tree.plans.values()):
+            if plan.path not in tree.used:
+                tree.pass_over("plans without a problem of their name", plan.place)
         experts = home() / "experts" / name
         if suite.experts.is_dir():
             put_in_place(suite.experts, experts)
         else:
             shutil.rmtree(experts, ignore_errors=True)
         put_in_place(draft, target)
-    return load_suite(name)
 
 
-def _domain_files(folder: Path) -> list[Path]:
-    """The domain file of the folder itself, or those of its subfolders."""
-    own = _domain_file(folder)
-    if own is not None:
-        return [own]
-    found = [path for sub in sorted(folder.iterdir()) if sub.is_dir() and (path := _domain_file(sub)) is not None]
+def _sources(tree: SourceTree) -> list[_Source]:
+    """The domains of a folder, each with its problem files.
+
+    Domain files of one text that stand in folders of instances, or below another, are one domain.
+    """
+    domains: dict[tuple[str, ...], list[SourceFile]] = {}
+    problems: list[SourceFile] = []
+    for file in tree.pddl:
+        if file.domain_text is None:
+            problems.append(file)
+        else:
+            domains.setdefault(file.folders, []).append(file)
+    if not domains:
+        raise SuiteError(f"{tree.root} holds no domain file; expected domain.pddl in it or in its subfolders")
+    found: dict[Path, _Source] = {}
+    for file in problems:
+        above = next((place for place in _upwards(file.folders) if place in domains), None)
+        if above is None:
+            tree.pass_over("problem files without a domain file in a folder above", file.place)
+            continue
+        domain = _domain_of(file, domains[above])
+        source = found.setdefault(domain.path, _Source(domain, above))
+        source.problems.append(file)
+        source.named |= domain.name != _DOMAIN_FILE and _like(domain, file) != ""
     if not found:
-        raise SuiteError(f"{folder} holds no domain file; expected domain.pddl in it or in its subfolders")
-    return found
+        raise SuiteError(f"{tree.root} holds no problem files; expected *.pddl beside the domain file or in subfolders")
+    joined = _joined(list(found.values()), domains)
+    texts = {source.file.domain_text for source in joined}
+    for file in chain.from_iterable(domains.values()):
+        if file.path not in found and file.domain_text not in texts:
+            tree.pass_over("domain files without problems", file.place)
+    in_folder = Counter(source.base for source in joined)
+    for source in joined:
+        source.named |= source.file.name != _DOMAIN_FILE and in_folder[source.base] > 1
+    return joined
 
 
-def _domain_file(folder: Path) -> Path | None:
-    if (folder / "domain.pddl").is_file():
-        return folder / "domain.pddl"
-    found = [path for path in sorted(folder.glob("*.pddl")) if _declares_domain(path)]
-    if len(found) > 1:
-        raise SuiteError(
-            f"{folder} holds several domain files ({found[0].name}, {found[1].name}); keep one, or name it domain.pddl"
-        )
-    return found[0] if found else None
+def _upwards(folders: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
+    """A folder, then those above it."""
+    return (folders[:depth] for depth in range(len(folders), -1, -1))
 
 
-def _declares_domain(path: Path) -> bool:
-    return re.search(r"\(\s*define\s*\(\s*domain\b", read_text(path), re.IGNORECASE) is not None
+def _like(domain: SourceFile, problem: SourceFile) -> str:
+    """The folder beside a domain file that a problem file stands in, where it is named as pddlgym's; else ""."""
+    folder = problem.folders[len(domain.folders)] if len(problem.folders) > len(domain.folders) else ""
+    return folder if folder in (domain.name, f"{domain.name}_test") else ""
 
 
-def _copy_domain(root: Path, domain_file: Path, suite: Suite) -> SuiteDomain:
-    name = domain_file.parent.name
-    pddl = read_text(domain_file)
-    text = read_domain(pddl, str(domain_file))
+def _domain_of(problem: SourceFile, candidates: list[SourceFile]) -> SourceFile:
+    """Of domain files in one folder that of a problem file. Raises SuiteError where that is not known."""
+    if len(candidates) == 1:
+        return candidates[0]
+    ways = (
+        [each for each in candidates if _like(each, problem) == each.name],
+        [each for each in candidates if _like(each, problem)],
+        [each for each in candidates if each.name == _DOMAIN_FILE],
+        [each for each in candidates if each.domain_name == problem.domain_name],
+    )
+    for found in ways:
+        if len(found) == 1:
+            return found[0]
+    first, second = (each.path.name for each in candidates[:2])
+    raise SuiteError(
+        f"{candidates[0].path.parent} holds several domain files ({first}, {second}), and which of them "
+        f"{problem.place} is of is not clear; keep one, or name it domain.pddl"
+    )
+
+
+def _joined(sources: list[_Source], domains: Mapping[tuple[str, ...], list[SourceFile]]) -> list[_Source]:
+    """The same where copies of a domain file in folders of instances, or below another copy, are one domain."""
+    copies: dict[str | None, list[_Source]] = {}
+    for source in sources:
+        copies.setdefault(source.file.domain_text, []).append(source)
+    found: dict[Path, _Source] = {}
+    for text, group in copies.items():
+        instances = [each for each in group if _is_instance(each, group)]
+        parents = {each.base[:-1] for each in instances}
+        base = tuple(names[0] for names in takewhile(lambda names: len(set(names)) == 1, zip(*parents, strict=False)))
+        while base and base[-1] in _NO_INSTANCES:
+            base = base[:-1]
+        for each in group:
+            top, owner = each.base, each.file
+            for place in _upwards(each.base[:-1]) if each.base else ():
+                for copy in domains.get(place, ()):
+                    if copy.domain_text == text:
+                        top, owner = place, copy
+            if len(instances) > 1 and len(base) < len(top) and each.base[: len(base)] == base:
+                top, owner = base, instances[0].file
+            into = found.setdefault(owner.path, _Source(owner, top))
+            into.problems += each.problems
+            if top == each.base:
+                into.named |= each.named
+            elif each.base[:-1] in parents and each.base[-1] not in _NO_INSTANCES:
+                into.instances.add(each.base)
+    return sorted(found.values(), key=lambda source: (source.base, source.file.path.name))
+
+
+def _is_instance(source: _Source, copies: list[_Source]) -> bool:
+    """Whether a domain file stands with one problem file in a folder that is no split and has no copies below."""
+    base = source.base
+    if not base or base[-1] in _NO_INSTANCES or [each.folders for each in source.problems] != [base]:
+        return False
+    return not any(other is not source and other.base[: len(base)] == base for other in copies)
+
+
+def _problem_files(source: _Source) -> dict[str, list[_Found]]:
+    """The problem files by split, in the order of the paper's splits, then of their names."""
+    found: dict[str, list[_Found]] = {}
+    renamed: list[str] = []
+    beside = Counter(file.folders for file in source.problems)
+    tested = source.named and any(_like(source.file, file).endswith("_test") for file in source.problems)
+    for file in source.problems:
+        folders, parts = file.folders[len(source.base) :], [file.name]
+        like = _like(source.file, file) if source.named else ""
+        if file.folders in source.instances:
+            split, inner = _split_of(folders[:-1])
+            parts = [folders[-1], *(parts if beside[file.folders] > 1 else ())]
+        elif like == source.file.name:
+            split, inner = _split_of((*(("train",) if tested else ()), *folders[1:]))
+        elif like:
+            split, inner = _split_of(("test", *folders[1:]))
+        else:
+            split, inner = _split_of(folders)
+        split, name = _free({"domain.pddl"}, split), "-".join((*inner, *parts))
+        names = {each.name for each in found.setdefault(split, [])}
+        own = _free(names, name, "-".join((*folders, file.name)))
+        if own != _text(name):
+            renamed.append(f"{file.place} as {own}")
+        found[split].append(_Found(file, split, own, folders))
+    if renamed:
+        many = f"saved under another name, because theirs is taken in their split: {listed(renamed)}"
+        logger.warning("%s: problem files %s", source.file.path, many)
+    order = {split: place for place, split in enumerate(SPLITS)}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def _split_of(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The split that a file's folders stand for, and the folders that do not tell it (part of the problem's name)."""
+    if not folders:
+        return PLAIN_SPLIT, ()
+    known = _SPLIT_NAMES.get(folders[0].lower())
+    if known is None:
+        return "-".join(folders), ()
+    return known, () if len(folders) == 1 or folders[1:] == ("easy",) else folders[1:]
+
+
+def _text(name: str) -> str:
+    """A name of files as text that can name a file in the store: bytes that are no text are replaced."""
+    return os.fsencode(name).decode("utf-8", "replace").lstrip(".") or "unnamed"
+
+
+def _free(taken: Collection[str], *names: str) -> str:
+    """The first of some names that is not taken, else the first with a number."""
+    wanted = [_text(name) for name in names if name]
+    numbered = (f"{wanted[0]}-{number}" for number in count(2))
+    return next(name for name in chain(wanted, numbered) if name not in taken)
+
+
+def _copy_domain(tree: SourceTree, name: str, source: _Source, suite: Suite) -> SuiteDomain:
+    file, pddl = source.file, source.file.text
+    text = read_domain(pddl, str(file.path))
     write_text(suite.folder / name / "domain.pddl", pddl)
     remarks = _Remarks(text.remarks)
     splits: dict[str, tuple[Entry, ...]] = {}
-    found = _problem_files(domain_file)
-    if not found:
-        raise SuiteError(
-            f"{domain_file.parent} holds no problem files; expected *.pddl beside the domain file or in subfolders"
-        )
-    for split, files in found.items():
+    for split, found in _problem_files(source).items():
         entries: list[Entry] = []
         plans: list[ExpertPlan] = []
         distinct = Distinct(text)
-        for file in track(files, f"import {name} {split}"):
-            problem = Problem(file.name, pddl, read_text(file.path), str(domain_file), str(file.path))
+        for each in track(found, f"import {name} {split}"):
+            problem = Problem(each.name, pddl, each.file.text, str(file.path), str(each.file.path))
             _, declared = checked(problem)
+            problem.with_whole_costs()  # else experts could not plan for it
+            problem.with_whole_costs()  # or experts could not plan for it
             remarks.add(declared.remarks)
             size = len(text.constants) + len(declared.objects)
-            first = distinct.first(file.name, declared)
-            like = "" if first == file.name else first
-            entries.append(Entry(file.name, size, sha256_of(problem.problem_pddl), like))
-            write_text(suite.folder / name / split / f"{file.name}.pddl", problem.problem_pddl)
-            plans += _plan_beside(root, name, file, problem)
+            first = distinct.first(each.name, declared)
+            like = "" if first == each.name else first
+            entries.append(Entry(each.name, size, sha256_of(problem.problem_pddl), like))
+            write_text(suite.folder / name / split / f"{each.name}.pddl", problem.problem_pddl)
+            plans += _plan_beside(tree, source, each, problem)
         splits[split] = tuple(entries)
         if plans:
             write_plans(suite.experts / name / f"{split}.jsonl", plans)
@@ -160,47 +338,19 @@ class _Remarks:
             logger.warning("%s%s", remarks[0], f"; so in {len(remarks)} problem files" if len(remarks) > 1 else "")
 
 
-def _problem_files(domain_file: Path) -> Mapping[str, list[_Found]]:
-    """The problem files by split, in the order of the paper's splits, then of their names."""
-    root = domain_file.parent
-    found: dict[str, list[_Found]] = {}
-    for path in sorted(root.rglob("*.pddl"), key=_natural):
-        folders = path.relative_to(root).parts[:-1]
-        if path == domain_file or _declares_domain(path):
-            continue
-        split, inner = _split_of(folders)
-        found.setdefault(split, []).append(_Found(path, split, "-".join((*inner, path.stem)), folders))
-    order = {split: place for place, split in enumerate(SPLITS)}
-    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
-
-
-def _split_of(folders: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
-    """The split that a file's folders stand for, and the folders that do not tell it (part of the problem's name)."""
-    if not folders:
-        return PLAIN_SPLIT, ()
-    known = _SPLIT_NAMES.get(folders[0].lower())
-    if known is None:
-        return "-".join(folders), ()
-    return known, () if len(folders) == 1 or folders[1:] == ("easy",) else folders[1:]
-
-
-def _natural(path: Path) -> tuple[object, ...]:
-    """Sorts p2 before p10."""
-    return tuple((int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", str(path)))
-
-
-def _plan_beside(root: Path, domain: str, file: _Found, problem: Problem) -> Iterable[ExpertPlan]:
+def _plan_beside(tree: SourceTree, source: _Source, found: _Found, problem: Problem) -> Iterable[ExpertPlan]:
     """The expert plan that stands beside a problem, or in a folder `plans` laid out like the problems."""
-    places = [base / "plans" / domain / Path(*file.folders) for base in (root, root.parent)]
-    for place in (*places, file.path.parent):
-        path = place / f"{file.path.stem}.plan"
-        if not path.is_file():
-            continue
+    domain = (source.base or (tree.root.name,))[-1]
+    places = [("plans", domain, *found.folders), found.file.folders]
+    files = [each for place in places for each in tree.plans.get((place, found.file.name), ())]
+    outside = tree.root.parent.joinpath("plans", domain, *found.folders, f"{found.file.name}.plan")
+    for file in [*files, *([SourceFile.at(outside, ())] if outside.is_file() else [])]:
+        tree.used.add(file.path)
         try:
-            plan = parse_plan(read_text(path), str(path))
+            plan = parse_plan(file.text, str(file.path))
             Trajectory.of(Task(problem), plan)
         except PlanError as error:
-            warnings.warn(f"{path} is left out: {error}", stacklevel=2)
+            warnings.warn(f"{file.path} is left out: {error}", stacklevel=2)
             continue
-        yield ExpertPlan(problem.name, problem.sha256, plan, "imported", path.name, 0.0)
+        yield ExpertPlan(problem.name, problem.sha256, plan, "imported", file.path.name, 0.0)
         return

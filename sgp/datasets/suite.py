@@ -268,9 +268,13 @@ def _of_kind(kind: type[Value], value: Any) -> Value:
     return value
 
 
+def quote(value: str | Sequence[str]) -> str:
+    """A text, or several, as TOML: a JSON string is one but for surrogates and the character of code 127."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
 def write_manifest(suite: Suite) -> None:
     """Writes a suite's manifest."""
-    quote = json.dumps  # a JSON string is a TOML basic string
     lines = [f"origin = {quote(suite.origin)}"]
     if suite.seed is not None:
         lines.append(f"seed = {suite.seed}")

@@ -19,6 +19,7 @@ from sgp.planning.subject import Subject, read_subject
 class AttemptRow(Subject):
     """One problem tried by one planner. Lengths are numbers of actions, None where there is no plan.
 
+    Costs are those of the same plans by the problem's metric, None where it has none.
     `like` names the first problem of the split that this one equals up to renaming of objects, "" where there is none.
     """
 
@@ -28,6 +29,8 @@ class AttemptRow(Subject):
     outcome: Outcome
     length: int | None
     expert_length: int | None
+    cost: float | None = None
+    expert_cost: float | None = None
     decisions: int
     seconds: float
 
@@ -38,8 +41,9 @@ class AttemptRow(Subject):
         attempts: Iterable[Attempt],
         expert_lengths: Mapping[str, int],
         likes: Mapping[str, str],
+        expert_costs: Mapping[str, float],
     ) -> list[AttemptRow]:
-        """The rows of one evaluation; `expert_lengths` and `likes` (`Suite.likes`) by SHA-256 of the PDDL."""
+        """The rows of one evaluation; all mappings by SHA-256 of the PDDL, `likes` as `Suite.likes`."""
         return [
             cls(
                 **subject.record(),
@@ -49,6 +53,8 @@ class AttemptRow(Subject):
                 outcome=each.outcome,
                 length=len(each.plan) if each.solved else None,
                 expert_length=expert_lengths.get(each.sha256),
+                cost=each.cost,
+                expert_cost=expert_costs.get(each.sha256),
                 decisions=each.decisions,
                 seconds=each.seconds,
             )
@@ -59,6 +65,13 @@ class AttemptRow(Subject):
     def solved(self) -> bool:
         """Whether a valid plan was found."""
         return self.outcome is Outcome.SOLVED
+
+    @property
+    def compared(self) -> tuple[float, float] | None:
+        """The expert's plan and the one found in numbers: costs where the problem has a metric, else actions."""
+        costly = self.cost is not None or self.expert_cost is not None
+        pair = (self.expert_cost, self.cost) if costly else (self.expert_length, self.length)
+        return None if pair[0] is None or pair[1] is None else (pair[0], pair[1])
 
     @property
     def first(self) -> str:
@@ -102,6 +115,7 @@ def _row(row: Mapping[str, str]) -> AttemptRow:
     missing = [name for name in _REQUIRED if name not in row]
     if missing:
         raise KeyError(missing[0])
+    cost, expert_cost = (float(row[name]) if row.get(name) else None for name in ("cost", "expert_cost"))
     length, expert = (int(row[name]) if row[name] else None for name in ("length", "expert_length"))
     return AttemptRow(
         **read_subject(row).record(),
@@ -111,6 +125,8 @@ def _row(row: Mapping[str, str]) -> AttemptRow:
         outcome=Outcome(row["outcome"]),
         length=length,
         expert_length=expert,
+        cost=cost,
+        expert_cost=expert_cost,
         decisions=int(row["decisions"]),
         seconds=float(row["seconds"]),
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from sgp.errors import StoreError
@@ -27,7 +28,10 @@ MEGABYTE = 10**6
 
 @dataclass(frozen=True)
 class Attempt:
-    """One problem tried once: how it ended, and the plan, which VAL accepted where the outcome is SOLVED."""
+    """One problem tried once: how it ended, and the plan, which VAL accepted where the outcome is SOLVED.
+
+    `cost` is that of the plan where the problem has a metric, None where there is none or no plan.
+    """
 
     problem: str
     sha256: str
@@ -37,6 +41,7 @@ class Attempt:
     decisions: int
     seconds: float
     reason: str = ""
+    cost: float | None = None
     memory: int = 0  # bytes that the process had held at most by then, other problems' among them; 0: not measured
 
     @property
@@ -120,6 +125,7 @@ def attempt(
             decisions=len(rollout.steps),
             seconds=round(rollout.seconds, 6),
             reason="; ".join(filter(None, (rollout.reason, verdict.note))),
+            cost=float(costs.of_plan(rollout.plan)) if rollout.solved and (costs := rollout.task.costs) else None,
             memory=most_memory(),
         )
     return [attempts[place] for place in sorted(attempts)]
@@ -130,18 +136,32 @@ def scores(
     attempts: Sequence[Attempt],
     expert_lengths: Mapping[str, int],
     likes: Mapping[str, str] | None = None,
+    expert_costs: Mapping[str, float] = MappingProxyType({}),
 ) -> list[Score]:
     """The scores of a whole split, then of each size.
 
-    Metrics: coverage; plan_length, the mean of solved problems; plan_length_ratio, its mean quotient by the
-    expert's, where that is known and not 0 (`expert_lengths` by SHA-256); seconds and decisions, means over all
-    problems; memory, the most that a process held, of the whole split; outcome_X, how many problems ended as X.
+    Metrics: coverage; plan_length, the mean of solved problems; plan_cost, the mean of those with a metric;
+    plan_length_ratio, the mean quotient of lengths by the expert's, where that is known and not 0 (`expert_lengths` by
+    SHA-256), or of costs by the expert's where the problem has a metric (`expert_costs`); seconds and decisions, means
+    over all problems; memory, the most that a process held, of the whole split; outcome_X, how many ended as X.
     `likes` names, by SHA-256, the problem that one equals up to renaming (`Suite.likes`); where it is None, problems
     are a sample, and coverage tells no number of distinct ones.
     """
-    found = list(_scores(subject, attempts, None, expert_lengths, likes))
+    ratios = _ratios(attempts, expert_lengths, expert_costs)
+    found = list(_scores(subject, attempts, None, ratios, likes))
     for size in sorted({each.size for each in attempts}):
-        found += _scores(subject, [each for each in attempts if each.size == size], size, expert_lengths, likes)
+        found += _scores(subject, [each for each in attempts if each.size == size], size, ratios, likes)
+    return found
+
+
+def _ratios(attempts: Sequence[Attempt], lengths: Mapping[str, int], costs: Mapping[str, float]) -> dict[str, float]:
+    """The quotients of plans by the expert's, of costs where the problem has a metric, by SHA-256."""
+    found = {}
+    for each in attempts:
+        by_cost = each.cost is not None or each.sha256 in costs
+        own, theirs = (each.cost, costs.get(each.sha256)) if by_cost else (len(each.plan), lengths.get(each.sha256))
+        if each.solved and own is not None and theirs:
+            found[each.sha256] = own / theirs
     return found
 
 
@@ -149,7 +169,7 @@ def _scores(
     subject: Measurement,
     attempts: Sequence[Attempt],
     size: int | None,
-    expert_lengths: Mapping[str, int],
+    by_experts: Mapping[str, float],
     likes: Mapping[str, str] | None,
 ) -> Iterable[Score]:
     def score(metric: str, value: float, count: int) -> Score:
@@ -161,7 +181,10 @@ def _scores(
     yield replace(score("coverage", len(solved) / count, count), distinct=distinct)
     if solved:
         yield score("plan_length", sum(len(each.plan) for each in solved) / len(solved), len(solved))
-    ratios = [len(each.plan) / expert_lengths[each.sha256] for each in solved if expert_lengths.get(each.sha256, 0) > 0]
+    costs = [each.cost for each in solved if each.cost is not None]
+    if costs:
+        yield score("plan_cost", sum(costs) / len(costs), len(costs))
+    ratios = [by_experts[each.sha256] for each in solved if each.sha256 in by_experts]
     if ratios:
         yield score("plan_length_ratio", sum(ratios) / len(ratios), len(ratios))
     yield score("seconds", sum(each.seconds for each in attempts) / count, count)

@@ -55,8 +55,14 @@ _OF_ATTEMPTS = (
         better=Better.LOWER,
     ),
     Metric(
+        name="plan_cost",
+        title="mean cost of plans found, of problems with a metric",
+        heading="cost",
+        better=Better.LOWER,
+    ),
+    Metric(
         name="plan_length_ratio",
-        title="mean quotient of plan lengths by the expert's",
+        title="mean quotient of plan lengths, or costs where there is a metric, by the expert's",
         heading="x expert's",
         better=Better.LOWER,
     ),

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from sgp.api import diagnose, evaluate, scores_of, train
-from sgp.datasets.experts import expert_lengths, expert_plans
+from sgp.datasets.experts import expert_costs, expert_lengths, expert_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
@@ -399,4 +399,6 @@ def _rows(cell: Cell, record: Mapping[str, Any], tried: Tried) -> Iterable[Attem
 
 def _of(suite: Suite, subject: Measurement, tried: Sequence[Attempt]) -> list[AttemptRow]:
     place = subject.domain, subject.split
-    return AttemptRow.of(subject, tried, expert_lengths(suite, *place), suite.likes(*place))
+    return AttemptRow.of(
+        subject, tried, expert_lengths(suite, *place), suite.likes(*place), expert_costs(suite, *place)
+    )

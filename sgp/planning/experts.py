@@ -99,19 +99,21 @@ def fast_downward_driver() -> Path:
 def find_plan(
     problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None, strict: bool = False
 ) -> ExpertPlan:
-    """The plan of the first stage that finds one.
+    """The plan of the first stage that finds one, of low cost where the problem has a metric, else of few actions.
 
-    Where `strict`, a stage's seconds are all that it takes by the clock, the driver and the translator included.
-    Raises UnsolvableProblem where a stage proves that there is none, ToolError where Fast Downward is missing or
-    fails. Running out of time or memory in every stage gives an ExpertPlan without a plan.
+    Costs that are no whole numbers are scaled to such. Where `strict`, a stage's seconds are all that it takes by the
+    clock, the driver and the translator included. Raises UnsolvableProblem where a stage proves that there is none,
+    PddlError for costs that cannot be used, ToolError where Fast Downward is missing or fails. Running out of time or
+    memory in every stage gives an ExpertPlan without a plan.
     """
     driver = driver or fast_downward_driver()
+    whole = problem.with_whole_costs()
     started = time.perf_counter()
     plan: tuple[Action, ...] | None = None
     tried: list[Stage] = []
     for stage in stages:
         tried.append(stage)
-        plan = _attempt(problem, stage, driver, (0.0, 0.0) if strict else (_OVERHEAD_SECONDS, _GRACE_SECONDS))
+        plan = _attempt(whole, stage, driver, (0.0, 0.0) if strict else (_OVERHEAD_SECONDS, _GRACE_SECONDS))
         if plan is not None:
             break
     named = tried[-1:] if plan is not None else tried

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
 from sgp.errors import PddlError, PlanError
+from sgp.planning.costs import Costs, cost_comment, has_metric, whole_costs
 from sgp.planning.declarations import (
     OBJECT,
     Action,
@@ -108,6 +110,16 @@ class Problem:
         _, text = replace(self, alternative=0).read()
         return (self,) if text.goals == 1 else tuple(replace(self, alternative=place) for place in range(text.goals))
 
+    @property
+    def costs(self) -> Costs | None:
+        """What actions cost, where the problem has a metric; None where each counts 1. Raises as `read`."""
+        return Costs(*self.read()) if has_metric(self.problem_pddl) else None
+
+    def with_whole_costs(self) -> Problem:
+        """The problem with costs as Fast Downward reads them (`whole_costs`, which says what is raised)."""
+        texts = whole_costs((self.domain_pddl, self.domain_source), (self.problem_pddl, self.problem_source))
+        return replace(self, domain_pddl=texts[0], problem_pddl=texts[1])
+
     @cached_property
     def sha256(self) -> str:
         """Hash of domain and problem text, by which expert plans and results are kept."""
@@ -181,9 +193,13 @@ def _by_time(found: list[tuple[str | None, Action, int]], source: str) -> list[t
     return sorted(found, key=lambda each: float(each[0] or 0))
 
 
-def format_plan(plan: tuple[Action, ...]) -> str:
-    """The plan as text, one action a line, ending in the cost comment that Fast Downward writes."""
-    return "".join(f"{action}\n" for action in plan) + f"; cost = {len(plan)} (unit cost)\n"
+def format_plan(plan: Sequence[Action], problem: Problem | None = None) -> str:
+    """The plan as text, one action a line; of a `problem`, it ends in the cost comment that Fast Downward writes.
+
+    Raises PddlError where an action costs a function that has no value, and as `Problem.read`.
+    """
+    lines = "".join(f"{action}\n" for action in plan)
+    return lines if problem is None else f"{lines}{cost_comment(plan, problem.costs)}\n"
 
 
 def format_problem(text: ProblemText) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from sgp.errors import UnsupportedPddl
+from sgp.planning.costs import number_of
 from sgp.planning.declarations import Condition, ConditionalEffect, Formula, Literal, Parameter
 from sgp.planning.pddl_formulas import COST, REFUSED, Scope, atom, plain, typed_list
 from sgp.planning.pddl_syntax import Block, Source, Word, shown
@@ -168,10 +169,37 @@ def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[Condition
             waiting.append((body, variables + more, under, inner))
         elif part.head == COST:
             scope.uses.setdefault(":action-costs", part)
-            cost = flat_text(part[-1])
+            if len(part) != 3 or not isinstance(part[1], Block):
+                raise source.refusal("expected '(increase (total-cost) ...)'", part)
+            if part[1] == ["total-cost"]:  # no condition can ask for other numbers
+                if cost or under != TRUE or variables:
+                    raise source.refusal(
+                        "a second cost of an action, and one under '(when ...)' or '(forall ...)', are not supported; "
+                        "write one (increase (total-cost) ...) an action",
+                        part,
+                        UnsupportedPddl,
+                    )
+                cost = _cost(part[2], source, inside)
         else:
             found.setdefault((variables, under), []).append(_effect(part, source, inside))
     return tuple(ConditionalEffect(*key, tuple(literals)) for key, literals in found.items()), cost
+
+
+def _cost(item: Word | Block, source: Source, scope: Scope) -> str:
+    """What an action costs, as text: a number, or a function's value."""
+    if isinstance(item, Word):
+        number_of(item, source.name, item.line)
+    elif not flat_text(item) or not item:
+        raise source.refusal(
+            f"the cost '({shown(item.head)} ...)' is not supported; expected a number or '(function object ...)'",
+            item,
+            UnsupportedPddl,
+        )
+    for word in item[1:] if isinstance(item, Block) else ():
+        if word not in scope.names:
+            assert isinstance(word, Word)
+            raise source.refusal(f"'{shown(word)}' in a cost is undefined; declare it or correct it", word)
+    return flat_text(item)
 
 
 def _effect(part: Block, source: Source, scope: Scope) -> Literal:

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from sgp.errors import UnsupportedPddl
 from sgp.planning.clock import looking
+from sgp.planning.costs import number_of
 from sgp.planning.declarations import (
     OBJECT,
     AdlAction,
@@ -98,23 +99,28 @@ def _declared(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAct
     types = _types(by_head.get(":types"), origin, uses)
     constants = _things(by_head.get(":constants"), types, {}, origin, uses)
     predicates = _predicates(by_head.get(":predicates"), types, origin, uses)
-    if ":functions" in by_head:  # action costs are declared here and not used
+    if ":functions" in by_head:  # functions are of use for action costs alone
         uses[":action-costs"] = by_head[":functions"]
     if not actions:
         raise origin.refusal("the domain has no '(:action ...)'; expected at least one")
     known = {constant.name: constant for constant in constants}
     kinds = _kinds(DomainText(name, (), types, constants, {}, {}), known)
     scope = Scope(predicates, known, kinds, uses, types)
+    functions = _functions(by_head.get(":functions", Block()))
     found: dict[str, tuple[Block, AdlAction]] = {}
     for section in actions:
         action = _action(section, scope, origin)
+        called = action.cost.strip("()").partition(" ")[0]
+        if action.cost.startswith("(") and called not in functions:
+            raise origin.refusal(
+                f"the function '{shown(called)}' is undefined; declare it in (:functions ...)", section
+            )
         if action.name in found:
             raise origin.refusal(f"a second action has the name '{shown(action.name)}'; rename one", section[1])
         found[action.name] = section, action
     _compare(requirements, uses, origin)
     arities = {name: len(arguments) for name, arguments in predicates.items()}
     costs = ":action-costs" in requirements or ":action-costs" in uses
-    functions = _functions(by_head.get(":functions", Block()))
     text = DomainText(name, tuple(requirements), types, constants, arities, {}, predicates, costs, functions=functions)
     return text, found
 
@@ -400,9 +406,10 @@ def _kinds(domain: DomainText | None, names: Mapping[str, Parameter]) -> dict[st
 
 
 def _init(section: Block, scope: Scope, source: Source) -> tuple[Atom, ...]:
-    """The atoms that are true at first; values of numeric functions, which action costs use, are passed over."""
+    """The atoms that are true at first; values of numeric functions, which action costs use, are checked."""
     found: dict[Atom, None] = {}
     false: list[tuple[Atom, Block]] = []
+    values: dict[str, str] = {}
     for fact in looking(section[1:]):
         if not isinstance(fact, Block):
             raise source.refusal(f"expected '(predicate object ...)' in :init, found '{shown(fact)}'", fact)
@@ -412,6 +419,10 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[Atom, ...]:
         elif fact.head == "=":
             if len(fact) != 3 or not isinstance(fact[1], Block):
                 raise source.refusal("expected '(= (function ...) number)' in :init; remove other equations", fact)
+            call, value = flat_text(fact[1]), flat_text(fact[2])
+            number_of(value, source.name, fact.line)
+            if values.setdefault(call, value) != value:
+                raise source.refusal(f"{shown(call)} has a second value in :init; remove one", fact)
         elif fact.head == "at" and isinstance(fact[-1], Block):
             raise source.refusal("timed initial literals (at) are not supported; rewrite this", fact, UnsupportedPddl)
         else:

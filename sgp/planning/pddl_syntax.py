@@ -69,19 +69,20 @@ class Source:
 def shown(name: str, longest: int = _LONGEST_NAME) -> str:
     """A name of the user's in a sentence: cut, and what is not printable as its number."""
     cut = name if len(name) <= longest else f"{name[: longest - 1]}…"
-    return _printable(cut)
+    return printable(cut)
 
 
 def marked(line: str, column: int) -> str:
     """A line of the user's, cut around a place, with a mark under it."""
     begin = 0 if len(line) <= _WIDTH else max(0, min(column - _WIDTH // 3, len(line) - _WIDTH))
     before, after = ("…" if begin else ""), ("…" if begin + _WIDTH < len(line) else "")
-    left = before + _printable(line[begin:column].replace("\t", " "))
-    right = _printable(line[column : begin + _WIDTH].replace("\t", " ").rstrip()) + after
+    left = before + printable(line[begin:column].replace("\t", " "))
+    right = printable(line[column : begin + _WIDTH].replace("\t", " ").rstrip()) + after
     return f"    {left}{right}\n    {' ' * len(left)}^"
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """A text of the user's with what is not printable as its number."""
     return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)
 
 

@@ -16,7 +16,7 @@ from sgp.planning.pddl import Problem
 def rewritten(problem: Problem) -> tuple[str, str]:
     """Domain and problem written anew, with action costs. Raises PddlError for text that cannot be used."""
     domain, text = _with_a_tree_of_types(*with_constants(*problem.read()))
-    costs = bool(domain.functions)
+    costs = domain.costs
     return write_domain(domain, costs), write_problem(domain, text, costs)
 
 
@@ -31,7 +31,7 @@ def write_domain(domain: DomainText, costs: bool = False) -> str:
     """The domain as text that every planner reads: all supported requirements, sections in their usual order."""
     functions = "".join(
         f" {_predicate(name, [Parameter('', (OBJECT,))] * arity, {OBJECT: OBJECT})} - number"
-        for name, arity in domain.functions.items()
+        for name, arity in ({"total-cost": 0} | dict(domain.functions)).items()
     )
     names = type_names(domain)
     kinds = [Parameter(names[name], tuple(names[each] for each in above)) for name, above in domain.types.items()]

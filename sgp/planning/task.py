@@ -13,6 +13,7 @@ from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
 from sgp.planning.clock import look, looking, now, room
+from sgp.planning.costs import Costs
 from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel
 from sgp.planning.instances import TooLarge
 from sgp.planning.lifted_model import LiftedModel
@@ -78,10 +79,15 @@ class Task:
         self.domain_text: DomainText
         self.text: ProblemText
         self.domain_text, self.text = problem.read()
-        if self.domain_text.costs:
-            warnings.warn(
-                f"domain {self.domain_text.name}: action costs are ignored; every action counts 1", stacklevel=2
+        self.costs = Costs(self.domain_text, self.text) if self.text.minimised else None
+        """What actions cost; None where there is no metric, so that each counts 1."""
+        if self.domain_text.costs and not (self.costs and self.costs.unit):
+            done = (
+                "not learned: planners count every action 1, experts minimise the cost, and plans are compared by it"
+                if self.costs
+                else "ignored, since no '(:metric minimize (total-cost))' asks for them; every action counts 1"
             )
+            warnings.warn(f"domain {self.domain_text.name}: action costs are {done}", stacklevel=2)
         self._mode = mode
         self._fluents: dict[int, Atom] = {}
         lean = mode != "lifted" and len(self.text.init) > _MANY_ATOMS

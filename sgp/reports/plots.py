@@ -50,23 +50,28 @@ def _by_planner(rows: Iterable[AttemptRow]) -> dict[str, list[AttemptRow]]:
 
 
 def plan_lengths(rows: Sequence[AttemptRow]) -> go.Figure:
-    """Lengths of plans found over the expert's; points below the line are shorter."""
+    """Lengths of plans found over the expert's, costs where a metric counts them; points below the line are better."""
     domains = list(dict.fromkeys(row.domain for row in rows))
     figure = domain_panels(domains, "expert's plan", "plan found")
     for number, (name, own) in enumerate(_by_planner(rows).items()):
         colour, symbol = style(number)
         for panel, domain in enumerate(domains):
             found = [
-                (row.expert_length, row.length, f"{row.problem} ({row.split}, {row.size} objects)")
+                (
+                    *row.compared,
+                    f"{row.problem} ({row.split}, {row.size} objects)",
+                    "actions" if row.cost is None else "cost",
+                )
                 for row in own
-                if row.domain == domain and row.length is not None and row.expert_length is not None
+                if row.domain == domain and row.compared is not None
             ]
             figure.add_trace(
                 go.Scatter(
-                    x=[expert for expert, _, _ in found],
-                    y=[length for _, length, _ in found],
-                    text=[escape(words) for _, _, words in found],
-                    hovertemplate="%{text}: %{y} actions, expert %{x}",
+                    x=[expert for expert, _, _, _ in found],
+                    y=[length for _, length, _, _ in found],
+                    text=[escape(words) for _, _, words, _ in found],
+                    customdata=[unit for _, _, _, unit in found],
+                    hovertemplate="%{text}: %{customdata} %{y}, expert %{x}",
                     mode="markers",
                     marker={"color": colour, "symbol": symbol, "opacity": 0.6},
                     **legend_entry(number, name, panel),
@@ -74,7 +79,7 @@ def plan_lengths(rows: Sequence[AttemptRow]) -> go.Figure:
                 **at_panel(panel),
             )
     for panel, domain in enumerate(domains):
-        longest = max((max(row.expert_length or 1, row.length or 1) for row in rows if row.domain == domain), default=1)
+        longest = max((max(row.compared or (1, 1)) for row in rows if row.domain == domain), default=1)
         figure.add_trace(
             go.Scatter(
                 x=[1, longest],

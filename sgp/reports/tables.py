@@ -16,7 +16,7 @@ from sgp.evaluation.scores import Score, read_scores, wilson
 from sgp.planning.subject import PlannerName
 from sgp.reports.sheets import Row, Sheet
 
-_DETAILS = ("plan_length", "plan_length_ratio", "decisions", "seconds")
+_DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
 OTHER_INSTANCES = (
     "The published numbers were measured on other instances of the same sizes: compare the intervals, not the digits."
 )
@@ -249,13 +249,15 @@ def _words(shown: Coverage | None, ours: Coverage | None = None) -> str:
 def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
     """What stands behind the coverage of whole splits.
 
-    Mean plan length of solved problems, and its quotient by the expert's; mean decisions and seconds of all problems;
-    how many problems ended otherwise than solved.
+    Mean plan length of solved problems, their cost where there is a metric, and the quotient by the expert's; mean
+    decisions and seconds of all problems; how many problems ended otherwise than solved.
     """
     groups: dict[tuple[str, str, str], dict[str, Score]] = {}
     for score in scores:
         if score.size is None:
             groups.setdefault((score.model, score.domain, score.split), {})[score.metric] = score
+    costly = any("plan_cost" in found for found in groups.values())
+    details = [name for name in _DETAILS if costly or name != "plan_cost"]
     rows = []
     for place, found in groups.items():
         if "coverage" not in found:
@@ -267,11 +269,11 @@ def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
             (
                 *place,
                 f"{coverage.value * coverage.count:.0f} of {counted(coverage.count, coverage.trials)}",
-                *(_number(found.get(name)) for name in _DETAILS),
+                *(_number(found.get(name)) for name in details),
                 ", ".join(f"{name} {METRICS[each.metric].show(each.value)}" for name, each in sorted(others.items())),
             )
         )
-    headings = ("planner", "domain", "split", "solved", *(METRICS[name].heading for name in _DETAILS), "otherwise")
+    headings = ("planner", "domain", "split", "solved", *(METRICS[name].heading for name in details), "otherwise")
     return Sheet.of(title, headings, rows)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sgp.planning.pddl import format_plan, parse_plan
+from sgp.planning.pddl import Problem, format_plan, parse_plan
 from sgp.planning.recorded import Recorded
 from sgp.planning.subject import selected_variant
 from sgp.viewer.playback import playback
@@ -28,17 +28,19 @@ def file_stem(recorded: Recorded) -> str:
 
 
 def plan_text(recorded: Recorded) -> str:
-    """The actions in PDDL, one a line, with their number as the last line; comments say how it ended and who made it.
+    """The actions in PDDL, one a line, with their cost as the last line; comments say how it ended and who made it.
 
     The plan of an unsolved problem is the best path at its end, and the first line says so.
-    Raises PlanError for an action that cannot be read.
+    Raises PlanError for an action that cannot be read, PddlError for a recorded problem with costs that cannot.
     """
     lines = "\n".join(action for step in recorded.steps for action in step["candidates"][step["chosen"]]["actions"])
     plan = parse_plan(lines, recorded.place)
-    ended = recorded.head["outcome"]
+    head = recorded.head
+    problem = Problem(head["name"], head["domain_pddl"], head["problem_pddl"], alternative=head.get("goal"))
+    ended = head["outcome"]
     known = f"; {ended}; run {run_id(recorded) or 'unknown'}".replace("\n", " ")
     warning = "" if ended == "solved" else "; not a solution: the goal is not reached\n"
-    return f"{warning}{known}\n{format_plan(plan)}"
+    return f"{warning}{known}\n{format_plan(plan, problem)}"
 
 
 def steps_table(recorded: Recorded) -> pd.DataFrame:

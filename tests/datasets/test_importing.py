@@ -1,6 +1,10 @@
 from __future__ import annotations
 
+import bz2
+import gzip
+import os
 import re
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -163,6 +167,7 @@ def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
         ({}, "holds no domain file; expected domain.pddl"),
         ({"domain.pddl": BLOCKS}, "holds no problem files"),
         ({"one.pddl": BLOCKS, "two.pddl": BLOCKS, "p.pddl": PROBLEM}, "several domain files (one.pddl, two.pddl)"),
+        ({"README": "", "blocks/p.pddl": PROBLEM}, "holds no domain file"),
     ],
 )
 def test_folders_that_are_no_suite_are_refused(home, tmp_path, files, words):
@@ -201,3 +206,211 @@ def test_an_import_finds_problems_that_are_equal_up_to_renaming(home, tmp_path):
     likes = {entry.name: entry.like for entry in suite.domain("blocks").splits["problems"]}
     assert likes == {"p1": "", "p2": "p1", "p3": "", "p4": "", "p5": "p1", "p6": "p4"}
     assert sgp.load_suite("mine") == suite
+
+
+def layout(suite):
+    return {name: splits(suite, name) for name in suite.domains}
+
+
+def said(caplog):
+    return [record.getMessage() for record in caplog.records if record.name.startswith("sgp.datasets")]
+
+
+def test_files_of_one_name_are_all_saved(home, tmp_path, caplog):
+    files = {f"x/{place}/p01.pddl": PROBLEM for place in ("training", "training/easy", "train", "training/hard")}
+    files |= {"x/domain.pddl": BLOCKS, "x/train/hard-p01.pddl": PROBLEM, "x/train/train-p01.pddl": PROBLEM}
+    suite = import_folder(write(tmp_path / "tree", files), "col")
+    names = splits(suite, "x")["train"]
+    assert len(set(names)) == len(names) == 6
+    assert len(suite.problems("x", "train")) == 6
+    (line,) = said(caplog)
+    assert re.search(r"under another name.*: \d \(", line)
+
+
+def test_domains_of_one_name_are_all_saved(home, tmp_path):
+    files = {}
+    for place, domain, problem in (("a/x", BLOCKS, PROBLEM), ("b/x", COURIER, COURIER_PROBLEM)):
+        files |= {f"{place}/domain.pddl": domain, f"{place}/p.pddl": problem, f"{place}/q.pddl": problem}
+    suite = import_folder(write(tmp_path / "tree", files), "two")
+    assert layout(suite) == {"x": {"problems": ["p", "q"]}, "b-x": {"problems": ["p", "q"]}}
+    assert suite.domain_pddl("b-x") == COURIER
+
+
+@pytest.mark.parametrize("name", ["experts", "suite.toml", "domain.pddl", "baselines", "plans"])
+def test_folders_may_be_named_like_files_of_the_store(home, tmp_path, name):
+    files = {f"{name}/b.pddl": BLOCKS, f"{name}/{name}/p.pddl": PROBLEM, f"{name}/{name}/p.plan": "(stack a b)\n"}
+    with pytest.warns(UserWarning, match="left out"):
+        suite = import_folder(write(tmp_path / "tree", files), "odd")
+    (domain,) = suite.domains
+    (split,) = suite.domain(domain).splits
+    assert suite.problems(domain, split)[0].problem_pddl == PROBLEM
+
+
+def test_domains_stand_at_any_depth(home, tmp_path):
+    files = {"x/domain.pddl": BLOCKS, "x/p.pddl": PROBLEM, "more/y/domain.pddl": COURIER}
+    files |= {"more/y/train/c.pddl": COURIER_PROBLEM, "more/y/test/hard/c.pddl": COURIER_PROBLEM}
+    suite = import_folder(write(tmp_path / "tree", files), "deep")
+    assert layout(suite) == {"y": {"train": ["c"], "test-hard": ["c"]}, "x": {"problems": ["p"]}}
+
+
+@pytest.mark.parametrize("below", ["", "x"])
+def test_a_folder_for_each_instance(home, tmp_path, below):
+    names = ("i1", "i2", "i10")
+    files = {
+        f"x/{name}/{file}.pddl": text for name in names for file, text in (("domain", BLOCKS), ("problem", PROBLEM))
+    }
+    tree = write(tmp_path / "tree", files) / below
+    assert layout(import_folder(tree, "inst")) == {"x": {"problems": ["i1", "i2", "i10"]}}
+    write(tree, {"domain.pddl" if below else "x/domain.pddl": BLOCKS})
+    assert layout(import_folder(tree, "inst2")) == {"x": {"problems": ["i1", "i2", "i10"]}}
+
+
+def test_instances_below_splits_and_domains_of_other_texts(home, tmp_path):
+    files = {}
+    for domain, text, problem in (("x", BLOCKS, PROBLEM), ("y", COURIER, COURIER_PROBLEM)):
+        for place in ("train/i1", "train/i2", "test/i1"):
+            files |= {f"{domain}/{place}/domain.pddl": text, f"{domain}/{place}/problem.pddl": problem}
+    suite = import_folder(write(tmp_path / "tree", files), "inst")
+    expected = {"train": ["i1", "i2"], "test": ["i1"]}
+    assert layout(suite) == {"x": expected, "y": expected}
+
+
+def test_folders_of_several_problems_with_one_text_stay_domains(home, tmp_path):
+    files = {f"{name}/{file}.pddl": PROBLEM for name in ("small", "large") for file in ("p", "q")}
+    files |= {"small/domain.pddl": BLOCKS, "large/domain.pddl": BLOCKS}
+    suite = import_folder(write(tmp_path / "tree", files), "sizes")
+    assert layout(suite) == {"large": {"problems": ["p", "q"]}, "small": {"problems": ["p", "q"]}}
+
+
+def test_the_layout_of_pddlgym(home, tmp_path):
+    files = {
+        "blocks.pddl": BLOCKS,
+        "blocks/p0.pddl": PROBLEM,
+        "blocks_test/p0.pddl": PROBLEM,
+        "blocks_test/p1.pddl": PROBLEM,
+    }
+    files |= {"courier.pddl": COURIER, "courier/p0.pddl": COURIER_PROBLEM}
+    suite = import_folder(write(tmp_path / "pddl", files), "gym")
+    assert layout(suite) == {
+        "blocks": {"train": ["p0"], "test": ["p0", "p1"]},
+        "courier": {"problems": ["p0"]},
+    }
+
+
+def test_problems_beside_several_domain_files_are_of_the_one_that_they_name(home, tmp_path):
+    files = {"b.pddl": BLOCKS, "c.pddl": COURIER, "p.pddl": PROBLEM, "q.pddl": COURIER_PROBLEM}
+    suite = import_folder(write(tmp_path / "flat", files), "flat")
+    assert layout(suite) == {"b": {"problems": ["p"]}, "c": {"problems": ["q"]}}
+
+
+def test_links_are_entered_and_circles_are_not(home, tmp_path, caplog):
+    store = write(tmp_path / "store", {"p1.pddl": PROBLEM, "d.pddl": BLOCKS})
+    tree = write(tmp_path / "tree", {"x/p2.pddl": PROBLEM})
+    (tree / "x/domain.pddl").symlink_to(store / "d.pddl")
+    (store / "d.pddl").rename(tmp_path / "d.pddl")
+    (tree / "x/domain.pddl").unlink()
+    (tree / "x/domain.pddl").symlink_to("../../d.pddl")
+    (tree / "x/training").symlink_to("../../store", target_is_directory=True)
+    (tree / "x/p3.pddl").symlink_to("p2.pddl")
+    (tree / "x/again").symlink_to("..", target_is_directory=True)
+    (store / "self").symlink_to("self")
+    (tree / "x/validation").symlink_to("../absent")
+    suite = import_folder(tree, "sym")
+    assert layout(suite) == {"x": {"train": ["p1"], "problems": ["p2", "p3"]}}
+    circles, broken = sorted(said(caplog), reverse=True)
+    assert "x/again" in circles
+    assert "2 (x/training/self, x/validation)" in broken
+
+
+def test_compressed_files_are_read(home, tmp_path):
+    tree = write(tmp_path / "tree", {"x/p1.pddl": PROBLEM})
+    (tree / "x/domain.pddl.gz").write_bytes(gzip.compress(BLOCKS.encode()))
+    (tree / "x/p2.pddl.bz2").write_bytes(bz2.compress(PROBLEM.encode()))
+    (tree / "x/p2.plan.gz").write_bytes(gzip.compress(b"(pick-up a)\n(stack a b)\n"))
+    (tree / "x/p1.PDDL.GZ").write_bytes(gzip.compress(PROBLEM.encode()))
+    suite = import_folder(tree, "comp")
+    assert sorted(splits(suite, "x")["problems"]) == ["p1", "p1-2", "p2"]
+    assert [each.problem for each in kept_plans(suite, "x", "problems").values()] == ["p2"]
+    assert {each.problem_pddl for each in suite.problems("x", "problems")} == {PROBLEM}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"), [("p.pddl.bz2", b"BZh9"), ("p.pddl.gz", b"no"), ("p.pddl.gz", gzip.compress(b"\xff"))]
+)
+def test_a_damaged_compressed_file_is_named(home, tmp_path, name, content):
+    tree = write(tmp_path / "tree", {"domain.pddl": BLOCKS, "q.pddl": PROBLEM})
+    (tree / name).write_bytes(content)
+    with pytest.raises(PddlError, match=rf"{name}: cannot be unpacked"):
+        import_folder(tree, "comp")
+    assert not (home / "suites").exists() or not list((home / "suites").iterdir())
+
+
+def test_what_is_passed_over_is_reported_with_its_number(home, tmp_path, caplog):
+    files = {"x/domain.pddl": BLOCKS, "x/p.pddl": PROBLEM, "x/.git/q.pddl": PROBLEM, "x/p.zip": "", "y/q.pddl": PROBLEM}
+    files |= {"x/.ipynb_checkpoints/q.pddl": "(", "x/other.plan": "(stack a b)", "x/typed/other.pddl": COURIER}
+    tree = write(tmp_path / "tree", files)
+    (tree / "x/._p.pddl").write_bytes(b"\0\5\xff")
+    assert layout(import_folder(tree, "mac")) == {"x": {"problems": ["p"]}}
+    lines = "\n".join(said(caplog))
+    assert len(said(caplog)) == 5
+    for words in (
+        "hidden files and folders: 3 (x/._p.pddl, x/.git, x/.ipynb_checkpoints)",
+        "1 (x/p.zip)",
+        "1 (x/other.plan)",
+        "1 (x/typed/other.pddl)",
+        "1 (y/q.pddl)",
+    ):
+        assert words in lines
+
+
+ODD = [
+    'a"b',
+    "a'b",
+    "a\\b",
+    "ü é",
+    "\U0001f600",
+    "a.b",
+    "a..b",
+    "a\nb",
+    "a\x7fb",
+    "a\x01b",
+    "#",
+    "[x]",
+    "p = 1",
+    " ",
+    "²",
+    "1²2",
+]
+
+
+@pytest.mark.parametrize("kind", ["problem", "split", "domain", "root"])
+def test_names_of_any_characters_are_read_back(home, tmp_path, kind):
+    tree = tmp_path / 'r"\n' if kind == "root" else tmp_path / "tree"
+    for name in ODD:
+        at = {"problem": f"x/{name}.pddl", "split": f"x/{name}/p.pddl", "domain": f"{name}/p.pddl"}.get(
+            kind, "x/p.pddl"
+        )
+        domain = f"{name}/domain.pddl" if kind == "domain" else "x/domain.pddl"
+        write(tree, {domain: BLOCKS, at: PROBLEM, at.replace("p.pddl", "q.pddl"): PROBLEM})
+    suite = import_folder(tree, "odd")
+    tomllib.loads((suite.folder / "suite.toml").read_text())
+    names = {
+        "problem": {each for found in splits(suite, "x").values() for each in found} if "x" in suite.domains else set(),
+        "split": set(suite.domain("x").splits) if "x" in suite.domains else set(),
+        "domain": set(suite.domains),
+        "root": set(ODD),
+    }
+    assert names[kind] >= set(ODD)
+    for domain in suite.domains:
+        for split in suite.domain(domain).splits:
+            assert all(each.problem_pddl == PROBLEM for each in suite.problems(domain, split))
+
+
+def test_names_that_are_no_text_are_replaced(home, tmp_path):
+    tree = write(tmp_path / "tree", {"domain.pddl": BLOCKS})
+    for name in (b"a\xff.pddl", b"a\xfe.pddl"):
+        with open(os.fsencode(tree) + b"/" + name, "w") as file:
+            file.write(PROBLEM)
+    suite = import_folder(tree, "bytes")
+    assert splits(suite, "tree") == {"problems": ["a\ufffd", "a\ufffd-2"]}
+    assert len(suite.problems("tree", "problems")) == 2

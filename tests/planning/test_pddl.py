@@ -93,7 +93,7 @@ def test_plans_are_read_in_the_usual_spellings_and_written_back():
         Action("unstack", ("a", "b")),
     )
     assert parse_plan(format_plan(plan)) == plan
-    assert format_plan(plan).endswith("; cost = 3 (unit cost)\n")
+    assert ";" not in format_plan(plan), "what no problem says is not written"
 
 
 def test_a_wrong_plan_is_refused_with_its_line():

@@ -215,7 +215,7 @@ def test_costs_without_an_initial_value_are_read():
     domain = changed(domain, ":effect (lit ?x)", ":effect (and (lit ?x) (increase (total-cost) 2))")
     text = changed(PROBLEM, "(lit b))))", "(lit b))) (:metric minimize (total-cost)))")
     problem = Problem("p", changed(domain, ":equality", ":equality :action-costs"), text)
-    with pytest.warns(UserWarning, match="action costs are ignored"):
+    with pytest.warns(UserWarning, match="action costs are not learned"):
         task = Task(problem)
     assert len(task.successors(task.init)) == 2
 
