@@ -306,6 +306,7 @@ def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
     assert (files / "t.svg").read_text().startswith("<svg")
 
 
+@pytest.mark.slow
 def test_tables_show_the_committed_measurements():
     for number, words in (("1", "symt-ed regrounding, published"), ("3", "1,552,942"), ("4", "CodeT5"), ("5", "207")):
         code, out, _ = call("table", number, "--notes")
@@ -365,6 +366,7 @@ def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
     assert code == 0, "curves are reported whatever their suite"
 
 
+@pytest.mark.slow
 def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     code, out, _ = call(
         "grid", "--domains", "gripper", "--variants", "zero-change,contrastive-jumps:one-step", "--splits",
@@ -475,6 +477,7 @@ def test_limits_are_outcomes_of_the_command_line(blocks_run, files):
         assert err.startswith(f"not solved: {outcome}")
 
 
+@pytest.mark.slow
 def test_a_killed_training_leaves_no_half_run(tmp_path):
     """A real kill of a real process while trees are fitted; afterwards the same command trains."""
     environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
@@ -492,6 +495,7 @@ def test_a_killed_training_leaves_no_half_run(tmp_path):
     assert sgp.open_run(trained.stdout.strip().splitlines()[-1]).key.domain == "visitall"
 
 
+@pytest.mark.slow
 def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
     """A real interrupt of a real process while expert plans are made."""
     folder = tmp_path / "in" / "blocks" / "train"

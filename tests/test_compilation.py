@@ -67,6 +67,7 @@ def test_an_edited_callee_in_another_file_is_compiled_into_its_caller(package):
     assert not before & after
 
 
+@pytest.mark.slow
 def test_processes_that_compile_at_once_keep_each_signature_apart(package):
     running = [(started(package, each), value) for each, value in {"3": "8", "3.5": "9.0", "3 + 0j": "(8+0j)"}.items()]
     for process, expected in running:

@@ -63,10 +63,12 @@ def test_the_worked_examples_are_clean(name):
     assert done.returncode == 0, done.stdout
 
 
+@pytest.mark.slow
 def test_the_worked_domain_passes_the_contract_by_standing_in_its_folder(examples):
     assert contract(examples, "domains/test_contract.py", "barge") >= 5
 
 
+@pytest.mark.slow
 def test_the_worked_domain_becomes_a_planner(examples):
     for words in (
         "generate --domain barge --size 6 --count 5 --out barge",
@@ -80,10 +82,12 @@ def test_the_worked_domain_becomes_a_planner(examples):
     assert solved.returncode == 0, solved.stdout + solved.stderr
 
 
+@pytest.mark.slow
 def test_the_worked_method_passes_the_contract_by_standing_in_its_folder(examples):
     assert contract(examples, "methods/test_contract.py", "goal-count") >= 8
 
 
+@pytest.mark.slow
 def test_the_worked_method_plans_by_two_decodings_of_one_training(examples):
     done = sgp_command(examples, "train --method goal-count --domain gripper --suite state-centric")
     assert done.returncode == 0, done.stderr

@@ -299,6 +299,7 @@ print(OneshotPlanner(name="sgp", params={"run": sys.argv[3]}).solve(problem).sta
 """
 
 
+@pytest.mark.slow
 def test_the_library_finds_it_by_its_own_configuration_file(run, tmp_path):
     (block,) = [part for part in (ROOT / "docs/library.md").read_text().split("```") if part.startswith("ini\n")]
     (tmp_path / "up.ini").write_text(block.removeprefix("ini\n"))

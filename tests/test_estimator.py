@@ -162,12 +162,14 @@ def test_a_grid_search_chooses_among_settings(home):
     assert len(sgp.list_runs()) == 5
 
 
+@pytest.mark.slow
 def test_a_grid_search_hands_plans_on_and_sends_estimators_to_processes(home):
     estimator = sgp.Estimator("zero-change")
     found = cross_val_score(estimator, PROBLEMS[:4], plans_of(PROBLEMS[:4]), cv=2, n_jobs=2)
     assert found.shape == (2,)
 
 
+@pytest.mark.slow
 def test_scikit_learn_is_imported_only_where_it_asks():
     code = "import sys; sys.modules['sklearn'] = None; import sgp; print(sgp.Estimator(seed=2).set_params(seed=3))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

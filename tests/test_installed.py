@@ -47,7 +47,7 @@ def test_a_missing_library_is_told_and_a_missing_module_of_our_own_is_not():
     assert missing("a plot", ModuleNotFoundError()) is None
 
 
-@pytest.mark.parametrize("library", ["torch", "plotly"])
+@pytest.mark.parametrize("library", ["torch", pytest.param("plotly", marks=pytest.mark.slow)])
 def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
     blocked = f"import sys; sys.modules['{library}'] = None\n"
     asked = {"torch": "import sgp; sgp.get_method('gnn-value')", "plotly": "import sgp; sgp.scaling_curves"}[library]
@@ -61,6 +61,7 @@ def test_the_facade_and_the_command_line_name_the_extra(library, tmp_path):
         assert found.stderr.startswith("sgp: sgp report needs the library plotly")
 
 
+@pytest.mark.slow
 def test_planning_with_contrastive_jumps_imports_no_network_and_no_dashboard(tmp_path):
     heavy = ["torch", "xgboost", "wlplan", "pandas", "plotly", "streamlit", "umap", "sklearn"]
     problem = Path(sgp.__file__).resolve().parents[1] / "data/benchmarks/state-centric/gripper"

@@ -60,6 +60,7 @@ def command(*words, paths, store):
     return python("-m", "sgp.cli", *words, paths=paths, store=store)
 
 
+@pytest.mark.slow
 def test_the_example_passes_its_contracts(installed, store):
     asked = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir", EXAMPLE, EXAMPLE / "tests"]
     done = python(*asked, paths=[installed], store=store, cwd=EXAMPLE)
@@ -68,6 +69,7 @@ def test_the_example_passes_its_contracts(installed, store):
     assert passed >= 40, "by method, domain and encoder"
 
 
+@pytest.mark.slow
 def test_the_example_is_listed_trained_and_plans(installed, store, tmp_path):
     def run(*words):
         done = command(*words, paths=[installed], store=store)
@@ -93,6 +95,7 @@ def test_the_example_is_listed_trained_and_plans(installed, store, tmp_path):
     assert "coverage" in scores.lower()
 
 
+@pytest.mark.slow
 def test_without_the_package_its_runs_say_what_is_missing(installed, store):
     train = ["train", "--method", "open-goals", "--domain", "gripper", "--suite", "state-centric"]
     run = command(*train, paths=[installed], store=store).stdout.split()[-1]
@@ -101,6 +104,7 @@ def test_without_the_package_its_runs_say_what_is_missing(installed, store):
     assert "unknown method 'open-goals'" in done.stderr
 
 
+@pytest.mark.slow
 def test_help_and_listings_import_nothing_of_a_plugin(tmp_path):
     package(tmp_path, "one", "sgp.methods", "heavy", "raise SystemExit('imported')\n")
     package(tmp_path, "two", "sgp.domains", "heavy-domain", "raise SystemExit('imported')\n")
@@ -124,13 +128,17 @@ print(sgp.solve(problem, run.folder).outcome, [each.key for each in sgp.all_meth
 @pytest.mark.parametrize(
     ("code", "words"),
     [
-        (HEAVY, "cannot be imported from broken:THING (ModuleNotFoundError: No module named 'torch_geometric_of"),
-        ("THING = (\n", "cannot be imported from broken:THING (SyntaxError"),
-        ("OTHER = 1\n", "cannot be imported from broken:THING (AttributeError"),
-        ("THING = 3\n", "names broken:THING, which is not what it should be: expected a"),
-        ("raise RuntimeError('of its own')\n", "(RuntimeError: of its own); update or uninstall broken"),
+        pytest.param(HEAVY, "cannot be imported from broken:THING (ModuleNotFoundError: No module", id="library"),
+        *(
+            pytest.param(code, words, id=name, marks=pytest.mark.slow)
+            for name, code, words in (
+                ("syntax", "THING = (\n", "cannot be imported from broken:THING (SyntaxError"),
+                ("name", "OTHER = 1\n", "cannot be imported from broken:THING (AttributeError"),
+                ("kind", "THING = 3\n", "names broken:THING, which is not what it should be: expected a"),
+                ("error", "raise RuntimeError('own')\n", "(RuntimeError: own); update or uninstall broken"),
+            )
+        ),
     ],
-    ids=["library", "syntax", "name", "kind", "error"],
 )
 def test_a_plugin_that_does_not_work_breaks_itself_alone(code, words, tmp_path):
     package(tmp_path, "broken", "sgp.methods", "mine", code)
@@ -175,6 +183,7 @@ def test_a_key_of_two_packages_is_refused_with_both_names(tmp_path):
     assert "imported" not in done.stderr
 
 
+@pytest.mark.slow
 def test_a_package_that_stands_twice_on_the_path_is_one(tmp_path, installed, store):
     done = command("list", "methods", paths=[installed, shutil.copytree(installed, tmp_path / "again")], store=store)
     assert "open-goals" in done.stdout

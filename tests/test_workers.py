@@ -259,6 +259,7 @@ def test_one_thread_computes_for_a_while_and_as_many_as_before_afterwards():
     torch.set_num_threads(before)
 
 
+@pytest.mark.slow
 def test_a_process_is_started_with_one_thread():
     command = [sys.executable, "-c", "import torch; print(torch.get_num_threads())"]
     found = subprocess.run(command, env={**os.environ, **ONE_THREAD}, capture_output=True, text=True)
@@ -271,6 +272,7 @@ def _threads_and_share():
     return torch.get_num_threads(), os.environ["OMP_NUM_THREADS"], at_work()
 
 
+@pytest.mark.slow
 def test_each_of_several_processes_has_one_thread_and_knows_how_many_work():
     found = [each for _, each in Processes(2).each(_threads_and_share, [(), ()])]
     assert found == [(1, "1", 2)] * 2

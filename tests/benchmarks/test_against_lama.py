@@ -18,6 +18,7 @@ def run(home, *words):
     return subprocess.run([sys.executable, str(PROGRAM), *words], env=environment, capture_output=True, text=True)
 
 
+@pytest.mark.slow
 def test_problems_are_solved_by_both_kept_and_not_tried_again(tmp_path):
     file = tmp_path / "rows.csv"
     words = ("--suites", "state-centric:interpolation", "--domains", "gripper,blocksworld", "--csv", str(file))

@@ -5,12 +5,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import sgp
 from sgp.evaluation.scores import read_scores
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
 
 
+@pytest.mark.slow
 def test_the_naive_decoder_finds_the_same_plans(tmp_path):
     command = [sys.executable, str(ROOT / "benchmarks" / "decoding.py"), "--csv", str(tmp_path / "figures.csv")]
     command += ["--domains", "blocksworld,gripper,logistics", "--splits", "validation,interpolation", "--limit", "2"]

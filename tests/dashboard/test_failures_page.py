@@ -6,6 +6,8 @@ import re
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
+import pytest
+
 import sgp
 from tests.dashboard.conftest import address, button, settled, words
 
@@ -30,6 +32,7 @@ def plain(app):
     return words(app).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_a_measured_attempt_is_recorded_now_and_then_can_be_watched(open_page, home):
     row, name = unsolved("random-successor")
     app = open_page("failures", of=MEASURED, attempt=name)

@@ -145,6 +145,7 @@ def long_work(open_page, monkeypatch, worker):
     return begin
 
 
+@pytest.mark.slow
 def test_a_problem_that_never_ends_is_ended_by_the_limit(long_work):
     app = settled(long_work(3.0), PAGE)
     (error,) = app.error
@@ -156,6 +157,7 @@ def test_a_problem_that_never_ends_is_ended_by_the_limit(long_work):
     assert "5 objects" in words(app)
 
 
+@pytest.mark.slow
 def test_a_problem_that_never_ends_is_cancelled(long_work, worker):
     app = long_work(60.0)
     until = time.monotonic() + 60

@@ -45,6 +45,7 @@ def test_it_opens_with_the_first_rollout():
     assert address(app) == sgp.recorded_rollouts().address_of(first)
 
 
+@pytest.mark.slow
 def test_recorded_rollouts_can_be_reached_by_their_addresses():
     """The last of each domain and the last of each model."""
     every = sgp.recorded_rollouts().rollouts

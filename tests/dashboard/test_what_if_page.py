@@ -72,6 +72,7 @@ def test_a_problem_that_was_not_recorded_is_planned(open_trained):
     assert branches(app)[""]["problem"] == "p1"
 
 
+@pytest.mark.slow
 def test_the_least_number_of_forced_choices_is_searched_and_told(open_trained):
     app = open_trained("state-centric", "wl-xgboost-delta", problem="p02")
     assert branches(app)[""]["outcome"] != "solved"
@@ -141,6 +142,7 @@ def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
     assert f"{found['decisions']:,} decisions of training gave" in words(app).replace("\\", "")
 
 
+@pytest.mark.slow
 def test_planning_with_another_weight_stands_in_the_place_of_the_rollout(open_trained):
     app = open_trained(problem="p02")
     place, _ = explained_step(app)
@@ -162,6 +164,7 @@ def test_planning_with_another_weight_stands_in_the_place_of_the_rollout(open_tr
     assert button(app, "Which training gave it?")
 
 
+@pytest.mark.slow
 def test_a_planner_without_weights_that_are_sums_is_one_sentence(open_trained):
     app = open_trained("state-centric", "wl-xgboost-delta", problem="p02")
     place, _ = explained_step(app)

@@ -44,6 +44,7 @@ def read_often(home, found, end):
     found.put("")
 
 
+@pytest.mark.slow
 def test_two_trainings_of_one_run_and_a_reader_do_not_disturb_each_other(home):
     save("first")
     start = multiprocessing.get_context("spawn")

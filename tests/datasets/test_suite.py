@@ -90,6 +90,7 @@ def places(domain):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", EVERY)
 def test_no_two_bundled_problems_are_equal_up_to_renaming_across_splits(domain, home):
     for found in places(domain).values():
@@ -97,6 +98,7 @@ def test_no_two_bundled_problems_are_equal_up_to_renaming_across_splits(domain, 
             assert len({each.split for each in found if each.suite == name}) <= 1, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", EVERY)
 def test_no_bundled_problem_equals_one_of_another_suite(domain, home):
     across = [sorted({each.suite for each in found}) for found in places(domain).values()]
@@ -113,6 +115,7 @@ def test_no_bundled_problem_equals_one_of_another_suite(domain, home):
     assert {each.split for each in trained if each.suite == "track"} <= {"train"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("domain", EVERY)
 def test_the_manifest_tells_which_problems_are_distinct(domain, home):
     for found in places(domain).values():
@@ -158,6 +161,7 @@ def test_bundled_expert_plans_are_complete_and_val_accepts_them(domain, split):
         assert validate(problem, plan.plan).valid
 
 
+@pytest.mark.slow
 def test_the_bundled_suite_is_what_its_seed_generates(tmp_path):
     assert SUITE.seed == SUITE_SEED
     again = generate_suite("state-centric", tmp_path / "state-centric")
@@ -165,6 +169,7 @@ def test_the_bundled_suite_is_what_its_seed_generates(tmp_path):
     assert (tmp_path / "state-centric" / "suite.toml").read_text() == (SUITE.folder / "suite.toml").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["harder", "selection", "track"])
 def test_the_larger_suites_are_what_their_seed_generates(name, tmp_path, monkeypatch):
     small = [domain for domain in all_domains() if domain.name != "visitall"]  # whose grids take a minute to compare

@@ -49,6 +49,7 @@ def test_sizes_of_a_domain_that_has_all_are_the_rules():
     assert found["hard"][-1] == 488
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOMAINS)
 def test_levels_are_geometric_thirds_between_the_largest_of_training_and_of_tests(name):
     domain = get_domain(name)
@@ -65,6 +66,7 @@ def test_levels_are_geometric_thirds_between_the_largest_of_training_and_of_test
         assert abs(size - most * (domain.track.test[1] / most) ** (place / 30)) <= 0.5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DOMAINS)
 def test_the_manifest_has_the_sizes_of_the_rule(name):
     rule = track_sizes(get_domain(name))
@@ -77,6 +79,7 @@ def test_the_manifest_has_the_sizes_of_the_rule(name):
     assert not any(each.like for found in suite.values() for each in found)
 
 
+@pytest.mark.slow
 def test_an_unreachable_size_is_replaced_by_the_nearest():
     childsnack = get_domain("childsnack")
     assert childsnack.track.train[0] == 7

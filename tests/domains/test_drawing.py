@@ -155,6 +155,7 @@ def test_letters_can_be_read(made):
         assert float(element.get("font-size", 12)) >= 9
 
 
+@pytest.mark.slow
 def test_the_same_scene_is_drawn_alike_in_every_process():
     code = (
         "from tests.domains.test_drawing import EVERY\nfrom sgp.domains import draw_goal, draw_scene\n"

@@ -27,6 +27,7 @@ from tests.sampling import each_value
 
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
+EACH_DOMAIN = [*DOMAINS[:3], pytest.param("visitall", marks=pytest.mark.slow)]  # which has hundreds of problems
 
 
 class Oracle:
@@ -86,7 +87,7 @@ def walk(task, steps, seed=0):
     return states
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", EACH_DOMAIN)
 def test_vectors_equal_wlplans_on_every_bundled_problem(domain, tmp_path):
     encoder = fit(domain)
     oracle = Oracle(encoder, tmp_path, parse=False)
@@ -97,7 +98,7 @@ def test_vectors_equal_wlplans_on_every_bundled_problem(domain, tmp_path):
             assert np.array_equal(ours(encoder, task, states), oracle.embed(task, states)), problem.name
 
 
-@pytest.mark.parametrize("domain", DOMAINS)
+@pytest.mark.parametrize("domain", EACH_DOMAIN)
 def test_training_states_are_counted_completely(domain):
     """Of training states no colour is unseen: a histogram has k + 1 colours for every node of the graph."""
     encoder = fit(domain)
@@ -133,6 +134,7 @@ def test_vectors_equal_wlplans_with_types_constants_and_negative_goals(courier, 
     assert encoder.embed(other, [other.init]).sum() < encoder.embed(courier, [courier.init]).sum(), "unseen are dropped"
 
 
+@pytest.mark.slow
 def test_the_dimension_of_gripper_and_visitall_is_the_published_one():
     """Gripper and VisitAll have no randomness that matters to colours; the others depend on the instances."""
     assert fit("gripper").dimension == 302

@@ -68,6 +68,7 @@ def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, thres
     assert found.actions == pytest.approx(fmean(length for length in lengths if length <= BOUND))
 
 
+@pytest.mark.slow
 def test_sizes_without_problems_are_skipped(quick_run):
     run = quick_run("contrastive-jumps", "visitall", "one-step")
     source = Source(get_domain("visitall"), "untyped", VALIDATION_SEED)

@@ -97,6 +97,7 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home
     assert sum(score.count for score in found.scores if score.metric == "coverage" and score.size is not None) == 37
 
 
+@pytest.mark.slow
 def test_the_number_of_processes_changes_no_attempt(quick_run, shared_home, monkeypatch):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     monkeypatch.setattr(parallel, "CHUNK", 3)
@@ -307,6 +308,7 @@ def test_the_figure_has_a_mark_for_every_cell_and_escapes_names():
     assert "<polygon" not in coverage_figure(mine, [published("n", "w", 0.2)], ["none"]).split("</text>", 3)[-1]
 
 
+@pytest.mark.slow
 def test_the_papers_other_tables_have_their_counterparts():
     def ours_of(metric, variant, value, domain):
         return Score(method="state-centric", variant=variant, domain=domain, suite="s", split="", metric=metric,

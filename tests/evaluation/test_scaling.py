@@ -212,6 +212,7 @@ def test_bad_words_of_the_verb_are_a_sentence_and_no_work(run, home, words, said
     assert not (home / "scaling").exists()
 
 
+@pytest.mark.slow
 def test_the_progress_tells_the_size_and_the_largest(run, home, monkeypatch):
     titles = []
     real = scaling.run_all

@@ -134,6 +134,7 @@ def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
     assert all(length == expert for length, expert in lengths)  # both optimal
 
 
+@pytest.mark.slow
 def test_an_ablation_changes_one_ingredient_at_a_time(home):
     cells = ablation_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
     assert cells[0].overrides == ()
@@ -146,6 +147,7 @@ def test_an_ablation_changes_one_ingredient_at_a_time(home):
         ablation_cells("state-centric", "zero-change")
 
 
+@pytest.mark.slow
 def test_a_jackknife_leaves_each_training_problem_out_once(home):
     cells = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
     names = [entry.name for entry in sgp.load_suite("state-centric").domain("gripper").splits["train"]]

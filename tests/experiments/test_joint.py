@@ -62,6 +62,7 @@ def test_every_validation_selects_from_the_same_snapshots(method, home):
     assert planner.solve(Task(problem), Limit(60)).solved
 
 
+@pytest.mark.slow
 def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
     found = train()
     run = found.runs["dynamic"]
@@ -76,6 +77,7 @@ def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
         load_planner(run.folder, "portfolio")
 
 
+@pytest.mark.slow
 def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, monkeypatch):
     one = {"candidates": "one-step", "labels.source": "experts"}
     sweep = [one, {**one, "embedding.walk_growth": "1.5"}, {**one, "loss.l2": "0.5"}]
@@ -93,6 +95,7 @@ def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, mon
     assert train() == found
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(method, home, monkeypatch):
     def stop(validated):
         raise KeyboardInterrupt
@@ -109,6 +112,7 @@ def test_an_interrupted_training_goes_on_and_a_finished_one_is_not_done_again(me
     assert [run.sha256 for run in again.runs.values()] == [run.sha256 for run in found.runs.values()]
 
 
+@pytest.mark.slow
 def test_a_state_centric_planner_is_selected_among_rounds(home):
     tiny = {"parts": "2", "wl.iterations": "0", "boosting.rounds": "6", "boosting.depth": "3"}
     found = train_jointly("state-centric", "gripper", "scaling", overrides=tiny, device="cpu", config=RULES)
@@ -134,6 +138,7 @@ def test_the_first_of_equally_good_snapshots_is_selected():
     assert "loss, dynamic" in sheet.markdown()
 
 
+@pytest.mark.slow
 def test_bad_input_is_a_sentence(method, home):
     with pytest.raises(InputError, match="makes one planner"):
         train_jointly("zero-change", "gripper", "scaling")
@@ -144,6 +149,7 @@ def test_bad_input_is_a_sentence(method, home):
         train()
 
 
+@pytest.mark.slow
 def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
     monkeypatch.setattr(joint, "PAPERS", RULES)
     words = ["--method", "contrastive-jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
@@ -163,6 +169,7 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
     assert "validation is 'luck'; expected one of loss, coverage, dynamic, none" in wrong.output
 
 
+@pytest.mark.slow
 def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
     rules = replace(LARGER, problems=2, multiples=(2, 3))
     monkeypatch.setattr(joint, "LARGER", rules)

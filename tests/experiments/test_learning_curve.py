@@ -60,6 +60,7 @@ def test_every_method_learns_from_the_same_draws():
         learning_cells("state-centric", draws=0)
 
 
+@pytest.mark.slow
 def test_the_verb_measures_draws_and_shows_them(home, tmp_path):
     csv, html = tmp_path / "curve.csv", tmp_path / "curve.html"
     words = ["--domains", "gripper", "--variants", "contrastive-jumps:one-step", "--draws", "2", "--jobs", "1"]

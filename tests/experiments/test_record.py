@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 import sgp
 from sgp.experiments.record import SPLIT, Recording, record, record_attempted
 from sgp.planning.recorded import map_file
 
 
+@pytest.mark.slow
 def test_all_planners_are_recorded_on_the_problems_that_most_leave_unsolved(home, monkeypatch, tmp_path):
     suite = sgp.load_suite("state-centric")
     monkeypatch.setattr(
@@ -33,6 +36,7 @@ def test_all_planners_are_recorded_on_the_problems_that_most_leave_unsolved(home
     assert len(solved["contrastive-jumps"]) == 2, "beside the shared one the largest that it solves"
 
 
+@pytest.mark.slow
 def test_some_of_what_was_tried_is_recorded_for_the_dashboard(quick_run, shared_home, monkeypatch, tmp_path):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     monkeypatch.setenv("SGP_HOME", str(shared_home))

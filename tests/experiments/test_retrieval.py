@@ -65,7 +65,7 @@ def lone(protocol, domain):
     return f"+from={other}" if protocol == "leave-one-out" else ""
 
 
-@pytest.mark.parametrize("domain", ["ferry", "blocksworld", "logistics"])
+@pytest.mark.parametrize("domain", ["ferry", "blocksworld", pytest.param("logistics", marks=pytest.mark.slow)])
 def test_lifted_displacements_follow_whole_plans_exactly(domain):
     scores = retrieved("plan-variant", ["displacements:renamed"], [domain])
     found = {each.metric: each.value for each in scores if each.decoding in ("paper", "")}
@@ -74,6 +74,7 @@ def test_lifted_displacements_follow_whole_plans_exactly(domain):
     assert found["plans"] == 4
 
 
+@pytest.mark.slow
 def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_scores(caplog):
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["wl-displacements"])

@@ -136,6 +136,7 @@ def test_a_damaged_file_is_told_and_others_are_shown(recorded, tmp_path, change,
     assert re.search(words, told)
 
 
+@pytest.mark.slow
 def test_a_model_that_cannot_read_a_domain_is_left_out_and_told(in_shared_home, tmp_path, caplog):
     learners = [*learners_of(["wl-displacements"]), *learners_of(["displacements:schema"], SYMBOLS)]
     given = ("acpbench", ["leave-one-out"], learners, ["ferry", "satellite"], 42, ASKED, 60, "cpu")

@@ -9,6 +9,7 @@ from sgp.experiments.grid import grid_cells, run_grid
 from sgp.experiments.selection import EQUAL_QUALITY, Reached, best, choices, select, trials_sheet, write_trials
 
 
+@pytest.mark.slow
 def test_a_setting_is_chosen_by_what_it_reaches(home, tmp_path):
     trials, chosen = select("contrastive-jumps", "state-centric", "selection", ["gripper"], ["candidates"])
     assert [(trial.setting, trial.value) for trial in trials] == [

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import shutil
 
+import pytest
+
 import sgp
 from sgp.datasets.runs import open_run
 from sgp.datasets.store import data_folder
@@ -10,6 +12,7 @@ from sgp.experiments.shipping import COUNT, MEASURED_ON, ship
 from sgp.reports.card import kept_scores
 
 
+@pytest.mark.slow
 def test_a_shipped_run_is_measured_on_distinct_problems_twice_as_large(home, tmp_path):
     source = tmp_path / "some" / "gripper"
     shutil.copytree(data_folder() / "benchmarks" / "state-centric" / "gripper", source)
@@ -28,6 +31,7 @@ def test_a_shipped_run_is_measured_on_distinct_problems_twice_as_large(home, tmp
     assert f"of {COUNT} |" in (folder / "card.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_planner_that_solves_nothing_is_not_shipped(home, tmp_path, monkeypatch, caplog):
     source = tmp_path / "some" / "gripper"
     shutil.copytree(data_folder() / "benchmarks" / "state-centric" / "gripper", source)

@@ -29,6 +29,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 def test_a_tiny_network_solves_what_it_was_trained_on(home):
     run = sgp.train("aiw-ad", "gripper", "state-centric", overrides=SMALL | {"training.epochs": "12"}, device="cpu")
     planner = planner_of(run)

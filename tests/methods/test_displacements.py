@@ -16,6 +16,7 @@ from sgp.methods.texts import text_encoders
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.renaming import with_names
 from sgp.planning.task import Task
+from tests.sampling import each_value
 
 SYMBOLS = {"text.sentences": "symbols"}
 
@@ -33,8 +34,9 @@ def model_of(variant, of, settings=SYMBOLS):
     return load_model(train_lesson("displacements", of, variant, settings, "cpu").folder)
 
 
-@pytest.mark.parametrize("domain", ["blocksworld", "ferry", "depot", "satellite"])
-@pytest.mark.parametrize("variant", ["renamed", "induction"])
+@pytest.mark.parametrize(
+    ("domain", "variant"), each_value(["blocksworld", "ferry", "depot", "satellite"], ["renamed", "induction"])
+)
 def test_what_is_lifted_finds_every_state_after_among_its_neighbours(domain, variant):
     of = lesson(domain)
     test = of.held_out(domain).transitions[:60]
@@ -123,6 +125,7 @@ def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, 
         assert caplog.text.count(f"action {name} of domain ferry occurs in no transition that was learned from") == 1
 
 
+@pytest.mark.slow
 def test_schemas_of_one_name_are_told_apart_by_their_domains():
     """'drop' empties a rover's store, and puts a crate down in Depot."""
     of = Lesson("acpbench", "multi-domain", ("depot", "rovers"), ("rovers",), 42)

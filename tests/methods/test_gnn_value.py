@@ -26,6 +26,7 @@ METHOD = get_method("gnn-value")
 SMALL = {"shape.layers": "2", "shape.hidden": "8", "training.batch": "16", "training.learning_rate": "0.01"}
 
 
+@pytest.mark.slow
 def test_a_tiny_network_solves_what_it_was_trained_on(home):
     run = sgp.train("gnn-value", "gripper", "state-centric", overrides=SMALL | {"training.epochs": "80"}, device="cpu")
     assert run.record["facts"]["train_loss"] < 1.0

@@ -28,6 +28,7 @@ SMALL = {
 }
 
 
+@pytest.mark.slow
 def test_a_small_network_extrapolates_with_optimal_plans(home):
     overrides = SMALL | {"training.epochs": "6", "training.learning_rate": "0.003"}
     run = sgp.train("nameless", "gripper", "state-centric", overrides=overrides, device="cpu")

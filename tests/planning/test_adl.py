@@ -124,6 +124,7 @@ def test_what_is_learned_in_is_compiled_the_same_for_every_problem(domain):
     assert texts == {write_domain(read_domain((FOLDER / domain / "domain.pddl").read_text()))}
 
 
+@pytest.mark.slow
 def test_what_is_compiled_is_the_same_in_every_process():
     code = (
         "import hashlib, pathlib, sys; from sgp.planning.pddl import Problem; "
@@ -398,10 +399,11 @@ def _space(task: Task, count: int) -> Found:
     return found
 
 
+@pytest.mark.parametrize("count", [30, pytest.param(150, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("quantified", [False, True])
-def test_random_domains_mean_what_a_plain_interpreter_makes_of_them(quantified):
+def test_random_domains_mean_what_a_plain_interpreter_makes_of_them(quantified, count):
     rng, modes, met = random.Random(16), list[Mode](["grounded", "lifted"]), 0
-    for number in range(150):
+    for number in range(count):
         writer = _Writer(rng, quantified)
         domain, objects = writer.domain(), {"c": "t", "a": "s", "b": rng.choice("st")}
         goal, init = writer.formula(2, ["a", "c"]), writer.state(list(objects))
@@ -426,7 +428,7 @@ def test_random_domains_mean_what_a_plain_interpreter_makes_of_them(quantified):
             ours = any(all(_true(atom, state) == positive for atom, positive in goal_of) for goal_of in wanted)
             assert ours == interpreter.holds(goal, state, {}), (domain, text, sorted(state))
         met += len(found) > 1
-    assert met > 60
+    assert met > 0.4 * count
 
 
 def _tasks(problem: Problem, mode: Mode) -> tuple[list[Task], str]:

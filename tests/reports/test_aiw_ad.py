@@ -90,6 +90,7 @@ def test_problems_have_a_range_of_sizes_in_each_split():
     }
 
 
+@pytest.mark.slow
 def test_what_was_not_measured_stands_empty_beside_what_was_printed():
     sheet = sgp.paper_sheet("aiw-ad", 1, [])
     total = ("90/90", "65/90", "78/90", "59/90", "76/90", "57/90", "88/90", "75/90")

@@ -141,6 +141,7 @@ def test_tables_repeat_each_other_and_where_they_do_not_a_note_says_so():
     assert "4.2 on average" in notes["untrained model"][1]
 
 
+@pytest.mark.slow
 def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
     first = sgp.paper_sheet("embedplan", 1, [])
     assert first.headings == ("planner", "interpolation", "extrapolation")

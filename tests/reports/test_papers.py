@@ -75,6 +75,7 @@ def test_sizes_of_our_transformers_stand_once_for_all_domains():
     ]
 
 
+@pytest.mark.slow
 def test_a_table_is_made_of_the_committed_scores_or_of_ones_own():
     committed = shown_table(["1"])
     assert {score.suite for score in committed.asked.ours} == {get_paper("state-centric").suite}

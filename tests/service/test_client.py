@@ -246,6 +246,7 @@ def test_seconds_are_the_processors_and_not_the_clocks():
     assert answers[-1] == {"number": 1, "error": client.out_of_time(0.5), "last": True}
 
 
+@pytest.mark.slow
 def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
     """The process stands still for longer than the job may take, as it does where others compute."""
     run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
@@ -278,6 +279,7 @@ def test_a_job_that_hangs_is_ended_by_the_clock_at_last(worker, quick_run):
     assert not worker.alive
 
 
+@pytest.mark.slow
 def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
     """The process ends itself after it has said so; whoever asks in between must not be lost with it."""
     for _ in range(5):
@@ -288,6 +290,7 @@ def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
         assert after.state == "done", after.error
 
 
+@pytest.mark.slow
 def test_jobs_are_done_in_the_order_in_which_they_were_asked_for(worker, problem):
     """A request that is longer than the pipe holds is not overtaken, and none is written into another."""
     large = {**problem, "problem": problem["problem"] + ";" + " " * 900_000}
@@ -305,6 +308,7 @@ def test_too_little_memory_is_a_sentence(problem):
     assert "memory" in report.error or "without an answer" in report.error
 
 
+@pytest.mark.slow
 def test_the_process_ends_with_its_worker(problem):
     worker = Worker()
     ended(worker.ask("read", 60, problem=problem))
@@ -313,6 +317,7 @@ def test_the_process_ends_with_its_worker(problem):
     assert gone(number)
 
 
+@pytest.mark.slow
 def test_workers_are_few(monkeypatch, problem):
     monkeypatch.setattr(client, "MOST_WORKERS", 1)
     first, second = Worker(), Worker()
@@ -333,6 +338,7 @@ def test_it_is_light_to_import():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
 
 
+@pytest.mark.slow
 def test_the_least_forced_choices_of_an_unsolved_rollout(worker, quick_run):
     run = str(quick_run("state-centric", "blocksworld", "wl-xgboost-delta").folder)
     for problem in sgp.load_suite("state-centric").problems("blocksworld", "extrapolation"):

@@ -76,6 +76,7 @@ def test_trying_teaches_to_plan(epochs, trajectories, tmp_path):
     assert [each.outcome for each in rollouts] == [Outcome.SOLVED] * 2
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_as_if_it_had_not_been(epochs, tmp_path):
     whole = list(epochs(tmp_path / "whole"))
     running = epochs(tmp_path / "cut")

@@ -69,6 +69,7 @@ from tests.training.test_recurrent import parity_fit, weights
 print(json.dumps([weights(parity_fit(hidden=64, precision=each).best(10)[0]) for each in ("single", "double")]))"""
 
 
+@pytest.mark.slow
 def test_in_double_precision_the_processors_kernels_decide_next_to_nothing():
     found = []
     for environment in ({}, OTHER_KERNELS):

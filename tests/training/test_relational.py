@@ -63,6 +63,7 @@ def test_the_loss_is_the_mean_absolute_error(encoder, valued):
     assert mean_error(model, valued, "cpu") == pytest.approx(expected)
 
 
+@pytest.mark.slow
 def test_training_lowers_the_loss(encoder, valued, tmp_path):
     config = RelationalTraining(epochs=40, learning_rate=0.01, batch=16)
     losses = [each.validation_loss for each in epochs(encoder, valued, tmp_path, config=config)]

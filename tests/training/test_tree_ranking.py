@@ -94,6 +94,7 @@ def test_the_mean_is_by_weight_and_parts_change_nothing(encoder, labelled, decis
     assert other.train_loss == pytest.approx(one.train_loss, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_goes_on_as_if_it_had_not_been(encoder, labelled, tmp_path):
     whole = list(epochs(encoder, labelled, tmp_path / "whole"))
     assert [each.number for each in whole] == [1, 2, 3, 4]

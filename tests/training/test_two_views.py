@@ -96,6 +96,7 @@ def test_each_loss_changes_what_is_learned(data, tmp_path):
     assert len(found) == 5
 
 
+@pytest.mark.slow
 def test_the_loss_falls_with_training(data, tmp_path):
     """Hundreds of steps are few where names are drawn anew each time, yet it learns."""
     quick = {"shape.layers": "2", "shape.hidden": "32", "shape.heads": "2", "names": "30", "training.batch": "16"}

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 import sgp
 from sgp.planning.pddl import parse_plan, read_domain
 from sgp.planning.recorded import Recorded
@@ -57,6 +59,7 @@ def test_without_an_expert_nothing_is_marked(solved):
     assert not any("expert" in each["marks"] for step in data["steps"] for each in step["candidates"])
 
 
+@pytest.mark.slow
 def test_the_recorded_rollouts_have_experts_explanations_and_maps():
     """What the dashboard opens with says all that the player can show, and is small."""
     found = sgp.recorded_rollouts().rollouts

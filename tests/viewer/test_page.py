@@ -73,6 +73,7 @@ def test_what_holds_no_rollout_is_named(tmp_path):
     assert not (tmp_path / "x.html").exists()
 
 
+@pytest.mark.slow
 def test_recorded_rollouts_show_without_a_planning_or_learning_library(tmp_path):
     code = f"""
 import sys, sgp

@@ -74,6 +74,7 @@ def test_the_failure_is_one_of_predicting_nearly_no_change(tour):
     assert f"On {failure['idle']} of {failure['steps']} steps" in sgp.diagnosis(recorded)[0].sentence
 
 
+@pytest.mark.slow
 def test_it_is_what_the_model_does(monkeypatch, tmp_path, shared_home, quick_run):
     monkeypatch.setenv("SGP_HOME", str(shared_home))
     monkeypatch.setattr(
