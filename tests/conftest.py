@@ -141,6 +141,7 @@ QUICK_VIEWS = {
 }
 QUICK_OF = {
     "state-centric": QUICK,
+    "contrastive-delta": {"loss.iterations": "20"},
     "contrastive-jumps": QUICK_LABELS,
     "gnn-value": QUICK_GNN,
     "aiw-ad": QUICK_TREES,
