@@ -1,7 +1,7 @@
 """The applicable instances of action schemas, found by a join over the true atoms, compiled.
 
 Parameters are bound one after the other: each from the shortest list of true atoms that a literal of the precondition
-leaves it, or from all objects of its types.
+leaves it, whatever else of the literal is bound, or from all objects of its types where these are fewer.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, inlined
-from sgp.planning.atom_table import FULL, Atoms, add, slot_of_atom
+from sgp.planning.atom_table import FULL, HEAD, NEXT, SIZE, Atoms, number_of, slot_of_atom, slot_of_list
 from sgp.planning.clock import Flag
 from sgp.planning.novelty_forms import abstract_form, whole_form
 from sgp.planning.operators import Ints, Lists, Words, has
@@ -20,6 +20,12 @@ from sgp.planning.operators import Ints, Lists, Words, has
 EQUATION = -1  # the predicate of "="
 _NOTHING = -1
 _CONSTANT = -2  # stands for object 0, -3 for object 1, and so on
+# Columns of a source and of a support: the literal, an index of what is bound of it, its list or the first one, and the
+# parameter by which it is another one, -1 for none (a list of -1 is to be looked up).
+LITERAL, INDEX, FIRST, TERM = range(4)
+# Further ones of a source: which index of the predicate it is; where the parameter stands; 1 where the literal is
+# complete with it, so that its atoms give each object once.
+COLUMN, PLACE, EXACT = range(4, 7)
 
 
 class Literals(NamedTuple):
@@ -30,6 +36,13 @@ class Literals(NamedTuple):
     terms: Ints  # [l, w], parameters, or objects counted down from -2; -1 behind the last one
 
 
+class Rows(NamedTuple):
+    """Rows of numbers, one after the other: those of list i are `rows[first[i] : first[i + 1]]`."""
+
+    first: Ints
+    rows: Ints
+
+
 class Schemas(NamedTuple):
     """Action schemas; those of one have a step for each parameter, in the order in which they are bound."""
 
@@ -38,7 +51,8 @@ class Schemas(NamedTuple):
     slack: Ints  # [t], how many of its types come before it and are bound behind it
     fits: NDArray[np.bool_]  # [t, n], which objects are of its types
     values: Lists  # [t], the same as lists
-    sources: Lists  # [t], positive literals that are complete with it, in which it stands once
+    sources: Rows  # [t], the positive literals in which it stands, by what is bound before (columns LITERAL to EXACT)
+    supports: Rows  # [t], those of them that are not complete with it, by what is bound with it
     checks: Lists  # [t], literals that are complete with it
     first_checks: Lists  # [s], literals without parameters
     adds: Lists  # [s], literals
@@ -104,19 +118,19 @@ def _learn(forms: Forms, atoms: Atoms, atom: int) -> None:
         forms.numbers[atom, kept] = forms.slots[slot]
 
 
-@compiled
+@inlined
 def is_unseen(forms: Forms, atoms: Atoms, atom: int) -> bool:
     """Whether a form of an atom was not seen in the present search."""
     if forms.numbers[atom, 0] < 0:
         _learn(forms, atoms, atom)
+    unseen = False
     for place in range(forms.numbers.shape[1]):
         form = forms.numbers[atom, place]
-        if form >= 0 and forms.seen[form] != forms.search[0]:
-            return True
-    return False
+        unseen = unseen or (form >= 0 and forms.seen[form] != forms.search[0])
+    return unseen
 
 
-@compiled
+@inlined
 def see(forms: Forms, atoms: Atoms, atom: int) -> None:
     """Notes the forms of an atom."""
     if forms.numbers[atom, 0] < 0:
@@ -141,9 +155,11 @@ def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Int
     write_atom(literals.terms, literal, bound, row)
     predicate = literals.predicates[literal]
     if predicate == EQUATION:
-        return bool((row[0] == row[1]) == literals.positive[literal])
-    atom = atoms.slots[slot_of_atom(atoms.slots, atoms.predicates, atoms.arguments, predicate, row)]
-    return bool((atom >= 0 and has(atoms.true, atom)) == literals.positive[literal])
+        true = row[0] == row[1]
+    else:
+        atom = atoms.slots[slot_of_atom(atoms.slots, atoms.predicates, atoms.arguments, predicate, row)]
+        true = atom >= 0 and has(atoms.true, atom)
+    return true == literals.positive[literal]
 
 
 @compiled
@@ -155,62 +171,37 @@ def _all_hold(atoms: Atoms, literals: Literals, checks: Lists, which: int, bound
     return True
 
 
-@compiled
+@inlined
 def adds_unseen(atoms: Atoms, forms: Forms, schemas: Schemas, schema: int, bound: Ints, row: Ints) -> int:
     """Whether an instance adds an atom with a form that was not seen, 0 or 1; FULL where an atom has no room."""
-    adds, literals = schemas.adds, schemas.literals
-    for place in range(adds.first[schema], adds.first[schema + 1]):
-        literal = adds.values[place]
+    adds, literals, found = schemas.adds, schemas.literals, 0
+    for literal in adds.values[adds.first[schema] : adds.first[schema + 1]]:
         write_atom(literals.terms, literal, bound, row)
-        slot = slot_of_atom(atoms.slots, atoms.predicates, atoms.arguments, literals.predicates[literal], row)
-        atom = atoms.slots[slot]
-        if atom < 0:
-            atom = add(atoms, slot, literals.predicates[literal], row)
-            if atom == FULL:
-                return FULL
+        atom = number_of(atoms, literals.predicates[literal], row)
+        if atom == FULL:
+            found = FULL
+            break
         if is_unseen(forms, atoms, atom):
-            return 1
-    return 0
+            found = 1
+            break
+    return found
 
 
 @compiled
-def _shortest(atoms: Atoms, schemas: Schemas, step: int, bound: Ints, choice: Ints) -> None:
-    """Writes a literal and its first true atom, and in which place the atoms of the list are linked, into `choice` [3].
-
-    The literal is -1 where there is none.
-    """
-    choice[0], fewest = _NOTHING, np.int32(2**31 - 1)
-    literals, sources = schemas.literals, schemas.sources
-    width, things = literals.terms.shape[1], len(atoms.told_by)
-    for source in range(sources.first[step], sources.first[step + 1]):
-        literal = sources.values[source]
-        begin = atoms.begins[literals.predicates[literal]]
-        for place in range(width + 1):
-            which, term = begin, np.int32(_NOTHING)
-            if place < width:
-                term = literals.terms[literal, place]
-                if term == _NOTHING or term == schemas.parameters[step]:
-                    continue
-                thing = bound[term] if term >= 0 else _CONSTANT - term
-                which = begin + 1 + place * things + thing
-            if atoms.sizes[which] < fewest:
-                fewest = atoms.sizes[which]
-                choice[0], choice[1], choice[2] = literal, atoms.heads[which], place
-
-
-@inlined
-def _value(terms: Ints, literal: int, arguments: Ints, atom: int, parameter: int, bound: Ints) -> int:
-    """The object that an atom gives to a parameter of a literal; -1 where the other arguments differ."""
-    value, same = -1, True
-    for place in range(terms.shape[1]):
-        term, thing = terms[literal, place], arguments[atom, place]
-        if term == parameter:
-            value = thing
-        elif term >= 0:
-            same = same and bound[term] == thing
-        elif term != _NOTHING:
-            same = same and thing == _CONSTANT - term
-    return value if same else -1
+def _hashed_list(
+    slots: Ints,
+    lists: Ints,
+    arguments: Ints,
+    places: NDArray[np.bool_],
+    terms: Ints,
+    literal: int,
+    index: int,
+    bound: Ints,
+    row: Ints,
+) -> int:
+    """The list with the true atoms of a literal, by what an index of several places gives; -1 where there is none."""
+    write_atom(terms, literal, bound, row)  # parameters that are not bound stand in places that are not given
+    return int(slots[slot_of_list(slots, lists, arguments, places, index, row)])
 
 
 @inlined
@@ -260,11 +251,18 @@ def instances(
     Leaves the rest as it comes once `stop` [1] is true.
     """
     count = 0
-    literals, told_by, checks = schemas.literals, atoms.told_by, schemas.checks
-    bound = np.zeros(schemas.widest[0], np.int32)
-    row, choice = np.empty(literals.terms.shape[1], np.int32), np.empty(3, np.int32)
-    # Of each step the literal whose atoms give objects, -1 for none; which atom or object is next; how it is linked.
-    source, following, linked = np.empty((3, schemas.widest[0]), np.int32)
+    literals, told_by, fits, terms = schemas.literals, atoms.told_by, schemas.fits, schemas.literals.terms
+    slots, lists, links, arguments = atoms.list_slots, atoms.lists, atoms.links, atoms.arguments
+    places = atoms.indexes.places
+    sources_first, sources = schemas.sources.first, schemas.sources.rows
+    supports_first, supports = schemas.supports.first, schemas.supports.rows
+    values_first, values = schemas.values.first, schemas.values.values
+    checks_first, checks = schemas.checks.first, schemas.checks.values
+    bound, row = np.zeros(schemas.widest[0], np.int32), np.empty(terms.shape[1], np.int32)
+    # Of each step the source, -1 for none; which atom or object is next; and its own number, by which it knows the
+    # objects that it was given.
+    source, following, numbers = np.empty((3, schemas.widest[0]), np.int32)
+    given, number = np.zeros((schemas.widest[0], len(ranks)), np.int32), 0
     for schema in range(len(schemas.steps) - 1):
         begin, steps = schemas.steps[schema], schemas.steps[schema + 1] - schemas.steps[schema]
         parameters, depth, opened = schemas.parameters[begin : begin + steps], 0, True
@@ -286,32 +284,57 @@ def instances(
                 continue
             step, parameter = begin + depth, parameters[depth]
             if opened:
-                _shortest(atoms, schemas, step, bound, choice)
-                source[depth], following[depth], linked[depth] = choice
-                if choice[0] < 0:
-                    following[depth] = schemas.values.first[step]
+                number += 1
+                source[depth], following[depth], numbers[depth] = _NOTHING, values_first[step], number
+                fewest = values_first[step + 1] - values_first[step]
+                for place in range(sources_first[step], sources_first[step + 1]):
+                    which, term = sources[place, FIRST], sources[place, TERM]
+                    if term >= 0:
+                        which += bound[term]
+                    elif which < 0:
+                        literal, index = sources[place, LITERAL], sources[place, INDEX]
+                        which = _hashed_list(slots, lists, arguments, places, terms, literal, index, bound, row)
+                    size = lists[which, SIZE] if which >= 0 else np.int32(0)
+                    if size <= fewest:
+                        fewest, source[depth] = size, place
+                        following[depth] = lists[which, HEAD] if which >= 0 else _NOTHING
                 opened = False
-            if source[depth] >= 0:
+            given_by, exact, here = _NOTHING, True, source[depth]
+            if here >= 0:
+                given_by, exact = sources[here, LITERAL], sources[here, EXACT] == 1
                 atom = following[depth]
                 if atom >= 0:
-                    following[depth] = atoms.following[atom, linked[depth]]
-                    thing = _value(literals.terms, source[depth], atoms.arguments, atom, parameter, bound)
+                    following[depth] = links[atom, sources[here, COLUMN], NEXT]
+                    thing = arguments[atom, sources[here, PLACE]]
             else:
-                atom = following[depth] if following[depth] < schemas.values.first[step + 1] else -1
+                atom = following[depth] if following[depth] < values_first[step + 1] else -1
                 if atom >= 0:
                     following[depth] += 1
-                    thing = schemas.values.values[atom]
+                    thing = values[atom]
             if atom < 0:
                 depth -= 1
                 continue
-            if thing < 0 or not schemas.fits[step, thing]:
+            if not fits[step, thing]:
                 continue
+            if not exact:
+                if given[depth, thing] == numbers[depth]:
+                    continue
+                given[depth, thing] = numbers[depth]
             if _too_late(ranks, told_by, thing, bound, parameters[: depth + 1], schemas.slack[step]):
                 continue
             bound[parameter] = thing
             holds = True
-            for check in checks.values[checks.first[step] : checks.first[step + 1]]:
-                holds = holds and (check == source[depth] or _holds(atoms, literals, check, bound, row))
+            for check in checks[checks_first[step] : checks_first[step + 1]]:
+                holds = holds and ((exact and check == given_by) or _holds(atoms, literals, check, bound, row))
+            for place in range(supports_first[step], supports_first[step + 1]):
+                if holds and supports[place, LITERAL] != given_by:
+                    which, term = supports[place, FIRST], supports[place, TERM]
+                    if term >= 0:
+                        which += bound[term]
+                    elif which < 0:
+                        literal, index = supports[place, LITERAL], supports[place, INDEX]
+                        which = _hashed_list(slots, lists, arguments, places, terms, literal, index, bound, row)
+                    holds = which >= 0 and lists[which, SIZE] > 0
             if holds and only_new and schemas.added[step]:
                 unseen = adds_unseen(atoms, forms, schemas, schema, bound, row)
                 if unseen == FULL:

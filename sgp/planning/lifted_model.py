@@ -55,20 +55,16 @@ class LiftedModel:
         self._forms: dict[tuple[Whole, bytes], Forms] = {}
         self._of_index = np.full(1, FULL, np.int32)  # the number of the atom with an index
         self._index_of = np.full(_ROOM, FULL, np.int32)  # the index of the atom with a number
-        arities = np.array(list(domain.predicates.values()), np.int32)
-        width = max([2, *arities.tolist()])  # of a literal's row; "=" has two terms
-        counts = dict.fromkeys(domain.predicates, 0)
-        for each in problem.init:
-            counts[each.predicate] += 1
+        width = max([2, *domain.predicates.values()])  # of a literal's row; "=" has two terms
+        schemas, indexes = schemas_of(domain, problem, facts, self._predicates, width)
         self._lifted = Lifted(
             no_atoms(
-                arities,
+                indexes,
                 _ROOM,
-                width,
                 np.array([name in kinds for name in self._names], np.bool_),
                 np.array([mark_of_kind(kinds.get(name, -1)) for name in self._names], np.uint64),
             ),
-            schemas_of(domain, facts, self._predicates, counts, width),
+            schemas,
             Goal(np.empty(0, np.int32), np.empty(0, np.int32), static_goal_holds),
             np.empty(0, np.int32),
         )

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgp.compilation import compiled, longer
+from sgp.compilation import compiled, inlined, longer
 from sgp.planning.atom_table import FULL, Atoms, make_true, number_of, rank_all, slot_of_atom, turn_all
 from sgp.planning.clock import Flag
 from sgp.planning.found import Found, no_records, record, slot_of, with_room, without_room
@@ -185,7 +185,7 @@ def _no_effects(schemas: Schemas) -> Effects:
     return Effects(np.empty(adds, np.int32), np.empty(deletes, np.int32))
 
 
-@compiled
+@inlined
 def write_effects(atoms: Atoms, schemas: Schemas, instance: Ints, effects: Effects, row: Ints) -> tuple[int, int]:
     """Writes what an instance adds and deletes, as far as it was met; how much. FULL where an atom has no room."""
     schema, bound, literals = instance[0], instance[1:], schemas.literals
@@ -195,7 +195,8 @@ def write_effects(atoms: Atoms, schemas: Schemas, instance: Ints, effects: Effec
         write_atom(literals.terms, literal, bound, row)
         atom = number_of(atoms, literals.predicates[literal], row)
         if atom == FULL:
-            return FULL, 0
+            added = FULL
+            break
         if not is_in(effects.adds[:added], atom):
             effects.adds[added] = atom
             added += 1
@@ -211,13 +212,13 @@ def write_effects(atoms: Atoms, schemas: Schemas, instance: Ints, effects: Effec
     return added, deleted
 
 
-@compiled
+@inlined
 def _is_new(forms: Forms, atoms: Atoms, adds: Ints) -> bool:
     """Whether one of some atoms has a form that was not seen."""
-    for atom in adds:  # noqa: SIM110 (numba compiles no generators)
-        if is_unseen(forms, atoms, atom):
-            return True
-    return False
+    new = False
+    for atom in adds:
+        new = new or is_unseen(forms, atoms, atom)
+    return new
 
 
 @compiled

@@ -2,58 +2,45 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.instances import StaticFacts
-from sgp.planning.joins import EQUATION, Literals, Schemas, constant_term
+from sgp.planning.atom_table import SEVERAL, Indexes, indexes_of
+from sgp.planning.clock import looking
+from sgp.planning.instances import StaticFacts, binding_order
+from sgp.planning.joins import EQUATION, Literals, Rows, Schemas, constant_term
 from sgp.planning.operators import Lists
-from sgp.planning.pddl import DomainText, Literal, Schema
+from sgp.planning.pddl import Atom, DomainText, Literal, ProblemText, Schema
+
+_NOTHING = -1
 
 
 def schemas_of(
-    domain: DomainText, facts: StaticFacts, predicates: Mapping[str, int], counts: Mapping[str, int], width: int
-) -> Schemas:
-    """The schemas of a domain over the objects of a problem.
+    domain: DomainText, problem: ProblemText, facts: StaticFacts, predicates: Mapping[str, int], width: int
+) -> tuple[Schemas, Indexes]:
+    """The schemas of a domain over the objects of a problem, and the indexes by which joins find its atoms.
 
-    `predicates` has the number of each one, `counts` how many of its atoms are true at first, `width` is the most
-    arguments that an atom has.
+    `predicates` has the number of each one, `width` is the most arguments that an atom has.
     """
-    made = _Arrays(facts, predicates, width)
+    made, counts = _Arrays(facts, predicates, width), _counts(domain, problem)
     for schema in domain.schemas.values():
-        made.add(schema, _binding_order(schema, counts))
+        fitting = [int(facts.fitting(each.types).sum()) for each in schema.parameters]
+        made.add(schema, binding_order(schema, schema.precondition, counts, fitting))
     return made.schemas()
 
 
-def _binding_order(schema: Schema, counts: Mapping[str, int]) -> list[int]:
-    """The parameters in the order in which they are bound.
-
-    Next is the one with a literal that leaves it the fewest objects, by the look of it: of whose other arguments the
-    most are bound, and of whose predicate the fewest atoms are true at first.
-    """
-    names = [each.name for each in schema.parameters]
-    order: list[int] = []
-
-    def promise(place: int) -> tuple[float, ...]:
-        bound = {names[each] for each in order}
-        found = [
-            (1, sum(name in bound for name in atom.objects), -counts.get(atom.predicate, 0))
-            for atom, positive in schema.precondition
-            if _gives(atom.objects, positive, atom.predicate, names[place])
-            and all(name in bound or name not in names for name in atom.objects if name != names[place])
-        ]
-        return max(found, default=(0, 0, 0))
-
-    while len(order) < len(names):
-        order.append(max((place for place in range(len(names)) if place not in order), key=promise))
-    return order
-
-
-def _gives(objects: Sequence[str], positive: bool, predicate: str, name: str) -> bool:
-    """Whether the true atoms of a literal give the objects for a parameter."""
-    return positive and predicate != "=" and objects.count(name) == 1
+def _counts(domain: DomainText, problem: ProblemText) -> dict[str, tuple[int, ...]]:
+    """How many atoms of each predicate are true at first, and how many objects stand in each of its places."""
+    atoms: dict[str, list[tuple[str, ...]]] = {name: [] for name in domain.predicates}
+    for each in looking(problem.init):
+        atoms[each.predicate].append(each.objects)
+    return {
+        name: (len(found), *(len({each[place] for each in found}) for place in range(arity)))
+        for (name, arity), found in zip(domain.predicates.items(), atoms.values(), strict=True)
+    }
 
 
 class _Arrays:
@@ -63,9 +50,11 @@ class _Arrays:
         self._facts, self._predicates, self._width = facts, predicates, width
         self._steps = [0]
         self._parameters, self._slack, self._fits = list[int](), list[int](), list[NDArray[np.bool_]]()
-        self._sources, self._checks, self._added = list[list[int]](), list[list[int]](), list[bool]()
+        self._sources, self._supports = list[list[tuple[int, ...]]](), list[list[tuple[int, ...]]]()
+        self._checks, self._added = list[list[int]](), list[bool]()
         self._first_checks, self._adds, self._deletes = list[list[int]](), list[list[int]](), list[list[int]]()
         self._literals: list[tuple[int, bool, list[int]]] = []
+        self._indexes: list[dict[tuple[int, ...], int]] = [{} for _ in predicates]  # by their places, as they are met
 
     def add(self, schema: Schema, order: Sequence[int]) -> None:
         names = [each.name for each in schema.parameters]
@@ -88,13 +77,24 @@ class _Arrays:
             behind = [later for later in order[step + 1 :] if later < place]
             self._slack.append(sum(bool((fits[later] & fits[place]).any()) for later in behind))
             self._checks.append([number for number, _ in own])
+            before, upto = ({names[each] for each in order[:end]} for end in (step, step + 1))
+            joined = [
+                (at, number, atom)
+                for at, number, (atom, positive) in precondition
+                if positive and atom.predicate != "=" and names[place] in atom.objects
+            ]
             self._sources.append(
                 [
-                    number
-                    for number, (atom, positive) in own
-                    if _gives(atom.objects, positive, atom.predicate, names[place])
+                    (
+                        *(found := self._lookup(number, atom, names, before)),
+                        found[1],
+                        atom.objects.index(names[place]),
+                        int(at == step and atom.objects.count(names[place]) == 1),
+                    )
+                    for at, number, atom in joined
                 ]
             )
+            self._supports.append([self._lookup(number, atom, names, upto) for at, number, atom in joined if at > step])
             self._added.append(step == added)
         self._steps.append(self._steps[-1] + len(order))
 
@@ -107,17 +107,38 @@ class _Arrays:
         self._literals.append((predicate, positive, terms + [-1] * (self._width - len(terms))))
         return len(self._literals) - 1
 
-    def schemas(self) -> Schemas:
+    def _lookup(self, literal: int, atom: Atom, names: Sequence[str], bound: Collection[str]) -> tuple[int, int]:
+        """A literal, and the number of the index by what is bound of it among those of its predicate."""
+        given = tuple(place for place, name in enumerate(atom.objects) if name in bound or name not in names)
+        own = self._indexes[self._predicates[atom.predicate]]
+        return literal, own.setdefault(given, len(own))
+
+    def _rows(self, found: Sequence[Sequence[tuple[int, ...]]], indexes: Indexes, width: int) -> Rows:
+        """Sources or supports by step, given with an index's number among those of the literal's predicate."""
+        rows = []
+        for literal, number, *further in chain.from_iterable(found):
+            predicate, _, terms = self._literals[literal]
+            index = int(indexes.first[predicate]) + number
+            place, first = indexes.direct[index].tolist()
+            term = terms[place] if place >= 0 else _NOTHING
+            if term < _NOTHING:  # a constant
+                first, term = first + constant_term(term), _NOTHING
+            rows.append((literal, index, _NOTHING if place == SEVERAL else first, term, *further))
+        return Rows(np.cumsum([0, *map(len, found)]).astype(np.int32), np.array(rows, np.int32).reshape(-1, width))
+
+    def schemas(self) -> tuple[Schemas, Indexes]:
         count = len(self._facts.objects)
+        indexes = indexes_of(self._indexes, count, self._width)
         steps = np.array(self._steps, np.int32)
         predicates, positive, terms = ([each[part] for each in self._literals] for part in range(3))
-        return Schemas(
+        schemas = Schemas(
             steps,
             np.array(self._parameters, np.int32),
             np.array(self._slack, np.int32),
             np.array(self._fits, np.bool_).reshape(len(self._fits), count),
             Lists.of([np.flatnonzero(each).tolist() for each in self._fits]),
-            Lists.of(self._sources),
+            self._rows(self._sources, indexes, 7),
+            self._rows(self._supports, indexes, 4),
             Lists.of(self._checks),
             Lists.of(self._first_checks),
             Lists.of(self._adds),
@@ -130,3 +151,4 @@ class _Arrays:
             ),
             np.array([1 + np.diff(steps).max()], np.int32),
         )
+        return schemas, indexes

@@ -1,0 +1,136 @@
+"""What joins and instantiation find is compared with what pymimir finds in another way."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+
+import sgp
+from sgp.planning import lifted_model
+from sgp.planning.clock import Clock, OutOfTime
+from sgp.planning.pddl import Problem
+from sgp.planning.planner import Limit
+from sgp.planning.rollout import Outcome
+from sgp.planning.task import Task
+
+WIDE = Path(__file__).parents[1] / "cases" / "wide-predicate"
+
+
+def by_pymimir(task, state):
+    found = (task._learn(each) for each in task._generator.generate_applicable_actions(state))
+    return [str(each.actions[0]) for each in sorted(found, key=lambda each: each.place)]
+
+
+def by_joins(task, state):
+    return [str(each) for each in task.lifted.applicable(task.fluents(state), alike=False)]
+
+
+def changing(problem):
+    """The same problem where the action deletes the wide atom, so that it is no static one."""
+    domain = problem.domain_pddl.replace(
+        "(not (loose ?p))", "(not (loose ?p)) (not (plan-of ?p ?h1 ?h2 ?h3 ?f1 ?f2 ?f3))"
+    )
+    assert domain != problem.domain_pddl
+    return Problem("changing", domain, problem.problem_pddl)
+
+
+@pytest.mark.parametrize("changes", [False, True])
+def test_atoms_of_a_wide_predicate_bind_all_that_they_hold(changes):
+    problem = Problem.from_files(WIDE / "domain.pddl", WIDE / "problem.pddl")
+    problem = changing(problem) if changes else problem
+    tasks = Task(problem), Task(problem, "lifted")
+    assert tasks[0].mode == ("lifted" if changes else "grounded")
+    for task in tasks:
+        state = task.init
+        for left in range(30, 0, -3):  # each of ten parts has three plans
+            found = by_joins(task, state)
+            assert len(found) == left
+            assert found == by_pymimir(task, state) == [str(each.actions[0]) for each in task.applicable(state)]
+            state = task.successors(state)[-1].state
+        assert task.is_goal(state)
+
+
+def test_a_problem_with_a_wide_predicate_is_solved(home):
+    sgp.import_folder(WIDE / "suite", "assembly")
+    run = sgp.train("contrastive-jumps", "suite", "assembly")
+    problem = Problem.from_files(WIDE / "domain.pddl", WIDE / "problem.pddl")
+    for each in (problem, changing(problem)):
+        rollout = sgp.solve(each, run.folder, Limit(seconds=20))
+        assert (rollout.outcome, len(rollout.plan)) == (Outcome.SOLVED, 10)
+        assert rollout.seconds < 10
+
+
+def random_problem(seed):
+    """Predicates of up to six arguments, constants, variables that stand twice, and literals of every kind."""
+    rng = random.Random(seed)
+    arities = {f"p{number}": rng.choice([0, 1, 1, 2, 2, 3, 4, 6]) for number in range(rng.randint(2, 6))}
+    objects = {f"o{number}": rng.choice("st") for number in range(rng.randint(2, 5))}
+    names, actions = [*objects, "c"], []
+    for number in range(rng.randint(1, 3)):
+        parameters = [f"?x{place} - {rng.choice(['s', 't', 'object'])}" for place in range(rng.randint(0, 4))]
+        terms = [*(each.split()[0] for each in parameters), "c"]
+        atoms = [f"({name}{''.join(f' {rng.choice(terms)}' for _ in range(arities[name]))})" for name in arities]
+        needs = [each if rng.random() < 0.8 else f"(not {each})" for each in rng.sample(atoms, rng.randrange(3))]
+        if parameters and rng.random() < 0.3:
+            needs.append(f"(not (= {terms[0]} {terms[-2]}))")
+        does = [each if rng.random() < 0.6 else f"(not {each})" for each in rng.sample(atoms, 2)]
+        actions.append(
+            f"(:action a{number} :parameters ({' '.join(parameters)}) :precondition (and {' '.join(needs)}) "
+            f":effect (and {' '.join(does)}))"
+        )
+    init = {
+        f"({name}{''.join(f' {rng.choice(names)}' for _ in range(arity))})"
+        for name, arity in arities.items()
+        for _ in range(rng.choice([0, 1, 3, 8, 30]))
+    }
+    declared = " ".join(f"({name}{''.join(f' ?v{at}' for at in range(arity))})" for name, arity in arities.items())
+    return Problem(
+        f"random {seed}",
+        "(define (domain d) (:requirements :typing :negative-preconditions :equality) (:types s t) (:constants c - s)\n"
+        f"(:predicates (never) {declared}) {' '.join(actions)})",
+        f"(define (problem p) (:domain d) (:objects {' '.join(f'{name} - {kind}' for name, kind in objects.items())})\n"
+        f"(:init {' '.join(sorted(init))}) (:goal (never)))",
+    )
+
+
+def test_applicable_actions_of_random_domains_are_those_of_pymimir(monkeypatch):
+    monkeypatch.setattr(lifted_model, "_ROOM", 64)  # so that tables grow
+    met = 0
+    for seed in range(100):
+        problem, rng = random_problem(seed), random.Random(seed)
+        lifted, grounded = Task(problem, "lifted"), Task(problem, "grounded")
+        state, same = lifted.init, grounded.init
+        for _ in range(4):
+            expected = by_pymimir(lifted, state)
+            assert by_joins(lifted, state) == expected, seed
+            assert [str(each.actions[0]) for each in grounded.applicable(same)] == expected, seed
+            if not expected:
+                break
+            met, place = met + 1, rng.randrange(len(expected))
+            state = lifted.after(state, lifted.applicable(state)[place])
+            same = grounded.after(same, grounded.applicable(same)[place])
+    assert met > 100
+
+
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+def test_a_limit_holds_within_one_listing(mode):
+    """No action is applicable, which is known when seven of eight parameters have taken all values."""
+    parameters = " ".join(f"?x{number}" for number in range(8))
+    domain = (
+        f"(define (domain d) (:requirements :equality) (:predicates (p ?x)) (:action a :parameters ({parameters})\n"
+        ":precondition (not (= ?x7 ?x7)) :effect (p ?x0)))"
+    )
+    names = " ".join(f"o{number}" for number in range(60))
+    task = Task(
+        Problem("p", domain, f"(define (problem p) (:domain d) (:objects {names}) (:init) (:goal (p o1)))"), mode
+    )
+    by_joins(
+        Task(Problem("p", domain, "(define (problem p) (:domain d) (:objects a) (:init) (:goal (p a)))")), task.init
+    )
+    started = perf_counter()
+    with pytest.raises(OutOfTime), Clock() as clock, clock.within(0.5):
+        by_joins(task, task.init) if mode == "lifted" else task.model
+    assert perf_counter() - started < 10
