@@ -1,21 +1,23 @@
 """Actions with any condition and with conditional effects as cases in STRIPS; each says of which action it is one.
 
-unified-planning's compilers make the cases. They are handed a mark in the place of the effects that stand under one
-condition, because they take an atom that is added and deleted for a conflict, and PDDL lets it be true. An existential
-precondition becomes further parameters. What quantifies over objects in another way can be split for the objects of
-one problem alone.
+In a case the conditions of some effects hold and those of the others do not, and of each disjunction one part does, as
+unified-planning splits it. An existential precondition becomes further parameters. What quantifies over objects in
+another way is written out first, for the objects of one problem alone.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from itertools import product
+from itertools import chain, combinations, product
 from math import prod
+from typing import NamedTuple
 
-from sgp.planning.adl_library import Compilation, Marked, World
+from sgp.planning.adl_library import conjunctions
+from sgp.planning.adl_objects import World, renamed, written_out, written_out_each
+from sgp.planning.clock import look, now
 from sgp.planning.declarations import (
     Action,
     AdlAction,
@@ -27,11 +29,12 @@ from sgp.planning.declarations import (
     Parameter,
     Schema,
 )
-from sgp.planning.pddl_conditions import FALSE, TRUE, conjunction, joined, mapped
+from sgp.planning.pddl_conditions import FALSE, TRUE, conjunction, joined, mapped, negated
 
 MOST_CASES = 1_000  # of one action
 MOST_ALTERNATIVES = 100  # of one goal
 MOST_ATOMS = 100_000  # of one action or goal, when its quantifiers are gone
+MOST_SECONDS = 10.0  # for the cases of one action
 _SCOPE = "scope "  # and a number: a mark in the place of an existential quantifier
 
 
@@ -60,10 +63,29 @@ def quantifier(action: AdlAction) -> str:
 
 @lru_cache(maxsize=128)
 def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
-    """The cases of an action, under its name. Raises TooManyCases, and MissingLibrary without unified-planning."""
-    found: list[Schema] = []
+    """The cases of an action, under its name.
+
+    Raises TooManyCases, also where they are not made in MOST_SECONDS, and MissingLibrary without unified-planning.
+    """
+    started, found, forms = now(), list[Schema](), list[tuple[_Form, Action]]()
+
+    def is_late() -> bool:
+        look()
+        return now() - started > MOST_SECONDS
+
     for instance, original in _instances(action, world):
-        found += _cases(instance, original, world, MOST_CASES - len(found))
+        forms.append((_form(instance, world), original))
+        if is_late():
+            break
+    for place, (form, original) in enumerate(forms):
+        late = is_late()
+        if late or len(found) + form.most > MOST_CASES:
+            cases = _shown(len(found) + sum(each.most for each, _ in forms[place:]))
+            made = (
+                f"{len(found):,} were made in {MOST_SECONDS:g} seconds" if late else f"at most {MOST_CASES:,} are made"
+            )
+            raise TooManyCases(f"up to {cases} cases{' or more' if late else ''}, and {made}")
+        found += form.cases(original)
     return tuple(found)
 
 
@@ -90,10 +112,29 @@ def alternatives(goal: Condition, world: World) -> tuple[tuple[Literal, ...], ..
     if literals is not None:
         return (literals,)
     _require_few(_size(goal, world))
-    number, found = Compilation((), world).conjunctions(goal, MOST_ALTERNATIVES)
+    wanted = written_out(goal, world, {})
+    number = _count(wanted)
     if number > MOST_ALTERNATIVES:
         raise TooManyCases(f"up to {_shown(number)} conjunctions, and at most {MOST_ALTERNATIVES:,} are tried")
-    return tuple(found)
+    return tuple(_split(wanted))
+
+
+def _count(condition: Condition, positive: bool = True) -> int:
+    """A bound on the number of conjunctions of which a condition without quantifiers is the disjunction.
+
+    Or its negation. It is no larger than 10^100.
+    """
+    if isinstance(condition, Literal):
+        return 1
+    found = [_count(part, positive) for part in condition.parts]
+    return sum(found) if (condition.kind == "or") == positive else _product(found)
+
+
+def _product(numbers: Iterable[int]) -> int:
+    found = 1
+    for each in numbers:
+        found = min(found * each, 10**100)
+    return found
 
 
 def _size(condition: Condition, world: World) -> int:
@@ -110,7 +151,7 @@ def _require_few(atoms: int) -> None:
 
 
 def _shown(number: int) -> str:
-    return f"{number:,}" if number < 10**15 else "10^15"
+    return f"{number:,}" if number < 10**15 else "10^15 or more"
 
 
 def _instances(action: AdlAction, world: World | None) -> Iterator[tuple[AdlAction, Action]]:
@@ -169,16 +210,15 @@ def _fails(condition: Condition, world: World) -> bool:
 def _bound(action: AdlAction, binding: Mapping[str, str]) -> AdlAction:
     """An action with objects in the place of some parameters."""
 
-    def renamed(literal: Literal) -> Literal:
-        name, objects = literal.atom
-        return Literal(Atom(name, tuple(binding.get(each, each) for each in objects)), literal.positive)
+    def bound(literal: Literal) -> Literal:
+        return renamed(literal, binding)
 
     return AdlAction(
         action.name,
         tuple(each for each in action.parameters if each.name not in binding),
-        mapped(action.precondition, renamed),
+        mapped(action.precondition, bound),
         tuple(
-            ConditionalEffect(each.variables, mapped(each.condition, renamed), tuple(map(renamed, each.literals)))
+            ConditionalEffect(each.variables, mapped(each.condition, bound), tuple(map(bound, each.literals)))
             for each in action.effects
         ),
         re.sub(r"\?[^\s()]+", lambda found: binding.get(found[0], found[0]), action.cost),
@@ -212,26 +252,61 @@ def _kinds(condition: Condition) -> list[str]:
     return sorted(below | ({condition.kind} if condition.variables else set()))
 
 
-def _cases(action: AdlAction, original: Action, world: World | None, most: int) -> Iterator[Schema]:
+class _Form(NamedTuple):
+    """An action without quantifiers: its precondition, and the literals of its effect by their conditions.
+
+    `scopes` are the variables of existential quantifiers, which have marks in the precondition; there are no more than
+    `most` cases.
+    """
+
+    action: AdlAction
+    precondition: Condition
+    effects: Mapping[Condition, tuple[Literal, ...]]
+    scopes: tuple[tuple[Parameter, ...], ...]
+    most: int
+
+    def cases(self, original: Action) -> Iterator[Schema]:
+        """The cases. Raises MissingLibrary without unified-planning, where there are several."""
+        conditions = [each for each in self.effects if each != TRUE]
+        held = chain.from_iterable(combinations(conditions, size) for size in range(len(conditions) + 1))
+        for hold in held if self.most else ():
+            parts = (each if each in hold else negated(each) for each in conditions)
+            does = dict.fromkeys(literal for each in (TRUE, *hold) for literal in self.effects.get(each, ()))
+            effect = tuple(each for each in does if each.positive or Literal(each.atom, True) not in does)
+            for needs in _split(joined("and", (self.precondition, *parts))):
+                yield self._case(needs, effect, original)
+
+    def _case(self, needs: tuple[Literal, ...], effect: tuple[Literal, ...], original: Action) -> Schema:
+        within = {literal.atom.predicate for literal in needs}
+        met = [scope for place, scope in enumerate(self.scopes) if f"{_SCOPE}{place}" in within]
+        parameters = (*self.action.parameters, *chain.from_iterable(met))
+        holds = tuple(each for each in needs if not each.atom.predicate.startswith(_SCOPE))
+        return Schema(self.action.name, parameters, holds, effect, self.action.cost, original)
+
+
+def _split(condition: Condition) -> Iterator[tuple[Literal, ...]]:
+    """The conjunctions of which a condition without quantifiers is the disjunction, but those that cannot hold."""
+    parts = condition.parts if isinstance(condition, Formula) and condition.kind == "and" else (condition,)
+    for chosen in product(*map(conjunctions, dict.fromkeys(parts))):
+        literals = tuple(dict.fromkeys(chain.from_iterable(chosen)))
+        if not any(Literal(atom, not positive) in literals for atom, positive in literals):
+            yield literals
+
+
+def _form(action: AdlAction, world: World | None) -> _Form:
+    """An action with its quantifiers written out. Raises TooManyCases where they stand for too many atoms."""
     precondition, scopes = _opened(action.precondition)
-    if world is not None:
+    effects: dict[Condition, tuple[Literal, ...]] = {}
+    if world is None:
+        for each in action.effects:
+            effects[each.condition] = (*effects.get(each.condition, ()), *each.literals)
+    else:
         under = (_size(Formula("forall", (each.condition,), each.variables), world) for each in action.effects)
         _require_few(_size(precondition, world) + sum(under))
-    compilation = Compilation((*action.parameters, *(each for scope in scopes for each in scope)), world)
-    always = [each for each in action.effects if each.condition == TRUE and not each.variables]
-    marked = {f"mark {place}": each for place, each in enumerate(action.effects) if each not in always}
-    conditions = [Marked(mark, each.variables, each.condition) for mark, each in marked.items()]
-    number, cases = compilation.cases(precondition, conditions, most)
-    if number > most:
-        raise TooManyCases(f"up to {_shown(number)} cases or more, and at most {MOST_CASES:,} are made")
-    for literals, marks in cases:
-        does = {literal: None for each in always for literal in each.literals}  # one that is deleted and added is added
-        for mark, each in marked.items():
-            for terms in sorted(objects for name, objects in marks if name == mark):
-                names = dict(zip((variable.name for variable in each.variables), terms, strict=True))
-                does |= dict.fromkeys(_bound(AdlAction("", (), TRUE, (each,)), names).effects[0].literals)
-        within = {literal.atom.predicate for literal in literals}
-        further = [each for place, scope in enumerate(scopes) if f"{_SCOPE}{place}" in within for each in scope]
-        needs = dict.fromkeys(each for each in literals if not each.atom.predicate.startswith(_SCOPE))
-        effect = tuple(each for each in does if each.positive or Literal(each.atom, True) not in does)
-        yield Schema(action.name, (*action.parameters, *further), tuple(needs), effect, action.cost, original)
+        precondition = written_out(precondition, world, {})
+        for each in action.effects:
+            for binding, condition in written_out_each(each.variables, each.condition, world):
+                literals = (renamed(literal, binding) for literal in each.literals)
+                effects[condition] = (*effects.get(condition, ()), *literals)
+    either = (_count(each) + _count(each, False) for each in effects if each != TRUE)
+    return _Form(action, precondition, effects, tuple(scopes), _product([_count(precondition), *either]))

@@ -35,6 +35,20 @@ def joined(kind: str, parts: Iterable[Condition]) -> Condition:
     return found[0] if len(found) == 1 else Formula(kind, tuple(found))
 
 
+def mapped(found: Condition, change: Callable[[Literal], Literal]) -> Condition:
+    """A condition with each of its literals changed."""
+    if isinstance(found, Literal):
+        return change(found)
+    return found._replace(parts=tuple(mapped(part, change) for part in found.parts))
+
+
+def negated(found: Condition) -> Condition:
+    """The negation of a condition without quantifiers."""
+    if isinstance(found, Literal):
+        return Literal(found.atom, not found.positive)
+    return joined(_DUAL[found.kind], map(negated, found.parts))
+
+
 def conjunction(found: Condition) -> tuple[Literal, ...] | None:
     """The literals of a conjunction of literals; None for another condition."""
     if isinstance(found, Literal):

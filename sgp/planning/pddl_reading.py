@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 
 from sgp.errors import UnsupportedPddl
 from sgp.planning.clock import looking
@@ -73,7 +74,8 @@ def read_both(
         each.atom.predicate for _, action in actions.values() for effect in action.effects for each in effect.literals
     )
     found = _read_problem(problem, declared, fluents, alternative)
-    return with_schemas(declared, actions, origin, lambda: _world(declared, found.objects, found.init, fluents)), found
+    world = cache(lambda: _world(declared, found.objects, found.init, fluents))  # some actions need it
+    return with_schemas(declared, actions, origin, world), found
 
 
 def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWritten:

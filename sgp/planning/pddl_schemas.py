@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sgp.errors import UnsupportedPddl
 from sgp.planning.adl import TooManyCases, alternatives, cases_of, named, quantifier, schema_of
-from sgp.planning.adl_library import World
+from sgp.planning.adl_objects import World
 from sgp.planning.declarations import OBJECT, AdlAction, Condition, DomainText, Literal, Parameter, Schema
 from sgp.planning.pddl_conditions import conjunction
 from sgp.planning.pddl_syntax import Block, Source, shown
@@ -39,7 +39,7 @@ def with_schemas(
         how = "for the objects of this problem alone" if alone else "the same for all problems"
         told = ", ".join(f"{shown(name)} ({len(found):,})" for name, found in compiled.items())
         source.remark(
-            f"conditions and effects of ADL are compiled by unified-planning to actions of STRIPS, {how}: {told}; "
+            f"conditions and effects of ADL are compiled to actions of STRIPS, {how}: {told}; "
             "plans are told in the actions of the file",
             actions[next(iter(compiled))][0],
         )

@@ -6,6 +6,7 @@ import random
 import re
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from sgp.errors import MissingLibrary, PddlError, PlanError, UnsolvableProblem, UnsupportedPddl
+from sgp.planning import adl, adl_library
 from sgp.planning.adl import MOST_CASES, alternatives, cases_of
 from sgp.planning.experts import OPTIMAL, Stage, find_plan
 from sgp.planning.numbered import Numbered
@@ -105,7 +107,7 @@ def test_sixteen_domains_stand_here_and_say_what_was_compiled_and_for_whom():
     assert len(LIFTED) + len(OVER_OBJECTS) == 16
     for domain in (*LIFTED, *OVER_OBJECTS):
         text, _ = adl_problem(domain, "no-plan-1").alternatives()[0].read()
-        remarks = [each for each in text.remarks if "compiled by unified-planning" in each]
+        remarks = [each for each in text.remarks if "compiled to actions of STRIPS" in each]
         assert len(remarks) == (domain != "goals")
         assert bool(text.alone) == (domain in OVER_OBJECTS)
         assert all(("this problem alone" if text.alone else "same for all problems") in each for each in remarks)
@@ -186,7 +188,7 @@ def _lights_out(effects: int) -> str:
 
 def test_too_many_cases_are_refused_with_their_number_before_they_are_made():
     assert len(read_domain(_lights_out(9)).schemas) == 2**9
-    with pytest.raises(UnsupportedPddl, match=r"line 2: action 'toggle': .* up to 1,024 cases .* at most 1,000") as ten:
+    with pytest.raises(UnsupportedPddl, match=r"line 2: action 'toggle': .* up to 1,024 cases.* at most 1,000") as ten:
         read_domain(_lights_out(10))
     assert "give it fewer conditional effects" in str(ten.value)
     with pytest.raises(UnsupportedPddl, match=f"at most {MOST_CASES:,}"):
@@ -212,12 +214,64 @@ def test_quantifiers_over_too_many_objects_are_refused_with_the_number_of_atoms(
     problem = adl_problem("briefcase", "p1")
     things = " ".join(f"x{number}" for number in range(400))
     text = problem.problem_pddl.replace("b d - portable", f"b d {things} - portable")
-    with pytest.raises(UnsupportedPddl, match="up to 1,024 cases or more"):
+    with pytest.raises(UnsupportedPddl, match=r"up to 10\^15 or more cases, and at most 1,000"):
         Problem("p", problem.domain_pddl, text).read()
     wanted = "(forall (?x ?y - portable) (or (in ?x) (in ?y)))"
     text = text.replace("(:goal (and", f"(:goal (and {wanted}")
     with pytest.raises(UnsupportedPddl, match=r"the goal has 323,2\d\d atoms for the objects of the problem"):
         Problem("p", problem.domain_pddl, text).read()
+
+
+CASES = Path(__file__).parents[1] / "cases"
+
+
+def case_problem(name: str) -> Problem:
+    return Problem.from_files(CASES / name / "domain.pddl", CASES / name / "problem.pddl")
+
+
+def test_the_number_of_too_many_cases_is_that_of_all():
+    with pytest.raises(UnsupportedPddl, match=r"'knock': .* up to 1,620 cases, and at most 1,000 are made"):
+        case_problem("adl-message-contradicts-itself").read()  # three boxes, 27 cases for each of 60 spots
+
+
+def test_a_quantifier_over_many_objects_is_written_out_by_what_is_known_of_them():
+    problem = case_problem("adl-slow-forall-when")
+    started = time.perf_counter()
+    domain, text = problem.read()
+    assert time.perf_counter() - started < 1  # it takes a tenth of it
+    assert len(domain.schemas) == 60 * 3  # one for each date and town
+    lands = {tuple(each.objects) for each in text.init if each.predicate == "lands"}
+    for schema in domain.schemas.values():
+        date, town = schema.original.objects
+        kept = {each.atom.objects[0] for each in schema.effect if each.atom.predicate == "kept"}
+        assert kept == {jet for jet, *at in lands if at == [date, town]}
+
+
+def test_quantifiers_within_each_other_are_written_out_as_the_interpreter_reads_them():
+    """Static atoms under every connective and in every sign decide which objects are looked at."""
+    domain = """(define (domain d) (:requirements :adl) (:types s t) (:predicates (k ?x ?y) (l ?x) (p ?x) (q ?x ?y))
+      (:action one :parameters (?x - s)
+        :precondition (forall (?y - t) (or (not (k ?x ?y)) (exists (?z - s) (and (k ?z ?y) (not (l ?z)) (q ?z ?y)))))
+        :effect (and (forall (?y - t) (when (or (k ?x ?y) (and (l ?y) (k ?y ?x))) (p ?y)))
+                     (forall (?z - s) (when (forall (?y - t) (or (not (k ?z ?y)) (k ?x ?y))) (not (p ?z))))))
+      (:action two :parameters (?x - s ?y - t) :precondition (k ?x ?y) :effect (q ?x ?y)))"""
+    rng, objects = random.Random(3), {**dict.fromkeys("abc", "s"), **dict.fromkeys("uvw", "t")}
+    for number in range(20):
+        pairs = [pair for pair in product(objects, repeat=2) if rng.random() < 0.3]
+        init = {f"(k {one} {two})" for one, two in pairs} | {f"(l {each})" for each in objects if rng.random() < 0.5}
+        listed = " ".join(f"{name} - {kind}" for name, kind in objects.items())
+        text = f"(define (problem p) (:domain d) (:objects {listed}) (:init {' '.join(sorted(init))}) (:goal (p a)))"
+        problem = Problem(f"quantified {number}", domain, text)
+        interpreter = _Interpreter(domain, objects)
+        for state, successors in _space(Task(problem), 8).items():
+            assert successors == interpreter.successors(state), sorted(init)
+
+
+def test_what_takes_too_long_to_compile_is_refused_with_cases_and_seconds(monkeypatch):
+    monkeypatch.setattr(adl, "MOST_SECONDS", 0.0)
+    cases_of.cache_clear()
+    with pytest.raises(UnsupportedPddl, match=r"up to \d+ cases or more, and 0 were made in 0 seconds"):
+        case_problem("adl-slow-forall-when").read()
 
 
 @pytest.mark.parametrize("domain", sorted(OVER_OBJECTS))
@@ -238,10 +292,11 @@ def test_a_disjunctive_goal_is_read_alternative_by_alternative():
 def test_without_unified_planning_one_sentence_names_the_feature_and_the_command(monkeypatch):
     cases_of.cache_clear()
     alternatives.cache_clear()
+    adl_library._conjunctions.cache_clear()
     for module in [each for each in sys.modules if each.split(".")[0] == "unified_planning"]:
         monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setitem(sys.modules, "unified_planning", None)
-    for read in (lambda: Task(adl_problem("lights", "p1")), lambda: adl_problem("goals", "p1").alternatives()):
+    for read in (lambda: Task(adl_problem("costs", "p1")), lambda: adl_problem("goals", "p1").alternatives()):
         with pytest.raises(MissingLibrary, match=r"PDDL with or, imply, when.*pip install \"sgp\[unified-planning\]\""):
             read()
     plain = "(define (domain d) (:predicates (p)) (:action a :parameters () :precondition (not (not (p))) :effect (p)))"
