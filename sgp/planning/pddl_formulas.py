@@ -62,13 +62,23 @@ def name_of(item: Word | Block, source: Source, what: str) -> str:
     """
     if isinstance(item, Block):
         raise source.refusal(f"expected the name of {what}, found a list '({shown(item.head)} ...'", item)
+    if item.startswith("-"):
+        meant = f"write '- {shown(item[1:])}' where a type is meant" if item != "-" else f"expected the name of {what}"
+        raise source.refusal(f"'{shown(item)}' is no name; {meant}", item)
+    require_no_comma(item, source)
     if what == "a variable" and not item.startswith("?"):
         raise source.refusal(f"expected a variable '?x', found '{shown(item)}'; write '?{shown(item)}'", item)
     if item.startswith("?") and what != "a variable":
         raise source.refusal(f"expected the name of {what}, found the variable '{shown(item)}'; remove the '?'", item)
-    if item.startswith("-"):
-        raise source.refusal(f"'{shown(item)}' is no name; write '- {shown(item[1:])}' where a type is meant", item)
     return str(item)
+
+
+def require_no_comma(item: Word, source: Source) -> None:
+    """Raises PddlError for a word with a comma in it, which separates nothing in PDDL."""
+    if "," in item:
+        apart = " ".join(filter(None, item.split(",")))
+        remedy = f"separate names by spaces: '{shown(apart)}'" if apart else "remove it"
+        raise source.refusal(f"a comma in '{shown(item)}' is no part of PDDL; {remedy}", item)
 
 
 def free_name(item: Word | Block, source: Source, what: str) -> str:
@@ -90,6 +100,12 @@ def typed_list(block: Block, start: int, source: Source, what: str, uses: dict[s
     items = iter(block[start:])
     for item in items:
         if item != "-":
+            glued = what == "a variable" and bool(pending) and pending[-1].endswith("-")
+            if glued and isinstance(item, Word) and not item.startswith("?"):
+                meant = f"'{shown(pending[-1][:-1])} - {shown(item)}'"
+                raise source.refusal(
+                    f"'{shown(pending[-1])}' ends in '-'; write {meant} where a type is meant", pending[-1]
+                )
             name_of(item, source, what)
             assert isinstance(item, Word)
             pending.append(item)
@@ -144,6 +160,7 @@ def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> 
         )
     for argument, (_, kinds) in zip(arguments, expected, strict=True):
         if argument not in scope.names:
+            require_no_comma(argument, source)
             what = "variable" if argument.startswith("?") else "object"
             raise source.refusal(
                 f"{what} with name '{shown(argument)}' is undefined; declare it or correct it", argument
