@@ -18,6 +18,7 @@ from sgp.errors import InputError, SuiteError, expected_one_of
 from sgp.files import write_text
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
+from sgp.planning.pddl_syntax import Source, read_sections
 from sgp.progress import track
 
 SPLITS = ("train", "validation", "interpolation", "extrapolation")
@@ -69,7 +70,10 @@ class Suite:
     _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
 
     def domain(self, name: str) -> SuiteDomain:
-        """A domain by its name, or by a name or alias of the house's domain. Raises SuiteError with those there are."""
+        """A domain by its name, by a name or alias of the built-in domain, or by the name that its PDDL declares.
+
+        Raises SuiteError with those there are.
+        """
         if name in self.domains:
             return self.domains[name]
         try:
@@ -79,7 +83,17 @@ class Suite:
         for domain in self.domains.values():
             if house and house in (domain.name, domain.house):
                 return domain
+        declared = [domain for domain in self.domains.values() if self._declared_name(domain) == name.lower()]
+        if len(declared) == 1:
+            return declared[0]
+        if declared:
+            names = ", ".join(domain.name for domain in declared)
+            raise SuiteError(f"suite {self.name} has several domains with a PDDL of '{name}'; expected one of {names}")
         raise SuiteError(f"suite {self.name} has no domain '{name}'; {expected_one_of(self.domains, name)}")
+
+    def _declared_name(self, domain: SuiteDomain) -> str:
+        file = self.folder / domain.name / "domain.pddl"
+        return read_sections(Source(str(file), self._checked(file, domain.sha256)), "domain")[0]
 
     def split(self, domain: str, split: str) -> str:
         """The full name of a split; a unique ending such as 'easy' will do. Raises SuiteError with those there are."""
@@ -106,14 +120,16 @@ class Suite:
 
         Raises SuiteError for a file that was changed, PddlError for one that is no text.
         """
-        return self._checked(self.folder / domain / "domain.pddl", self.domain(domain).sha256)
+        found = self.domain(domain)
+        return self._checked(self.folder / found.name / "domain.pddl", found.sha256)
 
     def domain_text(self, domain: str) -> DomainText:
         """What a domain's file declares.
 
         Raises SuiteError for a file that was changed, PddlError for one that cannot be read.
         """
-        return read_domain(self.domain_pddl(domain), str(self.folder / domain / "domain.pddl"))
+        found = self.domain(domain).name
+        return read_domain(self.domain_pddl(found), str(self.folder / found / "domain.pddl"))
 
     def problems(self, domain: str, split: str) -> tuple[Problem, ...]:
         """The problems of a split, in the order of the manifest; those that are kept by seed are made where missing.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from shlex import quote
 
 from sgp.datasets.runs import RECORD, Run, open_run, run_folders
 from sgp.datasets.store import data_folder
@@ -57,7 +58,7 @@ def fitting_run(domain: DomainText, name: str) -> Run:
         )
     raise DomainMismatch(
         f"no trained run plans in domain {name}; train one: 'sgp import FOLDER --suite mine' with a folder of small "
-        f"problems, then 'sgp train --method contrastive-jumps --domain {name} --suite mine'"
+        f"problems, then 'sgp train --method contrastive-jumps --domain {quote(name)} --suite mine'"
     )
 
 

@@ -68,7 +68,8 @@ class World:
         fitting = self._fitting(condition, variable, holds, binding)
         names = self.of(types)
         if fitting is not None:
-            names = sorted((each for each in fitting if not self._kinds[each].isdisjoint(types)), key=self._order.get)
+            of_type = (each for each in fitting if not self._kinds[each].isdisjoint(types))
+            names = sorted(of_type, key=self._order.__getitem__)
         for name in names:
             yield from self.values(rest, condition, holds, {**binding, variable: name})
 

@@ -214,7 +214,7 @@ def add(atoms: Atoms, slot: np.int64, predicate: int, row: Ints) -> int:
         atoms.links[number, index - first, _LIST] = which
     atoms.slots[slot] = number
     atoms.met[0] += 1
-    return number
+    return int(number)
 
 
 @inlined
@@ -224,7 +224,7 @@ def number_of(atoms: Atoms, predicate: int, row: Ints) -> int:
     number = atoms.slots[slot]
     if number < 0:
         number = add(atoms, slot, predicate, row)
-    return number
+    return int(number)
 
 
 @compiled

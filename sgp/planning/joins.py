@@ -159,7 +159,7 @@ def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Int
     else:
         atom = atoms.slots[slot_of_atom(atoms.slots, atoms.predicates, atoms.arguments, predicate, row)]
         true = atom >= 0 and has(atoms.true, atom)
-    return true == literals.positive[literal]
+    return bool(true == literals.positive[literal])
 
 
 @compiled

@@ -327,3 +327,18 @@ def test_one_damaged_suite_does_not_hide_the_others(good, bad, home):
     rows = list(zip(*(column.cells for column in listing.suites().columns), strict=True))
     assert [row[1] for row in rows if row[0] == "mine"] == ["damaged"]
     assert len({row[0] for row in rows}) > 1
+
+
+def test_an_imported_domain_is_found_by_the_name_that_its_pddl_declares(home, tmp_path):
+    case = Path(__file__).parents[1] / "cases" / "advice-domain-name"
+    for folder in ("tins", "more-tins"):
+        shutil.copytree(case, tmp_path / "both" / folder)
+    shutil.copytree(case, tmp_path / "one")
+    suite = sgp.import_folder(tmp_path / "one", "one")
+    assert suite.domain("Shelves") == suite.domain("one")
+    assert suite.domain_text("shelves") == suite.domain_text("one")
+    assert [each.name for each in suite.problems("shelves", "problems")] == ["problem"]
+    with pytest.raises(SuiteError, match="no domain 'shelf'; expected one of one"):
+        suite.domain("shelf")
+    with pytest.raises(SuiteError, match="several domains with a PDDL of 'shelves'; expected one of more-tins, tins"):
+        sgp.import_folder(tmp_path / "both", "both").domain("shelves")
