@@ -15,7 +15,7 @@ from typing import Any
 from sgp.analysis import diagnostics, maps, names
 from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
-from sgp.analysis.remaining import CHEAP, remaining_exactly
+from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
@@ -392,7 +392,7 @@ def as_recorded(rollout: Rollout, run: Path | str, decoding: str = DEFAULT, plan
     policy = (planner or planner_of(opened, decoding)).policy
     said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
     why = [{**reasons, **expected} for reasons, expected in said]
-    known = remaining_exactly(rollout, CHEAP)
+    known = remaining_in_passing(rollout)
     left = None if known is None else known.record()
     head, *steps = records(rollout, subject_of(opened, decoding=decoding).record(), why=why, left=left)
     return Recorded(rollout.task.name, 1, head, tuple(steps))

@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from sgp.errors import UnsolvableProblem
+from sgp.planning.clock import LimitReached
 from sgp.planning.experts import SOON, Stage, find_plan
 from sgp.planning.pddl import Action
+from sgp.planning.planner import Limit, clock_of
 from sgp.planning.regret import recorded_left, regrets
 from sgp.planning.rollout import Rollout
 from sgp.planning.state_space import StateSpace
@@ -20,7 +22,8 @@ from sgp.planning.trajectory import Trajectory
 from sgp.progress import track
 
 SPACE = 100_000  # states of a state space that is expanded
-CHEAP = 20_000  # of one that is expanded in passing, within a fraction of a second
+_CHEAP = 20_000  # of one that is expanded in passing, within a fraction of a second
+_IN_PASSING = Limit(seconds=10.0)  # where its actions alone take longer, as where a rollout ended by its limit
 ASKED = 24  # states from which plans are looked for where it is not
 Edge = tuple[State, State, int]  # from a state to another one by so many actions
 
@@ -58,6 +61,15 @@ def remaining_exactly(rollout: Rollout, space: int = SPACE) -> Remaining | None:
         if not up_to_symmetry or all(whole.place(state) is not None for state in states):
             return Remaining(tuple(whole.distance(states).tolist()), True)
     return None
+
+
+def remaining_in_passing(rollout: Rollout) -> Remaining | None:
+    """What `remaining_exactly` finds in a small state space; None where it is large or takes long."""
+    try:
+        with clock_of(_IN_PASSING) as clock, clock.within(_IN_PASSING.seconds or math.inf):
+            return remaining_exactly(rollout, _CHEAP)
+    except (LimitReached, MemoryError):
+        return None
 
 
 def remaining(

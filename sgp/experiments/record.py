@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
-from sgp.analysis.remaining import CHEAP, Remaining, remaining, remaining_exactly
+from sgp.analysis.remaining import Remaining, remaining, remaining_exactly, remaining_in_passing
 from sgp.api import map_run, train
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.runs import Run
@@ -182,7 +182,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
         said = zip(explanation_records(rollout, policy), expectation_records(rollout, policy), strict=True)
         why = [{**reasons, **expected} for reasons, expected in said]
         about = subject_of(run, suite.name, split=SPLIT).record()
-        left = _left(rollout, plan) if thorough else remaining_exactly(rollout, CHEAP)
+        left = _left(rollout, plan) if thorough else remaining_in_passing(rollout)
         write_records(file, records(rollout, about, plan, why, None if left is None else left.record()))
         written += [file, *map_run(run.folder, [file], thorough)[1:]]  # alone, it has room for all its candidates
     return written

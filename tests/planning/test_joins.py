@@ -9,11 +9,12 @@ from time import perf_counter
 import pytest
 
 import sgp
+from sgp.analysis import remaining
 from sgp.planning import lifted_model
 from sgp.planning.clock import Clock, OutOfTime
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
-from sgp.planning.rollout import Outcome
+from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.task import Task
 
 WIDE = Path(__file__).parents[1] / "cases" / "wide-predicate"
@@ -115,22 +116,30 @@ def test_applicable_actions_of_random_domains_are_those_of_pymimir(monkeypatch):
     assert met > 100
 
 
-@pytest.mark.parametrize("mode", ["grounded", "lifted"])
-def test_a_limit_holds_within_one_listing(mode):
+def endless(objects):
     """No action is applicable, which is known when seven of eight parameters have taken all values."""
     parameters = " ".join(f"?x{number}" for number in range(8))
     domain = (
         f"(define (domain d) (:requirements :equality) (:predicates (p ?x)) (:action a :parameters ({parameters})\n"
         ":precondition (not (= ?x7 ?x7)) :effect (p ?x0)))"
     )
-    names = " ".join(f"o{number}" for number in range(60))
-    task = Task(
-        Problem("p", domain, f"(define (problem p) (:domain d) (:objects {names}) (:init) (:goal (p o1)))"), mode
-    )
-    by_joins(
-        Task(Problem("p", domain, "(define (problem p) (:domain d) (:objects a) (:init) (:goal (p a)))")), task.init
-    )
+    names = " ".join(f"o{number}" for number in range(objects))
+    return Problem("p", domain, f"(define (problem p) (:domain d) (:objects {names}) (:init) (:goal (p o0)))")
+
+
+@pytest.mark.parametrize("mode", ["grounded", "lifted"])
+def test_a_limit_holds_within_one_listing(mode):
+    small, task = Task(endless(1)), Task(endless(60), mode)
+    assert by_joins(small, small.init) == []
     started = perf_counter()
     with pytest.raises(OutOfTime), Clock() as clock, clock.within(0.5):
         by_joins(task, task.init) if mode == "lifted" else task.model
+    assert perf_counter() - started < 10
+
+
+def test_what_ended_by_its_limit_is_recorded_within_one_too(monkeypatch):
+    monkeypatch.setattr(remaining, "_IN_PASSING", Limit(seconds=0.5))
+    task, started = Task(endless(60)), perf_counter()
+    rollout = Rollout(task, (), Outcome.TIMEOUT, 0.5)
+    assert remaining.remaining_in_passing(rollout) is None
     assert perf_counter() - started < 10
