@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import ast
+import ctypes
+import errno
 import os
 import shutil
 import subprocess
 import sys
-import warnings
 from pathlib import Path
 
+import numba
 import pytest
 
 import sgp
@@ -20,17 +22,59 @@ CALLER += "    return 2 * callee(value)\n"
 CALL = "from sgp.caller import caller; print(caller({}), sum(caller.stats.cache_hits.values()))"
 
 
-def test_kernels_compile_in_memory_where_no_cache_can_be_written(monkeypatch):
+@pytest.fixture
+def nothing_reported(monkeypatch):
+    monkeypatch.setattr(compilation._Cache, "_reported", False)
+    monkeypatch.setattr(compilation._Cache, "_unsaved", False)
+
+
+def test_kernels_compile_in_memory_where_no_cache_can_be_written(monkeypatch, caplog, nothing_reported):
     def double(value):
         return 2 * value
 
-    with monkeypatch.context() as patch:
-        patch.setattr(compilation._Implementation, "_locator_classes", [])
-        with pytest.warns(UserWarning, match="so double is compiled again .* set NUMBA_CACHE_DIR to a writable folder"):
-            assert compilation.compiled(double)(4) == 8
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert compilation.compiled(double)(4) == 8
+    def triple(value):
+        return 3 * value
+
+    monkeypatch.setattr(compilation._Implementation, "_locator_classes", [compilation._Nowhere])
+    assert [compilation.compiled(each)(4) for each in (double, triple)] == [8, 12]
+    (record,) = caplog.records
+    assert "set NUMBA_CACHE_DIR to one that can" in record.getMessage()
+
+
+def test_kernels_compile_in_memory_where_the_disk_is_full(tmp_path, monkeypatch, caplog, nothing_reported):
+    def full(*arguments):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    def double(value):
+        return 2 * value
+
+    def triple(value):
+        return 3 * value
+
+    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(compilation._Files, "_save_data", full)
+    assert [compilation.compiled(each)(4) for each in (double, triple)] == [8, 12]
+    (message,) = [record.getMessage() for record in caplog.records if "No space left" in record.getMessage()]
+    assert str(tmp_path) in message
+
+
+def test_a_folder_below_tmpdir_that_others_can_write_is_not_used(tmp_path, monkeypatch):
+    monkeypatch.setattr(compilation.tempfile, "tempdir", str(tmp_path))
+    compilation._temporary_folder.cache_clear()
+    folder = Path(compilation._temporary_folder())
+    assert str(os.geteuid()) in folder.name
+    try:
+        function = compilation.mix.py_func
+        for unsafe in (lambda: folder.mkdir() or folder.chmod(0o777), lambda: folder.symlink_to(tmp_path / "other")):
+            (tmp_path / "other").mkdir(mode=0o700, exist_ok=True)
+            unsafe()
+            assert compilation._Temporary.from_function(function, compilation.__file__) is None
+            folder.unlink() if folder.is_symlink() else folder.rmdir()
+        assert compilation._Temporary.from_function(function, compilation.__file__) is not None
+        assert folder.stat().st_mode & 0o777 == 0o700
+        assert not list((tmp_path / "other").iterdir())
+    finally:
+        compilation._temporary_folder.cache_clear()
 
 
 @pytest.fixture
@@ -42,10 +86,24 @@ def package(tmp_path):
     return tmp_path
 
 
-def started(package, argument):
-    environment = {**os.environ, "PYTHONPATH": str(package), "NUMBA_CACHE_DIR": ""}
+def started(package, argument, **other):
+    environment = {**os.environ, "PYTHONPATH": str(package), "NUMBA_CACHE_DIR": "", **other}
     command = [sys.executable, "-c", CALL.format(argument)]
-    return subprocess.Popen(command, cwd=package, env=environment, stdout=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command,
+        cwd=package,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=forget_that_root_writes_anywhere,  # noqa: PLW1509  these tests start no threads
+    )
+
+
+def forget_that_root_writes_anywhere():
+    """Takes from the superuser, once a program is started, what lets it write where permissions forbid it."""
+    drop_from_bounding_set, override_permissions = 24, 1
+    ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions)
 
 
 def said(process):
@@ -73,6 +131,29 @@ def test_processes_that_compile_at_once_keep_each_signature_apart(package):
     for process, expected in running:
         assert said(process)[0] == expected
     assert said(started(package, "3), caller(3.5), caller(3 + 0j"))[:3] == ["8", "9.0", "(8+0j)"]
+
+
+def test_kernels_beside_a_package_that_cannot_be_written_are_read_and_others_go_below_tmpdir(package):
+    assert said(started(package, 3)) == ["8", "0"]
+    (package / "temporary").mkdir()
+    beside = package / "sgp" / "__pycache__"
+    before = sorted(beside.iterdir())
+    beside.chmod(0o555)
+    elsewhere = {"TMPDIR": str(package / "temporary"), "XDG_CACHE_HOME": "/dev/null/none"}
+    elsewhere["PYTHONDONTWRITEBYTECODE"] = "1"
+    try:
+        first = started(package, "3), caller(3.5", **elsewhere)
+        out, err = first.communicate(timeout=120)
+        assert out.split() == ["8", "9.0", "1"]  # one was compiled beforehand
+        assert err.count("\n") == 1
+        (folder,) = (package / "temporary").iterdir()
+        assert str(folder) in err
+        assert folder.stat().st_mode & 0o777 == 0o700
+        second = started(package, "3), caller(3.5", **elsewhere)
+        assert second.communicate(timeout=120) == ("8 9.0 2\n", "")
+        assert sorted(beside.iterdir()) == before
+    finally:
+        beside.chmod(0o755)
 
 
 def kernel_files():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from sgp.api import configured
@@ -30,31 +31,31 @@ _TRIED: list[bool] = []  # by this process
 def are_compiled() -> bool:
     """Whether `compile_kernels` was done here by the sources of this version, or tried by this process."""
     kept = kept_kernels()
-    return bool(_TRIED) or (kept is not None and kept.some and _ready(kept).exists())
+    return bool(_TRIED) or (kept.some and any((folder / _ready(kept)).exists() for folder in kept.folders))
 
 
 def compile_kernels() -> None:
-    """Compiles what the planners of the package plan and train with, and keeps it; nothing where that was done before.
+    """Compiles what the planners of the package plan and train with, and saves it; nothing where that was done before.
 
     Other processes wait meanwhile. Where no folder can be written, each process compiles for itself. Kernels of other
     methods' encoders are compiled when they are used.
     """
     kept = kept_kernels()
-    if kept is None:
+    folder = kept.folders[0]
+    with locked(folder) if kept.writable else nullcontext():
+        if are_compiled():
+            return
         _TRIED.append(True)
         _train()
-        return
-    with locked(kept.folder):
-        if not are_compiled():
-            _TRIED.append(True)
-            for stale in kept.folder.glob(f"{_READY}-*"):
-                stale.unlink()
-            _train()
-            _ready(kept).touch()
+        if kept.writable:
+            with suppress(OSError):  # a full disk: the next process compiles what could not be saved
+                for stale in folder.glob(f"{_READY}-*"):
+                    stale.unlink()
+                (folder / _ready(kept)).touch()
 
 
-def _ready(kept: Kept) -> Path:
-    return kept.folder / f"{_READY}-{kept.stamp}"
+def _ready(kept: Kept) -> str:
+    return f"{_READY}-{kept.stamp}"
 
 
 def _train() -> None:

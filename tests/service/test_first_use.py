@@ -58,16 +58,17 @@ def test_a_job_waits_for_the_kernels_without_its_seconds_and_other_processes_rea
     assert len(list(tmp_path.rglob("kernels-ready-*"))) == 1
 
 
-def test_where_nothing_can_be_kept_every_process_compiles_once(monkeypatch):
-    monkeypatch.setattr(compilation.mix, "_cache", None)
+def test_where_nothing_can_be_kept_every_process_compiles_once(tmp_path, monkeypatch):
+    nowhere = compilation.kept_kernels()._replace(folders=[tmp_path], some=False, writable=False)
+    monkeypatch.setattr(first_use, "kept_kernels", lambda: nowhere)
     monkeypatch.setattr(first_use, "_TRIED", [])
     trained = []
     monkeypatch.setattr(first_use, "_train", lambda: trained.append(True))
-    assert compilation.kept_kernels() is None
     assert not first_use.are_compiled()
     first_use.compile_kernels()
     assert first_use.are_compiled()
     assert trained == [True]
+    assert not list(tmp_path.iterdir())
 
 
 def test_what_was_compiled_by_other_sources_does_not_count(monkeypatch):
