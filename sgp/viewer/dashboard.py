@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import NoReturn
 
 import sgp
-from sgp.errors import MissingLibrary
+from sgp.datasets.store import home
+from sgp.errors import ConfigurationError, MissingLibrary
 from sgp.installed import bundled, lacking
 
 PORT = 8501  # Streamlit's own choice
@@ -38,7 +39,18 @@ def free_port(first: int = PORT) -> int:
 
 
 def serve(port: int, browser: bool) -> NoReturn:
-    """Becomes the server, so that what ends this process ends the server."""
-    words = command(port, browser)
+    """Becomes the server, so that what ends this process ends the server.
+
+    Raises ConfigurationError where the port is taken, StoreError where the user has no home and `SGP_HOME` is not set
+    either, and what `command` raises.
+    """
+    words, store, free = command(port, browser), home(), free_port(port)
+    if free != port:
+        raise ConfigurationError(f"port {port} is taken; give another one with --port, such as {free}")
     paths = [str(Path(sgp.__file__).parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])]
-    os.execve(words[0], words, {**os.environ, "PYTHONPATH": os.pathsep.join(paths)})
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    try:
+        Path.home()
+    except RuntimeError:  # Streamlit looks there for its settings
+        environment["HOME"] = str(store)
+    os.execve(words[0], words, environment)
