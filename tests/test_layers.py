@@ -25,6 +25,7 @@ FLOORS = [
     {"api"},
     {"experiments", "service", "estimator"},
     {"cli", "engine", "contracts"},
+    {"__main__"},
 ]
 FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
 SAME_FLOOR = {

@@ -1,0 +1,5 @@
+"""`python -m sgp`: the command line."""
+
+from sgp.cli import main
+
+main()
