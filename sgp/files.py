@@ -61,6 +61,20 @@ def whole_file(path: Path | str) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
+def remove_old(path: Path | str) -> None:
+    """Removes the file that `whole_file` would replace, so that nobody takes it for a new one; a device or pipe stays.
+
+    Raises StoreError where the place cannot be written.
+    """
+    target = Path(path)
+    try:
+        if not _stays(target):
+            target.resolve().unlink(missing_ok=True)
+    except OSError as error:
+        _explain(error, target)
+        raise
+
+
 def _stays(target: Path) -> bool:
     """Whether a path is no file that another could take the place of: a device, a pipe, what this process has open."""
     if _OPEN.fullmatch(os.path.abspath(target)):

@@ -6,7 +6,9 @@ import errno
 import json
 import logging
 import os
+import pwd
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -56,6 +58,17 @@ def files(tmp_path):
     for name, text in contents.items():
         (tmp_path / name).write_text(text)
     return tmp_path
+
+
+def started(*words, sh="", **environment):
+    """The command as a process of its own; what follows it in a shell, and variables of the environment."""
+    command = shlex.join([sys.executable, "-m", "sgp", *map(str, words)])
+    return subprocess.run(
+        ["sh", "-c", f"{command} {sh}"],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
+        capture_output=True,
+        timeout=100,
+    )
 
 
 @pytest.fixture
@@ -611,3 +624,107 @@ def test_a_limit_that_is_no_number_is_refused(limit, files, blocks_run):
     code, _, err = call("solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run, limit, "nan")
     assert code == 2
     assert err.endswith("is nan; expected a positive number or none\n")
+
+
+def test_python_runs_the_package():
+    assert started("--version").stdout.decode() == f"sgp {version()}\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["table", "state-centric", "1"], 0), (["table", "caf\xe9"], 2), (["caf\xe9"], 2), (["generate", "--help"], 0)],
+)
+def test_a_terminal_of_ascii_gets_ascii(words, code, home):
+    done = started(*words, PYTHONIOENCODING="ascii")
+    assert done.returncode == code
+    text = (done.stdout + done.stderr).decode("ascii")
+    assert "nobody foresaw" not in text
+    assert ("?" in text) == ("--help" not in words)
+
+
+def test_a_path_of_any_bytes_is_printed_as_it_is(tmp_path):
+    out = os.fsdecode(bytes(tmp_path) + b"/caf\xe9")
+    done = started("generate", "--domain", "gripper", "--size", 6, "--out", out, PYTHONIOENCODING="utf-8")
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert os.path.exists(done.stdout.rstrip())
+
+
+@pytest.mark.parametrize(
+    ("words", "sh", "code"),
+    [
+        (["list", "papers"], "| head -n 1", 0),
+        (["list", "papers"], ">&-", 0),
+        (["list", "nothing"], "2>&-", 2),
+        (["list", "papers"], "> /dev/full", 2),
+        (["--help"], "> /dev/full", 2),
+    ],
+)
+def test_output_that_nobody_takes_is_no_traceback(words, sh, code):
+    done = started(*words, sh=sh)
+    assert done.returncode == code
+    assert done.stderr.count(b"\n") == ("/dev/full" in sh)
+    assert b"nobody foresaw" not in done.stderr
+
+
+@pytest.mark.parametrize("unsolved", [[], ["--seconds", 1e-9]])
+def test_an_old_plan_is_gone_where_there_is_no_new_one(unsolved, blocks_run, files):
+    old = {f"--{name}": files / f"old.{name}" for name in ("plan", "rollout", "html")}
+    for file in old.values():
+        file.write_text("old")
+    given = [files / "domain.pddl", files / "never.pddl", "--run", blocks_run, *unsolved]
+    code, _, _ = call("solve", *given, *(word for pair in old.items() for word in pair))
+    assert code == 1
+    assert not old["--plan"].exists()
+    assert "old" not in [file.read_text() for file in old.values() if file.exists()]
+
+
+def test_a_problem_is_not_overwritten_by_its_plan(blocks_run, files):
+    before = (files / "two.pddl").read_text()
+    given = [files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
+    code, _, err = call("solve", *given, "--plan", files / "two.pddl")
+    assert code == 2
+    assert f"{files / 'two.pddl'} is read" in err
+    assert (files / "two.pddl").read_text() == before
+
+
+def test_a_plan_is_printed_where_the_rollout_cannot_be_written(blocks_run, files):
+    given = [files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
+    code, out, err = call("solve", *given, "--rollout", "/dev/full", "--plan", files / "plan")
+    assert code == 2
+    assert "no space left while writing /dev/full" in err
+    assert out.startswith("(pick-up a)\n(stack a b)\n")
+    assert (files / "plan").read_text() == out
+
+
+def test_a_user_without_a_home_is_asked_for_one(tmp_path, monkeypatch):
+    def unknown(user):
+        raise KeyError(user)
+
+    for name in ("HOME", "SGP_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(pwd, "getpwuid", unknown)
+    code, _, err = call("list", "runs")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "set SGP_HOME or HOME" in err
+    monkeypatch.setattr(unforeseen.tempfile, "gettempdir", lambda: str(tmp_path))
+    assert str(tmp_path / "sgp-errors") in unforeseen.written(ValueError("x"))
+
+
+def test_a_store_that_cannot_be_written_is_named(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("no folder")
+    monkeypatch.setenv("SGP_HOME", str(tmp_path / "file"))
+    code, _, err = call("train", "--method", "zero-change", "--domain", "gripper", "--suite", "state-centric")
+    assert code == 2
+    assert err.startswith(f"sgp: {tmp_path / 'file'}")
+    assert "set SGP_HOME to a folder that can be written" in err
+
+
+def test_no_folder_for_temporary_files_is_a_sentence(files, monkeypatch):
+    def none():
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp', '/var/tmp']")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    code, _, err = call("validate", files / "domain.pddl", files / "two.pddl", files / "good.plan")
+    assert code == 2
+    assert "set TMPDIR" in err

@@ -13,7 +13,7 @@ import pytest
 import xgboost
 
 from sgp.errors import StoreError
-from sgp.files import read_json, whole_file, write_text
+from sgp.files import read_json, remove_old, whole_file, write_text
 from sgp.models.boosted_trees import BoostedTrees
 from sgp.models.linear import LinearModel
 
@@ -56,6 +56,19 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path):
         assert (tmp_path / "real" / "file").read_text() == text
     assert (tmp_path / "link").is_symlink()
     assert [path.name for path in (tmp_path / "real").iterdir()] == ["file"]
+
+
+def test_an_old_file_is_removed_and_what_leads_to_it_stays(tmp_path):
+    (tmp_path / "old").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "old")
+    for place in ("link", "link", "never"):
+        remove_old(tmp_path / place)
+    assert (tmp_path / "link").is_symlink()
+    assert not (tmp_path / "old").exists()
+    remove_old("/dev/null")
+    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
+    with pytest.raises(StoreError, match=r"cannot be written .*; choose another place"):
+        remove_old(tmp_path)
 
 
 def test_a_file_that_may_not_be_so_large_is_a_sentence_and_leaves_the_old_one(tmp_path):

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import io
+import os
+import sys
 
-from sgp.cli.verbs import app
+from sgp.cli.verbs import FAILED, app, sentence
 from sgp.workers import compute_with_one_thread
 
 SUBJECTS = ("watching", "data", "training", "solving", "measuring", "experimenting", "reporting")
@@ -12,7 +16,38 @@ for _subject in SUBJECTS:
     importlib.import_module(f"{__name__}.{_subject}")  # registers its verbs
 
 
+class _AsciiStream(io.TextIOWrapper):
+    """A stream that prints `?` for what ASCII lacks. Typer writes UTF-8 to the bytes below one, so they are hidden."""
+
+    buffer = None  # type: ignore[assignment]
+
+
+def print_anywhere() -> None:
+    """Has standard output and standard error take every text, whatever their encoding, and where they are closed."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:  # closed: the next file that is opened would get its number
+            handle = os.open(os.devnull, os.O_RDWR)
+            if handle != number:
+                os.dup2(handle, number)
+                os.close(handle)
+            setattr(sys, name, open(number, "r+" if number else "r", encoding="utf-8", closefd=False))  # noqa: SIM115
+        stream = getattr(sys, name)
+        if number == 0 or not isinstance(stream, io.TextIOWrapper):
+            continue
+        encoding = codecs.lookup(stream.encoding).name
+        if encoding == "ascii":
+            setattr(sys, name, _AsciiStream(stream.buffer, encoding, "replace", line_buffering=stream.line_buffering))
+        elif stream.errors == "strict":
+            # A path may have bytes that are no UTF-8; scripts read it.
+            stream.reconfigure(errors="surrogateescape" if encoding == "utf-8" else "replace")
+
+
 def main() -> None:
     """The entry point of the command `sgp`."""
+    print_anywhere()
     compute_with_one_thread()
-    app()
+    try:
+        app(prog_name="sgp")
+    except OSError as error:  # while help is printed, which no command does
+        print(f"sgp: {sentence('sgp', error) or error}", file=sys.stderr)
+        sys.exit(FAILED)

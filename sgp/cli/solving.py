@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 from typing import Annotated, Any, cast
 
@@ -34,7 +35,8 @@ def solve(
 ) -> None:
     """Solve one problem. Exit code 0: solved, the plan accepted by VAL; 1: not solved; 2: an error."""
     from sgp import api
-    from sgp.files import write_text
+    from sgp.errors import InputError
+    from sgp.files import remove_old, write_text
     from sgp.planning.clock import LimitReached
     from sgp.planning.pddl import Problem, format_plan
     from sgp.planning.planner import ENDINGS
@@ -46,23 +48,27 @@ def solve(
     if run is None:
         run = api.fitting(asked).folder
         typer.echo(f"planning with {run}", err=True)
+    for out in filter(None, (plan, rollout, html)):
+        if any(os.path.exists(out) and os.path.samefile(out, given) for given in (domain, problem)):
+            raise InputError(f"{out} is read and would be overwritten; give another file to write")
+        remove_old(out)
     try:
         found = api.solve(asked, run, limit, decoding, cast(Any, keep))
     except (LimitReached, MemoryError) as error:
         typer.echo(f"not solved: {ENDINGS[type(error)].value} before the problem was read", err=True)
         raise typer.Exit(NOT_SOLVED) from error
+    if found.solved:  # written before it is judged and before anything that can fail: what was found is not lost
+        text = format_plan(found.plan, found.task.problem)
+        typer.echo(text, nl=False)
+        if plan is not None:
+            write_text(plan, text)
+    verdict = confirm(found)
     if rollout is not None or html is not None:
         recorded = api.as_recorded(found, run, decoding)
     if rollout is not None:
         write_records(rollout, [recorded.head, *recorded.steps])
     if html is not None:
         export_html(recorded, html)
-    if found.solved:  # whatever becomes of its judges, what was found is not lost
-        text = format_plan(found.plan, found.task.problem)
-        if plan is not None:
-            write_text(plan, text)
-        typer.echo(text, nl=False)
-    verdict = confirm(found)
     if not verdict.valid:
         reason = f" ({found.reason})" if found.reason else ""
         typer.echo(f"not solved: {found.outcome.value}{reason} after {len(found.plan)} actions", err=True)

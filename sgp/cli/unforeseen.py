@@ -8,9 +8,11 @@ import shlex
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from sgp.datasets.store import home
+from sgp.errors import SgpError
 
 _LONGEST = 200  # characters of the error in its sentence
 
@@ -24,11 +26,16 @@ def written(error: BaseException) -> str:
     what = f"{type(error).__name__}: {' '.join(str(error).split())}"
     what = f"{what[:_LONGEST]}..." if len(what) > _LONGEST else what
     name = f"{datetime.datetime.now():%Y-%m-%d-%H%M%S}-{os.getpid()}.txt"
-    for folder in (home() / "errors", Path(tempfile.gettempdir()) / "sgp-errors"):
+    places: list[Callable[[], Path]] = [
+        lambda: home() / "errors",
+        lambda: Path(tempfile.gettempdir(), "sgp-errors"),
+    ]
+    for place in places:
         try:
+            folder = place()
             folder.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text, encoding="utf-8", errors="backslashreplace")
-        except OSError:
+        except (OSError, SgpError):
             continue
         return f"an error that nobody foresaw ({what}); the whole traceback is in {folder / name}: please report it"
     print(text, file=sys.stderr)

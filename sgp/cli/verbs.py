@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import functools
 import logging
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, ParamSpec
 
 import typer
@@ -46,6 +49,7 @@ def _every_verb(
     logging.getLogger("sgp").setLevel(level)
 
 
+_UNWRITABLE = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOTDIR, errno.EEXIST)
 SOLVED, NOT_SOLVED, FAILED, UNFORESEEN, INTERRUPTED = 0, 1, 2, 70, 130  # 70: EX_SOFTWARE of sysexits.h
 
 
@@ -65,9 +69,9 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
             except Exception as error:
                 if isinstance(error, BrokenPipeError):  # the reader of the output has enough: typer ends quietly
                     raise
-                told = _told(name, error)
-                if told is not None:
-                    typer.echo(f"sgp: {told}", err=True)
+                known = sentence(f"sgp {name}", error)
+                if known is not None:
+                    typer.echo(f"sgp: {known}", err=True)
                     raise typer.Exit(FAILED) from error
                 from sgp.cli.unforeseen import written
 
@@ -82,12 +86,12 @@ def verb(name: str, example: str) -> Callable[[Callable[Parameters, None]], Call
     return register
 
 
-def _told(name: str, error: Exception) -> str | None:
-    """The sentence for a missing library and for what the system says of disks and paths; None for other errors."""
+def sentence(what: str, error: Exception) -> str | None:
+    """The sentence for a library that `what` lacks and for what the system says of disks and paths; None for others."""
     if isinstance(error, ModuleNotFoundError):
         from sgp.installed import missing
 
-        lacking = missing(f"sgp {name}", error)
+        lacking = missing(what, error)
         return None if lacking is None else str(lacking)
     if not isinstance(error, OSError):
         return None
@@ -95,4 +99,18 @@ def _told(name: str, error: Exception) -> str | None:
         return "no space left on the disk; free some and run the command again"
     if error.errno == errno.EFBIG:
         return "a file is larger than this process may write; raise the limit ('ulimit -f') and run the command again"
-    return None if error.filename is None else f"{error.filename}: {error.strerror}; check the path"
+    if error.errno == errno.ENOENT and "temporary" in str(error):  # tempfile's, which names no file
+        return f"{str(error.strerror).partition(' in [')[0].lower()}; set TMPDIR to a folder that can be written"
+    if error.filename is None:
+        return None
+    return f"{error.filename}: {error.strerror}; {_remedy(error)}"
+
+
+def _remedy(error: OSError) -> str:
+    """What helps where a path cannot be used, which the user may not have chosen."""
+    from sgp.datasets.store import home
+
+    with contextlib.suppress(SgpError):
+        if error.errno in _UNWRITABLE and Path(os.fsdecode(error.filename)).is_relative_to(home()):
+            return "set SGP_HOME to a folder that can be written"
+    return "check the path"

@@ -21,7 +21,7 @@ from sgp.encoders.kernels.wl_histogram import histograms
 from sgp.encoders.kernels.wl_recolouring import candidate_histograms
 from sgp.encoders.wl_vocabulary import Vocabulary
 from sgp.encoders.wl_words import ColourWords
-from sgp.errors import ConfigurationError
+from sgp.errors import ConfigurationError, StoreError
 from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.clock import look, stop
@@ -228,4 +228,7 @@ def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]])
         features.collect(DomainDataset(domain, data))
         path = Path(folder, "vocabulary.json")
         features.save(str(path))
-        return path.read_text(encoding="utf-8")
+        vocabulary = path.read_text(encoding="utf-8")
+    if not vocabulary.rstrip().endswith("}"):  # wlplan does not look at what the system says
+        raise StoreError(f"no space left while writing {path}; free some, or set TMPDIR to another folder")
+    return vocabulary

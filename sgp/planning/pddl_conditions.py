@@ -59,13 +59,6 @@ def conjunction(found: Condition) -> tuple[Literal, ...] | None:
     return literals if len(literals) == len(found.parts) else None
 
 
-def mapped(found: Condition, change: Callable[[Literal], Literal]) -> Condition:
-    """A condition with each literal changed."""
-    if isinstance(found, Literal):
-        return change(found)
-    return found._replace(parts=tuple(mapped(part, change) for part in found.parts))
-
-
 def condition(block: Block, source: Source, scope: Scope) -> Condition:
     """The condition that a list stands for.
 
