@@ -333,6 +333,8 @@ def test_an_imported_domain_is_found_by_the_name_that_its_pddl_declares(home, tm
     case = Path(__file__).parents[1] / "cases" / "advice-domain-name"
     for folder in ("tins", "more-tins"):
         shutil.copytree(case, tmp_path / "both" / folder)
+    with (tmp_path / "both" / "tins" / "domain.pddl").open("a") as file:
+        file.write("; another text, so that the two are not one domain\n")
     shutil.copytree(case, tmp_path / "one")
     suite = sgp.import_folder(tmp_path / "one", "one")
     assert suite.domain("Shelves") == suite.domain("one")
