@@ -100,6 +100,7 @@ def test_an_experts_plan_with_a_loop_is_followed(towers):
     assert [each.step for each in found] == [0, 1, 2, 3]
 
 
+@pytest.mark.slow
 def test_a_perfect_prediction_solves_what_the_features_can_tell_apart(quick_run):
     planner = planner_of(quick_run("state-centric", "blocksworld"))
     expert = trajectories(SUITE, "blocksworld", "interpolation")

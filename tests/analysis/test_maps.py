@@ -34,6 +34,7 @@ def write(file, rollout, run):
     return file
 
 
+@pytest.mark.slow
 def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, tmp_path):
     """UMAP and PCA, written with the run and beside the file, and found again by rank."""
     rollout = solved_by(transition_run, 2)

@@ -96,6 +96,7 @@ def test_a_renamed_problem_is_the_same_problem():
     assert set(again.atoms(again.init)) == set(task.atoms(task.init))
 
 
+@pytest.mark.slow
 def test_diagnose_tells_it_where_it_is_asked(quick_run):
     run = quick_run("symt", "blocksworld")
     assert planner_of(run).policy.rules.additive

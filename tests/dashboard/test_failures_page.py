@@ -49,6 +49,7 @@ def test_a_measured_attempt_is_recorded_now_and_then_can_be_watched(open_page, h
     assert f"problem={row.problem}" in next(query for page, query in links.items() if "rollout" in page or page == "")
 
 
+@pytest.mark.slow
 def test_recording_can_be_cancelled(open_page, home):
     _, name = unsolved("state-centric", "wl-lstm")
     app = open_page("failures", of=MEASURED, attempt=name)

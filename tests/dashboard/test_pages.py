@@ -238,6 +238,7 @@ def test_without_two_rollouts_compare_says_how_to_record_another(folder):
     assert "--record" in app.info[0].value
 
 
+@pytest.mark.slow
 def test_no_page_imports_a_planning_or_learning_library():
     import subprocess
     import sys

@@ -94,6 +94,7 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
     assert scaling(WALKERS["right"], source(SOMETIMES_CLOSED), 9, config, jobs=2) == curve
 
 
+@pytest.mark.slow
 def test_failed_attempts_at_solvable_problems_still_count_where_others_are_unsolvable(home):
     curve = scaling(WALKERS["wrong"], source(SOMETIMES_CLOSED), 9, ALL)
     for each in curve.sizes[2:]:

@@ -122,6 +122,7 @@ def test_damaged_attempts_are_a_sentence(run, home):
         sgp.scaling(run.folder, only, bound=40)
 
 
+@pytest.mark.slow
 def test_two_sizes_below_the_threshold_end_it(run):
     curve = sgp.scaling(run.folder, ScalingConfig(epsilon=0.3), bound=1)
     coverages = [each.coverage for each in curve.sizes]

@@ -34,6 +34,7 @@ def model_of(variant, of, settings=SYMBOLS):
     return load_model(train_lesson("displacements", of, variant, settings, "cpu").folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("domain", "variant"), each_value(["blocksworld", "ferry", "depot", "satellite"], ["renamed", "induction"])
 )

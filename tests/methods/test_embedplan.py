@@ -81,7 +81,8 @@ def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
         assert float(loss(model, config, rows, chosen)) == pytest.approx(float(expected.detach()), rel=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["mlp", pytest.param("hypernetwork", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["mlp", "hypernetwork"])
 def test_what_is_learned_is_found_again_and_beats_what_is_not(kind):
     settings = {**QUICK, "shape.kind": kind}
     run = train_lesson("embedplan", LESSON, "hashed-atoms", settings, "cpu")

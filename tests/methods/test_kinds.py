@@ -321,6 +321,7 @@ def test_a_decoding_that_a_training_does_not_allow_is_refused(quick_run):
         load_planner(run.folder, "no-statics")
 
 
+@pytest.mark.slow
 def test_solving_hashes_each_file_of_a_run_once(quick_run, monkeypatch):
     run = quick_run("state-centric", "gripper", "wl-xgboost-state")
     hashed, sha256_of = [], runs._sha256

@@ -65,6 +65,7 @@ def test_one_planner_a_part_and_the_one_that_train_gives_among_them(variant, dat
     assert runs[found.index(chosen)].planner_sha256 == trained.planner_sha256
 
 
+@pytest.mark.slow
 @every_kind
 def test_the_first_ones_are_skipped_exactly(variant, data, tmp_path):
     """Whether what was kept is there or not, and whichever moment it is of."""

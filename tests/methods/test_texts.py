@@ -13,6 +13,7 @@ from sgp.methods.texts import Text
 SETTINGS = {"encoder": "text", "text.sentences": "hashed"}
 
 
+@pytest.mark.slow
 def test_a_planner_over_sentences_is_trained_saved_and_loaded(home):
     run = sgp.train("contrastive-delta", "gripper", "state-centric", overrides=SETTINGS, device="cpu")
     assert run.record["facts"]["dimension"] == 256

@@ -115,6 +115,7 @@ def stopped(hand=None):
         yield
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("successors", [one_step, Lookahead(), Lookahead("types", enough=16)], ids=["one", "iw", "aiw"])
 @pytest.mark.parametrize("mode", ["grounded", "lifted"])
 def test_looking_for_candidates_stops(task, mode, successors):

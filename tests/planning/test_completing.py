@@ -81,6 +81,7 @@ def test_what_the_search_does_not_solve_either_stays_unsolved(glue):
     assert found[1].solved
 
 
+@pytest.mark.slow
 def test_a_search_that_runs_out_of_time_says_so():
     domain = sgp.get_domain("blocksworld")
     problem = sgp.Problem("large", domain.pddl, domain.generate_scaled(np.random.default_rng(0), 600))

@@ -323,6 +323,7 @@ def test_seconds_and_memory_are_outcomes(two_blocks, three_blocks, monkeypatch):
     assert Planner(slow).solve(two_blocks, Limit(memory=3 * 10**9)).outcome is not Outcome.MEMORY
 
 
+@pytest.mark.slow
 def test_a_decision_is_ended_that_takes_too_long(two_blocks, three_blocks):
     """The one that has most of the candidates pays for the time; the others go on."""
 

@@ -118,6 +118,7 @@ def test_nothing_to_report_is_told(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_report_of_the_committed_measurements_has_every_part(tmp_path):
     theirs = [each for each in sgp.published("state-centric") if each.table == "1"]
     ours = [each for each in measured() if each.suite == "state-centric"]

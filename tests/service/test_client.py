@@ -180,6 +180,7 @@ def test_errors_are_sentences_with_their_line(worker, problem):
     assert "holds no run.json" in missing.error
 
 
+@pytest.mark.slow
 def test_ten_thousand_objects_and_five_megabytes_are_sentences(worker, problem):
     many = {**problem, "problem": problem["problem"].replace("a b)", f"a b {MANY})", 1)}
     assert "10,002 objects" in ended(worker.ask("read", 60, problem=many)).error
@@ -230,6 +231,7 @@ process.main()
 """
 
 
+@pytest.mark.slow
 def test_seconds_are_the_processors_and_not_the_clocks():
     """A job that waits longer than its seconds has taken none of them; one that computes is ended."""
     asked = [{"number": number, "job": job, "seconds": 0.5, "arguments": {}} for number, job in enumerate(JOBS)]
