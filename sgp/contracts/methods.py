@@ -154,10 +154,11 @@ class MethodContract:
             assert any(rollout.steps or rollout.reason for rollout in rollouts(planner, _smallest())), decoding
 
     def test_a_trained_planner_is_the_one_that_is_saved(
-        self, method: PlanningMethod, variant: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, method: PlanningMethod, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """What `train` gives plans as what `load` gives."""
         monkeypatch.setenv("SGP_HOME", str(tmp_path))
+        variant = self._tried(method)[0]
         found: dict[str, Planner] = {}
 
         class Watched:
