@@ -659,8 +659,9 @@ def test_a_path_of_any_bytes_is_printed_as_it_is(tmp_path):
         (["--help"], "> /dev/full", 2),
     ],
 )
-def test_output_that_nobody_takes_is_no_traceback(words, sh, code):
-    done = started(*words, sh=sh)
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_output_that_nobody_takes_is_no_traceback(words, sh, code, unbuffered):
+    done = started(*words, sh=sh, PYTHONUNBUFFERED=unbuffered)
     assert done.returncode == code
     assert done.stderr.count(b"\n") == ("/dev/full" in sh)
     assert b"nobody foresaw" not in done.stderr

@@ -46,8 +46,23 @@ def main() -> None:
     """The entry point of the command `sgp`."""
     print_anywhere()
     compute_with_one_thread()
+    code: str | int | None = None
     try:
         app(prog_name="sgp")
+    except SystemExit as ended:
+        code = ended.code
     except OSError as error:  # while help is printed, which no command does
-        print(f"sgp: {sentence('sgp', error) or error}", file=sys.stderr)
-        sys.exit(FAILED)
+        code = _failed(error)
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        if not code and not isinstance(error, BrokenPipeError):
+            code = _failed(error)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python flushes once more as it ends
+    sys.exit(code)
+
+
+def _failed(error: OSError) -> int:
+    """Print the sentence for an output that cannot be written, and return the exit code."""
+    print(f"sgp: {sentence('sgp', error) or error}", file=sys.stderr)
+    return FAILED
