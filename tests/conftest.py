@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -22,11 +24,23 @@ from tests.requirements import CHROMIUM, require
 os.environ.update({**ONE_THREAD, **os.environ})  # others compute beside the tests, and threads wait for each other
 
 
+# Compiles the kernels of lifted search in a second process, while the first compiles the others.
+LIFTED_SEARCH = """
+from sgp.datasets.suite import load_suite
+from sgp.planning.lookahead import Lookahead
+from sgp.planning.task import Task
+
+task = Task(load_suite("state-centric").problems("gripper", "train")[0], "lifted")
+Lookahead("types", enough=16, representatives=True)(task, task.init)
+"""
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Compiles the kernels before processes that test, each of which would compile them."""
     if not hasattr(config, "workerinput") and not are_compiled():
         print("compiling kernels, once for these sources; this takes a while", flush=True)
-        compile_kernels()
+        with subprocess.Popen([sys.executable, "-c", LIFTED_SEARCH], cwd=config.rootpath, stderr=subprocess.DEVNULL):
+            compile_kernels()
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

@@ -52,6 +52,7 @@ def example(app, name="Blocksworld"):
     return settled(button(app, name).click().run(), PAGE)
 
 
+@pytest.mark.slow
 def test_an_empty_page_offers_examples(open_page, home):
     app = open_page("own_problem")
     assert "Nothing here yet" in words(app)

@@ -128,6 +128,7 @@ def explained_step(app):
     return place, data["features"][why["reasons"][0][0]]
 
 
+@pytest.mark.slow
 def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
     app = open_trained(problem="p02")
     place, feature = explained_step(app)

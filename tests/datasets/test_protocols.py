@@ -131,6 +131,7 @@ def test_what_cannot_be_parted_is_told(ferry):
         lessons("acpbench", "cross-domain", ["ferry"])
 
 
+@pytest.mark.slow
 def test_shots_are_a_few_of_each_schema_and_are_not_measured():
     found = {
         shots: next(

@@ -147,6 +147,7 @@ def kinds(tmp_path, monkeypatch, home):
     forget()
 
 
+@pytest.mark.slow
 def test_a_method_of_each_kind_is_trained_saved_and_loaded(kinds):
     tasks = [Task(problem) for problem in SUITE.problems("gripper", "interpolation")]
     for key in ("frequent-schema", "blind-walk"):

@@ -41,6 +41,7 @@ def test_a_small_network_extrapolates_with_optimal_plans(home):
         assert len(rollout.plan) <= 2 * balls + 2 * -(-balls // 2) + 1
 
 
+@pytest.mark.slow
 def test_an_interrupted_training_gives_what_an_uninterrupted_one_gives(tmp_path):
     data = sgp.load_training_data(SUITE, "gripper")
     quick = SMALL | {"training.epochs": "3", "training.steps": "2", "shape.hidden": "16"}

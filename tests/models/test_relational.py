@@ -36,6 +36,7 @@ def values(model, each):
     return model.values(np.array([objects for objects, _ in each]), joined)
 
 
+@pytest.mark.slow
 def test_a_graph_has_one_value_whatever_is_computed_beside_it():
     model, many = network(layers=30, hidden=32), graphs(200, 1)
     together = values(model, many)

@@ -149,6 +149,7 @@ def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
     assert any("why" in each for each in branched["data"]["steps"][place + 1 :])
 
 
+@pytest.mark.slow
 def test_what_can_be_read_and_what_fits(worker, problem, quick_run):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     found = ended(worker.ask("read", 60, problem=problem)).result
