@@ -300,8 +300,7 @@ def _copy_domain(tree: SourceTree, name: str, source: _Source, suite: Suite) -> 
         for each in track(found, f"import {name} {split}"):
             problem = Problem(each.name, pddl, each.file.text, str(file.path), str(each.file.path))
             _, declared = checked(problem)
-            problem.with_whole_costs()  # else experts could not plan for it
-            problem.with_whole_costs()  # or experts could not plan for it
+            problem.with_whole_costs()  # raises where experts could not plan for it
             remarks.add(declared.remarks)
             size = len(text.constants) + len(declared.objects)
             first = distinct.first(each.name, declared)

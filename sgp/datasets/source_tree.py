@@ -13,7 +13,7 @@ from functools import cached_property
 from pathlib import Path
 
 from sgp.errors import PddlError, SuiteError
-from sgp.planning.pddl import read_text
+from sgp.planning.pddl import decoded, read_text
 from sgp.planning.pddl_syntax import normalise, printable
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ class SourceFile:
         if not self.packing:
             return read_text(self.path)
         try:
-            return _UNPACK[self.packing](self.path.read_bytes()).decode("utf-8-sig")
+            return decoded(_UNPACK[self.packing](self.path.read_bytes()))
         except (OSError, EOFError, ValueError, zlib.error) as error:
             raise PddlError(
                 f"cannot be unpacked as {self.packing} text ({error}); unpack it by hand or replace it", str(self.path)

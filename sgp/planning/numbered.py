@@ -21,7 +21,7 @@ from sgp.planning.declarations import (
     Literal,
     Parameter,
 )
-from sgp.planning.pddl_conditions import TRUE, joined
+from sgp.planning.pddl_conditions import TRUE, joined, negated
 from sgp.planning.pddl_writing import condition_text
 
 _Variables = Mapping[str, str]  # new names by the old ones
@@ -79,8 +79,8 @@ class Numbered:
         old = {number: name for names in new for name, number in names.items()}
         return re.sub(r"\b(?:predicate|type|object|action)\d+\b", lambda found: old.get(found[0], found[0]), report)
 
-    def _names(self, things: Iterable[Parameter]) -> list[str]:
-        return [self._objects[each.name] for each in things]
+    def _names(self, objects: Iterable[Parameter]) -> list[str]:
+        return [self._objects[each.name] for each in objects]
 
     def _action(self, action: AdlAction) -> str:
         variables = _variables(action.parameters, {})
@@ -113,7 +113,7 @@ class Numbered:
         within = (
             joined("and", [*kinds, *parts])
             if condition.kind == "exists"
-            else joined("or", [*(_negated(each) for each in kinds), *parts])
+            else joined("or", [*(negated(each) for each in kinds), *parts])
         )
         bound = tuple(Parameter(variables[each.name], (OBJECT,)) for each in condition.variables)
         return Formula(condition.kind, (within,), bound)
@@ -139,12 +139,6 @@ def _numbered(kind: str, names: Iterable[str]) -> dict[str, str]:
 def _variables(parameters: Iterable[Parameter], above: _Variables) -> dict[str, str]:
     """New names of variables, those above them first."""
     return {**above, **{each.name: f"?v{number}" for number, each in enumerate(parameters, len(above))}}
-
-
-def _negated(kind: Condition) -> Condition:
-    """That an object is of none of the types of which `kind` says that it is of one."""
-    literals = (kind,) if isinstance(kind, Literal) else kind.parts
-    return joined("and", [each._replace(positive=False) for each in literals if isinstance(each, Literal)])
 
 
 def _section(keyword: str, names: Sequence[str]) -> str:

@@ -8,7 +8,8 @@ from functools import partial
 from itertools import product
 
 from sgp.errors import expected_one_of
-from sgp.planning.declarations import Action, AsWritten, Atom, Condition, Formula, Literal, Parameter
+from sgp.planning.adl_objects import renamed
+from sgp.planning.declarations import Action, AsWritten, Condition, Formula, Literal, Parameter
 from sgp.planning.pddl_conditions import mapped
 from sgp.planning.pddl_syntax import shown
 from sgp.planning.pddl_writing import condition_text
@@ -77,7 +78,7 @@ class Simulation:
         if unmet is not None:
             return f"its precondition {unmet} is not met"
         changed = [
-            _bound(literal, each)
+            renamed(literal, each)
             for effect in schema.effects
             for each in self._bindings(effect.variables, binding)
             if self._holds(effect.condition, each)
@@ -92,12 +93,12 @@ class Simulation:
         parts = condition.parts if isinstance(condition, Formula) and condition.kind == "and" else (condition,)
         for part in parts:
             if not self._holds(part, binding):
-                return shown(condition_text(mapped(part, partial(_bound, binding=binding))), _LONGEST)
+                return shown(condition_text(mapped(part, partial(renamed, binding=binding))), _LONGEST)
         return None
 
     def _holds(self, condition: Condition, binding: _Binding) -> bool:
         if isinstance(condition, Literal):
-            atom = _bound(condition, binding).atom
+            atom = renamed(condition, binding).atom
             true = atom.objects[0] == atom.objects[1] if atom.predicate == "=" else atom in self._state
             return true == condition.positive
         join = all if condition.kind in ("and", "forall") else any
@@ -114,8 +115,3 @@ class Simulation:
     def _of(self, types: Iterable[str]) -> list[str]:
         wanted = set(types)
         return [name for name, kinds in self._kinds.items() if not kinds.isdisjoint(wanted)]
-
-
-def _bound(literal: Literal, binding: _Binding) -> Literal:
-    predicate, objects = literal.atom
-    return Literal(Atom(predicate, tuple(binding.get(each, each) for each in objects)), literal.positive)

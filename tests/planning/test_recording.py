@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import pickle
 import re
 
 import numpy as np
@@ -15,6 +14,7 @@ from sgp.planning.policy import Ranking
 from sgp.planning.recorded import read_heads, read_recorded
 from sgp.planning.recording import read_rollouts, records, write_rollouts
 from sgp.planning.rollout import Outcome
+from sgp.workers import Processes
 from tests.planning.test_planner import Costs, atoms, by_name
 from tests.planning.test_policy import PairRanker, two_steps
 
@@ -33,8 +33,13 @@ def rollouts(two_blocks, three_blocks, courier):
     ]
 
 
+def returned(rollout):
+    return rollout
+
+
 def test_rollouts_come_back_from_other_processes_as_they_were(rollouts):
-    back = pickle.loads(pickle.dumps(rollouts))
+    found = dict(Processes(2).each(returned, [(each,) for each in rollouts]))
+    back = [found[place] for place in range(len(rollouts))]
     assert back == rollouts
     assert [each.plan for each in back] == [each.plan for each in rollouts]
     assert back[1].steps[0].keys == rollouts[1].steps[0].keys
