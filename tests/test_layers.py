@@ -1,4 +1,4 @@
-"""The rooms import downward only, and a domain's name stands in its own file alone."""
+"""Packages import downward only, and a domain's name stands in its own file alone."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from sgp.methods import method_keys
 
 ROOT = Path(sgp.__file__).parent
 
-# From the ground up; rooms of one floor do not import each other.
-FLOORS = [
+# From the ground up; packages of one layer do not import each other.
+LAYERS = [
     {"errors", "drawing", "files", "installed", "plugins", "progress", "compilation", "memory", "workers"},
     {"planning"},
     {"encoders", "models", "domains"},
@@ -27,14 +27,14 @@ FLOORS = [
     {"cli", "engine", "contracts"},
     {"__main__"},
 ]
-FLOOR_OF = {room: floor for floor, rooms in enumerate(FLOORS) for room in rooms}
-SAME_FLOOR = {
+LAYER_OF = {package: layer for layer, packages in enumerate(LAYERS) for package in packages}
+SAME_LAYER = {
     "files": {"errors"},
     "installed": {"errors"},
     "plugins": {"errors"},
     "progress": set(),
     "workers": {"errors"},
-}  # the ground floor's own order
+}  # order within the lowest layer
 NO_TORCH_OR_LEARNING = {"planning", "domains"}
 
 
@@ -53,21 +53,21 @@ def imported(tree):
             yield from (alias.name for alias in node.names)
 
 
-def test_every_room_has_a_floor():
-    rooms = {room for _, room, _ in modules()} - {"__init__"}
-    assert rooms == set(FLOOR_OF)
+def test_every_package_has_a_layer():
+    packages = {package for _, package, _ in modules()} - {"__init__"}
+    assert packages == set(LAYER_OF)
 
 
 def test_imports_run_downward_only():
     wrong = []
-    for path, room, tree in modules():
-        if room == "__init__":
+    for path, package, tree in modules():
+        if package == "__init__":
             continue
         for name in imported(tree):
             parts = name.split(".")
-            if parts[0] != "sgp" or len(parts) < 2 or parts[1] not in FLOOR_OF or parts[1] == room:
+            if parts[0] != "sgp" or len(parts) < 2 or parts[1] not in LAYER_OF or parts[1] == package:
                 continue
-            below = FLOOR_OF[parts[1]] < FLOOR_OF[room] or parts[1] in SAME_FLOOR.get(room, ())
+            below = LAYER_OF[parts[1]] < LAYER_OF[package] or parts[1] in SAME_LAYER.get(package, ())
             if not below:
                 wrong.append(f"{path.relative_to(ROOT)} imports {name}")
     assert not wrong
@@ -75,34 +75,34 @@ def test_imports_run_downward_only():
 
 def test_one_method_does_not_import_another():
     methods = {key.replace("-", "_") for key in method_keys()}
-    for path, room, tree in modules():
-        if room == "methods":
+    for path, package, tree in modules():
+        if package == "methods":
             others = {f"sgp.methods.{name}" for name in methods - {path.stem}}
             assert not others & set(imported(tree)), path
 
 
 def test_planning_and_domains_need_no_learning_library():
-    for path, room, tree in modules():
-        if room in NO_TORCH_OR_LEARNING:
+    for path, package, tree in modules():
+        if package in NO_TORCH_OR_LEARNING:
             found = {name.split(".")[0] for name in imported(tree)}
             assert not found & {"torch", "xgboost", "wlplan", "pandas", "umap"}, path
 
 
-def is_verb(room, node):
+def is_verb(package, node):
     """Whether a constant names one of the commands, as `sgp grid` does and a domain, too."""
-    return room in ("cli", "experiments") and node.value in {each.name for each in app.registered_commands}
+    return package in ("cli", "experiments") and node.value in {each.name for each in app.registered_commands}
 
 
 def test_a_domains_name_stands_in_its_own_file_alone():
     names = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
     scripts = {path.stem for path in ROOT.rglob("*.js")}  # the player's buttons are its transport
-    for path, room, tree in modules():
-        if room == "domains":
+    for path, package, tree in modules():
+        if package == "domains":
             continue
         help_texts = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Call) for node in node.args[1:]}
         constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         for node in constants:
-            allowed = id(node) in help_texts or (room == "viewer" and node.value in scripts) or is_verb(room, node)
+            allowed = id(node) in help_texts or (package == "viewer" and node.value in scripts) or is_verb(package, node)
             assert node.value not in names or allowed, f"{path}:{node.lineno}"
 
 
@@ -117,10 +117,10 @@ def test_a_papers_key_stands_in_its_own_file_alone():
         (path, "views", ast.parse(path.read_text())) for path in (ROOT.parent / "dashboard/views").glob("*.py")
     ]
     sources = ROOT.parent / "dashboard" / "sources.py"
-    for path, room, tree in [*modules(), *dashboard, (sources, "sources", ast.parse(sources.read_text()))]:
-        if room in ("methods", "domains") or path.parent.name == "papers" or path.name == "experts.py":
+    for path, package, tree in [*modules(), *dashboard, (sources, "sources", ast.parse(sources.read_text()))]:
+        if package in ("methods", "domains") or path.parent.name == "papers" or path.name == "experts.py":
             continue
-        chooses = room in ("cli", "contracts", "experiments", "views")
+        chooses = package in ("cli", "contracts", "experiments", "views")
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and node.value in keys:
                 allowed = chooses and node.value in other_things

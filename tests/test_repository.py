@@ -99,8 +99,8 @@ def test_the_readme_marks_its_two_command_lines():
         assert len(block.group(1).strip().splitlines()) == 1
 
 
-def test_the_map_of_the_rooms_is_true():
-    (block,) = re.findall(r"## The rooms\n.*?```\n(.*?)```", README, re.DOTALL)
+def test_the_repository_layout_is_complete():
+    (block,) = re.findall(r"## Repository layout\n.*?```\n(.*?)```", README, re.DOTALL)
     listed = []
     stack: list[tuple[int, str]] = []
     for line in block.splitlines():
@@ -119,8 +119,8 @@ def test_the_map_of_the_rooms_is_true():
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True).stdout.split()
     tops = {name.split("/")[0] for name in tracked} - {".gitignore", "LICENSE", "CITATION.cff"}
     assert tops <= {name.split("/")[0] for name in listed}, "every file and folder at the top is on the map"
-    rooms = {f"sgp/{name.split('/')[1]}" for name in tracked if name.startswith("sgp/")} - {"sgp/py.typed"}
-    assert rooms == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
+    packages = {f"sgp/{name.split('/')[1]}" for name in tracked if name.startswith("sgp/")} - {"sgp/py.typed"}
+    assert packages == {name for name in listed if name.startswith("sgp/") and name.count("/") == 1}
 
 
 def anchors(text):
