@@ -33,7 +33,7 @@ from sgp.planning.experts import LAMA_FIRST, find_plan
 from sgp.planning.pddl import Problem
 from sgp.planning.validation import confirm
 from sgp.progress import track
-from sgp.reports.against_lama import AgainstLama, against_lama_sheet, read_against, write_against
+from sgp.reports.against_lama import AgainstLama, against_lama_table, read_against, write_against
 
 SUITES = "state-centric:extrapolation,harder"
 
@@ -154,7 +154,7 @@ def main() -> None:
         if arguments.csv:
             write_against(arguments.csv, rows.values())
     if rows:
-        Console(width=max(Console().width, 150)).print(against_lama_sheet(list(rows.values())).terminal())
+        Console(width=max(Console().width, 150)).print(against_lama_table(list(rows.values())).terminal())
 
 
 if __name__ == "__main__":

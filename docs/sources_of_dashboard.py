@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from reading import Numbers, load, rounded, scores, when
 
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 
 def speed() -> str:
@@ -18,7 +18,7 @@ def speed() -> str:
     ]
     day, cores = when(found)
     told = f"Measured on {day}, {cores} cores, load {load(found)}."
-    return f"{told}\n\n{Sheet.of('', ('measured', 'value'), lines).markdown()}"
+    return f"{told}\n\n{Table.of('', ('measured', 'value'), lines).markdown()}"
 
 
 DASHBOARD: Mapping[str, Callable[[], str | Numbers]] = {"dashboard-speed": speed}

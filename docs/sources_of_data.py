@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from sgp.datasets.suite import load_suite
 from sgp.domains import saying
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 
 def instances() -> str:
@@ -17,7 +17,7 @@ def instances() -> str:
         assert house is not None, name
         count = len(domain.splits)
         rows.append((house.title, f"{count}", f"{count - planned}"))
-    return Sheet.of(
+    return Table.of(
         "", ("domain", "instances", "all starts in state spaces of at most 200,000 states"), rows
     ).markdown()
 

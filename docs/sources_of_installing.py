@@ -10,7 +10,7 @@ from sgp.datasets.runs import open_run
 from sgp.evaluation.scores import wilson
 from sgp.methods.fitting import shipped_folders
 from sgp.reports.card import kept_scores
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 
 def sizes() -> str:
@@ -20,7 +20,7 @@ def sizes() -> str:
         (name, f"{found[name, 'megabytes']:,.0f} MB", f"{found[name, 'processor_seconds']:.0f} s")
         for name in dict.fromkeys(variant for variant, _ in found)
     ]
-    return Sheet.of("", ("installed", "size", "processor time of pip"), rows).markdown()
+    return Table.of("", ("installed", "size", "processor time of pip"), rows).markdown()
 
 
 def how_sizes() -> Numbers:
@@ -39,7 +39,7 @@ def planners() -> str:
         low, high = wilson(whole.value, whole.count)
         solved = f"{whole.value * whole.count:.0f} of {whole.count}"
         rows.append((run.key.domain, str(size), solved, f"{whole.value:.2f} [{low:.2f}, {high:.2f}]"))
-    return Sheet.of("", ("domain", "objects", "solved", "coverage, 95 % Wilson interval"), rows).markdown()
+    return Table.of("", ("domain", "objects", "solved", "coverage, 95 % Wilson interval"), rows).markdown()
 
 
 INSTALLING: Mapping[str, Callable[[], str | Numbers]] = {

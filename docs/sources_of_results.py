@@ -25,9 +25,9 @@ import sgp
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName
-from sgp.reports.against_lama import against_lama_sheet, read_against
+from sgp.reports.against_lama import against_lama_table, read_against
 from sgp.reports.learning_table import learning_curves
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.table import Row, Table
 from sgp.reports.tables import Line, cell, lines_of, measured, measured_attempts, select
 
 JUMPS = PlannerName("contrastive-jumps", "aiw")
@@ -39,7 +39,7 @@ TRACK, LEVELS = "track", ("easy", "medium", "hard")
 
 def coverage() -> str:
     """Table 1 on the extrapolation split."""
-    return sgp.paper_sheet(SUITE, 1, coverage_scores()[0], splits=[SPLIT]).markdown()
+    return sgp.paper_table(SUITE, 1, coverage_scores()[0], splits=[SPLIT]).markdown()
 
 
 def coverage_in_short() -> str:
@@ -67,7 +67,7 @@ def coverage_in_short() -> str:
         line("a random unvisited successor", ours, own("random-successor", "unvisited")),
         line("Fast Downward, LAMA's first plan", ours, own("fast-downward", "lama-first")),
     ]
-    return Sheet.of("", ("planner", *(f"{name}, n = {count}" for name, count in counts.items())), lines).markdown()
+    return Table.of("", ("planner", *(f"{name}, n = {count}" for name, count in counts.items())), lines).markdown()
 
 
 def how_coverage() -> Numbers:
@@ -128,7 +128,7 @@ def other_kernels() -> str:
         ]
         cells = (", ".join(rate(each.value) for each in found) for found in both)
         lines.append((f"{variant}, {domain}, n = {both[0][0].count}", ", ".join(map(str, seeds)), *cells))
-    return Sheet.of("", ("planner", "seeds", "AVX-512", "AVX2"), lines).markdown()
+    return Table.of("", ("planner", "seeds", "AVX-512", "AVX2"), lines).markdown()
 
 
 # Results: contrastive jumps beside their goals
@@ -221,7 +221,7 @@ def harder() -> str:
         ]
     width = max(len(each.words) for each in rows)
     rows = [replace(each, words=each.words + ("",) * (width - len(each.words))) for each in rows]
-    return Sheet("", ("planner", *[""] * (width - 1)), tuple(rows)).markdown()
+    return Table("", ("planner", *[""] * (width - 1)), tuple(rows)).markdown()
 
 
 def _mean_length(lengths: Sequence[Score], domain: str, row: str, coverage: Sequence[Score]) -> str:
@@ -247,7 +247,7 @@ def harder_otherwise() -> str:
         of = [each for each in found if (each.variant, each.decoding) == (variant, decoding)]
         cells = [_solved_of([each for each in of if each.domain == domain]) for domain in DOMAINS]
         rows.append(Row((variant, decoding or "default", *cells)))
-    return Sheet("", ("training", "decoding", *DOMAINS), tuple(rows)).markdown()
+    return Table("", ("training", "decoding", *DOMAINS), tuple(rows)).markdown()
 
 
 def _solved_of(found: Sequence[Score]) -> str:
@@ -270,7 +270,7 @@ def track() -> str:
             seconds, memory = ([each.value for each in of if each.metric == name] for name in ("seconds", "memory"))
             known = ["" if each is None else f"{each}, n = {each.n}" for each in levels]
             rows.append(Row((domain, *known, rounded(fmean(seconds)), f"{max(memory) / 1000:.1f}" if memory else "")))
-    return Sheet("", ("domain", *LEVELS, "seconds", "GB"), tuple(rows)).markdown()
+    return Table("", ("domain", *LEVELS, "seconds", "GB"), tuple(rows)).markdown()
 
 
 def when_track() -> Sequence[str]:
@@ -286,7 +286,7 @@ def against_lama() -> str:
     rows = read_against(file)
     (day, cores), planners = when(rows), ", ".join(dict.fromkeys(row.model for row in rows))
     said = f"Measured until {day}, {cores} cores, up to {load(rows)} processes at once; {planners}."
-    return f"{said}\n\n{against_lama_sheet(rows).markdown()}"
+    return f"{said}\n\n{against_lama_table(rows).markdown()}"
 
 
 COUNTS = ("1", "2", "4", "half", "all")
@@ -310,7 +310,7 @@ def learning_curve() -> str:
             rows.append(Row((f"{domain}, {most} problems, n = {draws[most][0].count}", *map(_mean_and_least, cells))))
     (day, cores) = when(found)
     said = f"Measured on {day}, {cores} cores."
-    return f"{said}\n\n{Sheet('', ('training problems', *COUNTS), tuple(rows)).markdown()}"
+    return f"{said}\n\n{Table('', ('training problems', *COUNTS), tuple(rows)).markdown()}"
 
 
 def _mean_and_least(draws: Sequence[Score]) -> str:

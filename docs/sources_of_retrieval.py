@@ -15,7 +15,7 @@ from sgp.datasets.protocols import PROTOCOLS
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import parted_most
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.reports.tables import cell, measured
 
 RETRIEVAL_SUITE = "acpbench"
@@ -51,7 +51,7 @@ def _by_split(title: str, metric: str, pool: str, printed: str = "") -> str:
     means = {each.split: each.value for each in theirs if (each.metric, each.decoding) == (metric, pool)}
     if means:
         lines.append((f"theirs, {printed}", *(rate(means[split]) if split in means else "" for split in splits)))
-    return Sheet.of("", (title, *splits), lines).markdown()
+    return Table.of("", (title, *splits), lines).markdown()
 
 
 def next_states_by_domain() -> str:
@@ -67,7 +67,7 @@ def next_states_by_domain() -> str:
         lines.append((domain, *cells))
     asked = [(split, name, METRICS[metric].heading) for split, (name, metric) in product(splits, _BESIDE)]
     titles = [f"{split}: {name} {heading.capitalize()}" for split, name, heading in asked]
-    return Sheet.of("", ("domain", "candidates", *titles), lines).markdown()
+    return Table.of("", ("domain", "candidates", *titles), lines).markdown()
 
 
 _BY_DOMAIN = ("interpolation", "extrapolation")
@@ -94,7 +94,7 @@ def other_settings() -> str:
         cells = (_over([each for each in of if (each.metric, each.decoding) == asked]) for asked in _OF_SETTINGS)
         lines.append((variant.partition("+")[2] or "as the paper has it", *cells))
     headings = ("extrapolation", "Hit@5, *paper*", "Hit@1, *hard*", "Acc@1")
-    return f"Seeds: {', '.join(map(str, sorted(filter(None, seeds))))}.\n\n{Sheet.of('', headings, lines).markdown()}"
+    return f"Seeds: {', '.join(map(str, sorted(filter(None, seeds))))}.\n\n{Table.of('', headings, lines).markdown()}"
 
 
 _USUAL = "minilm-atoms"
@@ -112,7 +112,7 @@ def after_shots() -> str:
             (" ".join(model), *(_over(_of_model([each for each in of if _shots(each) == one], *model)) for one in few))
             for model in dict.fromkeys((each.method, _plain(each.variant)) for each in of)
         ]
-        tables.append(Sheet.of("", (title, *map(str, few)), lines).markdown())
+        tables.append(Table.of("", (title, *map(str, few)), lines).markdown())
     return "\n".join(tables)
 
 
@@ -138,7 +138,7 @@ def planning_by_sentences() -> str:
             lines.append((domain, f"{planner.title} x{seeds}", *cells, rate(mean(first)) if first else ""))
     day, cores = when(found)
     headings = ("domain", "planner", *_READ, "expert first")
-    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+    return f"Measured until {day}, {cores} cores.\n\n{Table.of('', headings, lines).markdown()}"
 
 
 _READ = ("validation", "interpolation", SPLIT)
@@ -154,7 +154,7 @@ def embedding_speed() -> str:
         for domain in dict.fromkeys(each.domain for each in found)
     ]
     headings = ("domain", "µs a state, together", "alone", "ms a state's text", "an atom's")
-    return f"Measured on {day}, one of {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+    return f"Measured on {day}, one of {cores} cores.\n\n{Table.of('', headings, lines).markdown()}"
 
 
 def caps() -> str:
@@ -177,7 +177,7 @@ def caps() -> str:
         "plans",
         "seconds a training",
     )
-    return Sheet.of("", headings, lines).markdown()
+    return Table.of("", headings, lines).markdown()
 
 
 _MEASURED_ON = re.compile(r"at most (\d+) transitions and (\d+) plans")

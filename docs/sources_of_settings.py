@@ -12,7 +12,7 @@ from reading import Numbers, one, rate, scores
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score
 from sgp.methods.contrastive_jumps import METHOD
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 IN_WORDS = {
     "candidates": "candidates",
@@ -87,7 +87,7 @@ def selection() -> str:
                     f"{len(below)}, least {rate(min(below))}" if below else "none",
                 )
             )
-    return Sheet.of("", ("setting", "value", "coverage", "quality", "rows not all solved"), lines).markdown()
+    return Table.of("", ("setting", "value", "coverage", "quality", "rows not all solved"), lines).markdown()
 
 
 def _default(setting: str) -> str:
@@ -127,7 +127,7 @@ def ablation() -> str:
         of = [each for each in found if (each.variant, each.decoding, each.size) == (variant, decoding, None)]
         lines.append((words, *(_reached(of, domain) for domain in ABLATED_IN)))
     heads = ("change", *(f"{domain.capitalize()}, n = {counts[domain]}" for domain in ABLATED_IN))
-    return Sheet.of("", heads, lines).markdown()
+    return Table.of("", heads, lines).markdown()
 
 
 def _reached(of: Sequence[Score], domain: str) -> str:

@@ -13,7 +13,7 @@ import sgp
 from sgp.evaluation.scores import Score
 from sgp.methods.symt import SymTTraining
 from sgp.reports.papers.symt import BUDGET
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.reports.tables import cell, measured, measured_attempts
 from sgp.training.two_views import TwoViews
 
@@ -40,7 +40,7 @@ def transformer_coverage() -> str:
     place = ("nameless", "blocksworld", "validation")
     assert [each.outcome for each in left if (each.method, each.domain, each.split) == place] == [sgp.Outcome.STUCK]
     day, cores = when(ours)
-    sheet = sgp.paper_sheet("symt", 2, ours)
+    sheet = sgp.paper_table("symt", 2, ours)
     caption = sheet.caption[sheet.caption.index(BUDGET) :]
     sheet = replace(sheet, caption=f"Read as the [table of coverage](results.md#coverage). {caption}")
     return f"Measured until {day}, {cores} cores.\n\n{sheet.markdown()}"
@@ -59,7 +59,7 @@ def transformer_training() -> str:
             cells.append(" to ".join(ends))
         lines.append((f"{method} {variant}", domain, str(len({each.seed for each in of})), *cells))
     headings = ("planner", "domain", "seeds", "seconds of training, by the clock", "of the processor", "names copied")
-    return Sheet.of("", headings, lines).markdown()
+    return Table.of("", headings, lines).markdown()
 
 
 def plan_lengths() -> str:
@@ -73,7 +73,7 @@ def plan_lengths() -> str:
         ratios = [each.length / lama[domain, each.problem] for each in of]
         spread = f"{median(ratios):.2f} [{min(ratios):.2f}, {max(ratios):.2f}]"
         lines.append((planner.title, domain, str(len({each.problem for each in of})), spread))
-    return Sheet.of("", ("planner", "domain", "problems", "length over LAMA's"), lines).markdown()
+    return Table.of("", ("planner", "domain", "problems", "length over LAMA's"), lines).markdown()
 
 
 def losses() -> str:
@@ -92,7 +92,7 @@ def losses() -> str:
         assert loss[min(loss, key=len)] > loss[max(loss, key=len)], "the text's words: with both, and without both"
     day, cores = when(found)
     headings = ("domain", "attention", "hidden", *_LEARNED, "decisions that change")
-    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+    return f"Measured until {day}, {cores} cores.\n\n{Table.of('', headings, lines).markdown()}"
 
 
 def vocabularies() -> str:
@@ -107,7 +107,7 @@ def vocabularies() -> str:
         for variant in sorted(size_of, key=size_of.__getitem__)
     ]
     day, cores = when(found)
-    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', ('names', *_LEARNED), lines).markdown()}"
+    return f"Measured until {day}, {cores} cores.\n\n{Table.of('', ('names', *_LEARNED), lines).markdown()}"
 
 
 _LEARNED = ("seeds", "validation loss", "names copied", "applicable", "regrounding", "ranked")
@@ -141,7 +141,7 @@ def names_matter() -> str:
             lines.append((planner.title, domain, seeds, *(_least_to_most(of, split) for split in NAMED)))
     day, cores = when(found)
     headings = ("planner", "domain", "seeds", *NAMED)
-    return f"Measured until {day}, {cores} cores.\n\n{Sheet.of('', headings, lines).markdown()}"
+    return f"Measured until {day}, {cores} cores.\n\n{Table.of('', headings, lines).markdown()}"
 
 
 def _least_to_most(of: Sequence[Score], split: str) -> str:
@@ -161,7 +161,7 @@ def transformer_decisions() -> str:
         )
         lines.append((planner.title, f"{alone:.0f}", f"{together:.0f}", f"{together / alone:.1f}"))
     day, cores = when(found)
-    sheet = Sheet.of("", ("planner", "alone", f"{found[0].count} together", "ratio"), lines)
+    sheet = Table.of("", ("planner", "alone", f"{found[0].count} together", "ratio"), lines)
     return f"Measured on {day}, one of {cores} cores.\n\n{sheet.markdown()}"
 
 
@@ -175,7 +175,7 @@ def transformer_steps() -> str:
             for size in ("", "_at_paper_size")
         )
         lines.append((f"symt {variant}", f"{small:.2f}", f"{large:.1f}", f"{large * steps / 3600:.0f}"))
-    return Sheet.of("", ("planner", "seconds a step", "at the paper's size", "hours there"), lines).markdown()
+    return Table.of("", ("planner", "seconds a step", "at the paper's size", "hours there"), lines).markdown()
 
 
 def nameless_in_logistics() -> Numbers:

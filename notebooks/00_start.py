@@ -106,7 +106,7 @@ shown = {"contrastive-jumps aiw", "state-centric wl-xgboost-delta"}
 ours = [each for each in sgp.measured() if each.domain == "blocksworld" and sgp.planner_title(each) in shown]
 ours = [each for each in ours if each.suite == suite.name]
 theirs = [each for each in sgp.published("state-centric") if each.table == "1" and each.domain == "blocksworld"]
-Markdown(sgp.coverage_sheet(ours, theirs, "Blocksworld").markdown())
+Markdown(sgp.coverage_table(ours, theirs, "Blocksworld").markdown())
 
 # %% [markdown]
 # The measurements say on which day and machine they were made:

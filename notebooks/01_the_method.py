@@ -477,7 +477,7 @@ variant = "wl-xgboost-delta"
 named = [each for each in sgp.measured() if (each.domain, each.suite, each.variant) == (DOMAIN, suite.name, variant)]
 theirs = [each for each in sgp.published("state-centric") if each.domain == DOMAIN]
 print(*sorted({f"measured {each.note}" for each in named}), sep="\n")
-Markdown(sgp.coverage_sheet(named, [each for each in theirs if each.table == "1"], "Coverage").markdown())
+Markdown(sgp.coverage_table(named, [each for each in theirs if each.table == "1"], "Coverage").markdown())
 
 # %% [markdown]
 # The number of colours depends on which states the training plans visit, so that other problems and other optimal plans

@@ -52,7 +52,7 @@ print(f"suite {suite.name}, {suite.origin}; {len(suite.domains)} domains")
 # drawn by `sgp generate` with the paper's counts and sizes, no two of different splits equal up to renaming of objects.
 
 # %%
-sgp.paper_sheet("state-centric", 5, sgp.measured(), SUITE)
+sgp.paper_table("state-centric", 5, sgp.measured(), SUITE)
 
 # %% [markdown]
 # Training problems are few and small. What *extrapolation* asks for is seen best as a picture: each mark is a problem,
@@ -165,7 +165,7 @@ sgp.learning_figure(learned) if learned else "not measured yet"
 
 # %%
 cells = sgp.learning_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, draws=2, splits=["interpolation"])
-sgp.learning_sheet(sgp.run_grid(cells).scores, "coverage of interpolation by the number of training problems")
+sgp.learning_table(sgp.run_grid(cells).scores, "coverage of interpolation by the number of training problems")
 
 # %% [markdown]
 # ## Embeddings
@@ -384,7 +384,7 @@ print("right:", *sorted(other - one))
 # it are the subject of notebooks 03 and 06.
 
 # %%
-sgp.paper_sheet("state-centric", 3, sgp.measured())
+sgp.paper_table("state-centric", 3, sgp.measured())
 
 # %% [markdown]
 # In the dashboard, indistinguishable successors are marked `collapsed` among the candidates. This is the step with the

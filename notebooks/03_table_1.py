@@ -90,10 +90,10 @@ table
 # `sgp grid --variants state-centric:wl-xgboost-delta --decoding jumps`.
 
 # %%
-sgp.paper_sheet("state-centric", 1, committed, splits=["extrapolation"])
+sgp.paper_table("state-centric", 1, committed, splits=["extrapolation"])
 
 # %%
-whole = sgp.paper_sheet("state-centric", 1, committed)
+whole = sgp.paper_table("state-centric", 1, committed)
 HTML(f"<details><summary>all three splits</summary>{whole.html()}</details>")
 
 # %% [markdown]

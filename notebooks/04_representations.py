@@ -222,7 +222,7 @@ pd.DataFrame(coverage).T
 titles = {f"state-centric {variant}" for variant in sgp.get_method("state-centric").variants}
 own = [score for score in committed if sgp.planner_title(score) in titles]  # by their default decoding
 dates = ", ".join(sorted({score.note.split(",")[0] for score in own}))
-sgp.coverage_sheet(own, printed, f"Extrapolation, WL and FSF, measured {dates}", ["extrapolation"])
+sgp.coverage_table(own, printed, f"Extrapolation, WL and FSF, measured {dates}", ["extrapolation"])
 
 # %% [markdown]
 # In Blocksworld and VisitAll WL reaches more than FSF in every pair of variants, ours and published; in Logistics

@@ -329,4 +329,4 @@ sgp.link(failed, failure.primary.step)
 # %%
 titles = [f"state-centric {key}-{mode}" for key in MODELS.values() for mode in ("delta", "state")]
 ours, theirs = ([each for each in of if sgp.planner_title(each) in titles] for of in (measured, published))
-sgp.coverage_sheet(ours, theirs, "State or delta, all splits")
+sgp.coverage_table(ours, theirs, "State or delta, all splits")

@@ -240,7 +240,7 @@ sgp.link(failed, failure.primary.step)
 # %%
 titles = [f"state-centric wl-{model}-{mode}" for model in ("lstm", "xgboost") for mode in ("delta", "state")]
 ours, theirs = ([each for each in of if sgp.planner_title(each) in titles] for of in (measured, published))
-sgp.coverage_sheet(ours, theirs, "LSTM and XGBoost, all splits")
+sgp.coverage_table(ours, theirs, "LSTM and XGBoost, all splits")
 
 # %%
-sgp.paper_sheet("state-centric", 4, measured)
+sgp.paper_table("state-centric", 4, measured)

@@ -361,4 +361,4 @@ pd.DataFrame(
 METHODS = ("state-centric", "contrastive-delta", "contrastive-jumps")
 ours = [each for each in measured if each.domain == "logistics" and each.method in METHODS]
 theirs = [each for each in sgp.published("state-centric") if each.table == "1"]
-sgp.coverage_sheet(ours, theirs, "Logistics, all splits", all_published=True)
+sgp.coverage_table(ours, theirs, "Logistics, all splits", all_published=True)

@@ -375,7 +375,7 @@ figure
 # %%
 ours = [each for each in sgp.measured() if each.suite == "state-centric" and sgp.planner_title(each) in PLANNERS[:5]]
 printed = [each for each in sgp.published("state-centric") if each.table == "1"]
-sgp.coverage_sheet(ours, printed, "Coverage on the larger problems", splits=("extrapolation",))
+sgp.coverage_table(ours, printed, "Coverage on the larger problems", splits=("extrapolation",))
 
 # %% [markdown]
 # And a problem of that split, solved, in the player and in the dashboard: a step in the middle, where

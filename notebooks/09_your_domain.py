@@ -304,7 +304,7 @@ pd.DataFrame(
 # %%
 trials, chosen = sgp.select("contrastive-jumps", SUITE, middle_suite.name, settings=["candidates"] if FAST else ())
 print("chosen:", *(f"{setting}={value}" for setting, value in chosen.items()))
-Markdown(sgp.trials_sheet(trials, "Settings").markdown())
+Markdown(sgp.trials_table(trials, "Settings").markdown())
 
 # %% [markdown]
 # Six problems tell only large differences: among values of equal coverage the choice is by plan length, then by speed.

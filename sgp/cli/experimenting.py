@@ -92,12 +92,12 @@ def ablate(
 ) -> None:
     """Show what each ingredient of a method contributes; goes on where it was interrupted."""
     from sgp.experiments import grid
-    from sgp.reports.tables import coverage_sheet
+    from sgp.reports.tables import coverage_table
 
     cells = grid.ablation_cells(suite, method, words(domains), seed, words(splits))
     results = grid.run_grid(cells, crew(jobs, cluster))
     write_scores_to(results.scores, json, csv)
-    console().print(coverage_sheet(results.scores, (), f"ablation of {method} on {suite}").terminal())
+    console().print(coverage_table(results.scores, (), f"ablation of {method} on {suite}").terminal())
 
 
 @verb("jackknife", "sgp jackknife --domains logistics --splits extrapolation")
@@ -115,13 +115,13 @@ def jackknife(
 ) -> None:
     """Train with each training problem left out in turn; does the result hang on one of them?"""
     from sgp.experiments import grid
-    from sgp.reports.tables import spread_sheet
+    from sgp.reports.tables import spread_table
 
     results = grid.run_grid(
         grid.jackknife_cells(suite, method, words(domains), seed, words(splits), most), crew(jobs, cluster)
     )
     write_scores_to(results.scores, json, csv)
-    console().print(spread_sheet(results.scores, f"{method} on {suite}, one training problem left out").terminal())
+    console().print(spread_table(results.scores, f"{method} on {suite}, one training problem left out").terminal())
 
 
 @verb("learning-curve", "sgp learning-curve --domains gripper --variants contrastive-jumps:aiw --html curve.html")
@@ -144,7 +144,7 @@ def learning_curve(
     from sgp.experiments import grid
     from sgp.experiments.learning_curve import learning_cells
     from sgp.files import write_text
-    from sgp.reports.learning_table import learning_sheet
+    from sgp.reports.learning_table import learning_table
 
     methods = grid.parse_variants(variants) if variants else None
     cells = learning_cells(suite, words(domains), methods, draws, seed, words(splits))
@@ -154,7 +154,7 @@ def learning_curve(
         from sgp.reports.learning_plots import learning_figure
 
         write_text(html, learning_figure(scores).to_html(include_plotlyjs=True))
-    console().print(learning_sheet(scores, f"coverage of {suite} by the number of training problems").terminal())
+    console().print(learning_table(scores, f"coverage of {suite} by the number of training problems").terminal())
 
 
 @verb("select", "sgp select --validation selection --csv selection.csv")
@@ -180,7 +180,7 @@ def select(
     if csv is not None:
         selection.write_trials(csv, trials)
     title = f"{method}, trained on {suite}, chosen on {validation}"
-    console().print(selection.trials_sheet(trials, title).terminal())
+    console().print(selection.trials_table(trials, title).terminal())
     training, decoding = apart(chosen)
     if training:
         typer.echo(" ".join(f"--set {setting}={value}" for setting, value in training.items()))

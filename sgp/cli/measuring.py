@@ -54,9 +54,9 @@ def evaluate(
 ) -> None:
     """Try every problem with every run, have VAL judge the plans, and show coverage beside the published numbers."""
     from sgp import api
-    from sgp.reports.decodings import decodings_sheet
+    from sgp.reports.decodings import decodings_table
     from sgp.reports.papers import beside_ours
-    from sgp.reports.tables import coverage_sheet, details_sheet
+    from sgp.reports.tables import coverage_table, details_table
     from sgp.viewer.library import own_rollouts_folder
 
     rollouts = own_rollouts_folder() if record else None
@@ -65,10 +65,10 @@ def evaluate(
         runs, suite, words(splits), crew(jobs, cluster), limit, rollouts, words(decodings), cast(Any, keep)
     )
     write_scores_to(found.scores, json, csv)
-    console().print(details_sheet(found.scores, f"attempts on {suite}").terminal())
-    console().print(coverage_sheet(found.scores, beside_ours(), f"coverage on {suite}").terminal())
+    console().print(details_table(found.scores, f"attempts on {suite}").terminal())
+    console().print(coverage_table(found.scores, beside_ours(), f"coverage on {suite}").terminal())
     if len(words(decodings)) > 1:
-        console().print(decodings_sheet(found.scores, f"decodings on {suite}").terminal())
+        console().print(decodings_table(found.scores, f"decodings on {suite}").terminal())
 
 
 @verb("diagnose", "sgp diagnose RUN1 RUN2 --suite state-centric --splits extrapolation")
@@ -87,11 +87,11 @@ def diagnose(
 ) -> None:
     """Show why runs work or fail: how they rank the expert's successors, and what their features cannot see."""
     from sgp import api
-    from sgp.reports.diagnostics_table import diagnostics_sheet
+    from sgp.reports.diagnostics_table import diagnostics_table
 
     scores = api.diagnose(runs, suite, words(splits), crew(jobs, cluster), words(decodings), renamings)
     write_scores_to(scores, json, csv)
-    console().print(diagnostics_sheet(scores).terminal())
+    console().print(diagnostics_table(scores).terminal())
 
 
 @verb("retrieve", "sgp retrieve --protocol interpolation --domains ferry --seeds 42 --pools paper,hard")
@@ -144,7 +144,7 @@ def retrieve(
     from sgp.experiments import retrieval
     from sgp.experiments.grid import parse_seeds
     from sgp.experiments.retrieval_record import record_retrievals
-    from sgp.reports.retrieval_table import retrieval_sheet
+    from sgp.reports.retrieval_table import retrieval_table
     from sgp.viewer.retrieved import own_retrieved_folder
 
     learners = retrieval.learners_of(words(variants) or retrieval.LEARNERS, overrides_of(settings))
@@ -162,7 +162,7 @@ def retrieve(
         shots=parse_seeds(shots, "shots"),
     )
     write_scores_to(scores, json, csv)
-    console().print(retrieval_sheet(scores, f"retrieval on {suite}").terminal())
+    console().print(retrieval_table(scores, f"retrieval on {suite}").terminal())
     if record:
         folder, first, few = own_retrieved_folder(), parse_seeds(seeds)[0], parse_seeds(shots, "shots")
         for path in record_retrievals(

@@ -48,7 +48,7 @@ def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **o
     """The run of a training, or the one that a validation selects from it, with a table of all that it chose from."""
     from sgp import api
     from sgp.errors import ConfigurationError, expected_one_of
-    from sgp.experiments.joint import VALIDATIONS, joint_sheet, train_jointly
+    from sgp.experiments.joint import VALIDATIONS, joint_table, train_jointly
 
     if by == "none":
         return api.train(method, words(domain), suite, variant or None, **others)
@@ -59,5 +59,5 @@ def trained_run(by: str, method: str, domain: str, suite: str, variant: str, **o
         raise ConfigurationError(f"--domain is '{domain}'; expected one domain, in which --by {by} selects")
     found = train_jointly(method, domains[0], suite, variant or None, **others)
     title = f"{method} on {domain}, trained on {suite}: its planners and how they were validated"
-    console().print(joint_sheet(found, title).terminal())
+    console().print(joint_table(found, title).terminal())
     return found.runs[by]

@@ -21,7 +21,7 @@ from sgp.methods import get_method
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress, track
 from sgp.reports.papers import beside_ours
-from sgp.reports.tables import coverage_sheet
+from sgp.reports.tables import coverage_table
 from sgp.viewer.library import own_rollouts_folder
 from sgp.workers import workers
 
@@ -56,7 +56,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     solved = sum(each.solved for tried in found.attempts.values() for each in tried)
     file = home() / "demo" / "scores.json"
     write_scores(file, found.scores)
-    console.print(coverage_sheet(found.scores, beside_ours(), f"Coverage on suite {SUITE}").terminal())
+    console.print(coverage_table(found.scores, beside_ours(), f"Coverage on suite {SUITE}").terminal())
     console.print(
         f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"

@@ -55,7 +55,7 @@ from sgp.planning.experts import SOON, STAGES
 from sgp.planning.pddl import Problem
 from sgp.planning.subject import selected_variant
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.workers import Jobs, processes
 
 logger = logging.getLogger(__name__)
@@ -295,7 +295,7 @@ def _read(file: Path) -> list[Validated]:
         ) from error
 
 
-def joint_sheet(found: JointTraining, title: str) -> Sheet:
+def joint_table(found: JointTraining, title: str) -> Table:
     """The snapshots, one a row, with what selected them."""
     chosen: dict[int, list[str]] = {}
     for by, place in found.selected.items():
@@ -312,4 +312,4 @@ def joint_sheet(found: JointTraining, title: str) -> Sheet:
         for place, each in enumerate(found.snapshots)
     ]
     headings = ("planner", "loss", "coverage", "dynamic", "largest size", "selected by")
-    return Sheet.of(title, headings, rows)
+    return Table.of(title, headings, rows)

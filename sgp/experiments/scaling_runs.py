@@ -26,10 +26,10 @@ from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import read_domain
 from sgp.policies.decoding import DEFAULT
-from sgp.reports.curves import curve_sheet, published_cap, published_words
+from sgp.reports.curves import curve_table, published_cap, published_words
 from sgp.reports.papers import beside_ours
 from sgp.reports.scaling_table import SPLIT, is_scaling
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.workers import Jobs
 
 
@@ -74,7 +74,7 @@ class ScalingBeside:
 
     curve: Curve
     scores: Sequence[Score]
-    sheet: Sheet
+    sheet: Table
     theirs: Sequence[Score]
 
     def page(self) -> str:
@@ -101,7 +101,7 @@ def scaling_beside(
     curve = scaling(run, config, seed, jobs, bound, hours, decoding=decoding)
     scores = list(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
     title = f"{subject_of(opened, decoding=decoding).planner.title} on {key.domain}, trained on {key.suite}"
-    sheet = curve_sheet(curve, title, config.kappa, published_words(theirs, key.domain))
+    sheet = curve_table(curve, title, config.kappa, published_words(theirs, key.domain))
     return ScalingBeside(curve, scores, sheet, theirs)
 
 

@@ -16,7 +16,7 @@ from sgp.files import whole_file
 from sgp.methods import choices as choices_of
 from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import apart, configure, configure_decoding
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.workers import Jobs
 
 EQUAL_QUALITY = 0.005  # differences below it are noise on some tens of problems
@@ -150,7 +150,7 @@ def _coverage(attempts: Sequence[AttemptRow]) -> dict[str, float]:
     return {name: fmean(solved) for name, solved in rows.items()}
 
 
-def trials_sheet(trials: Sequence[Trial], title: str) -> Sheet:
+def trials_table(trials: Sequence[Trial], title: str) -> Table:
     """The trials, one a row, with the rows of the validation problems on which each fell short."""
     lines = [
         (
@@ -163,7 +163,7 @@ def trials_sheet(trials: Sequence[Trial], title: str) -> Sheet:
         )
         for trial in trials
     ]
-    return Sheet.of(title, ("setting", "value", "coverage", "quality", "seconds", "not all solved"), lines)
+    return Table.of(title, ("setting", "value", "coverage", "quality", "seconds", "not all solved"), lines)
 
 
 def write_trials(path: Path, trials: Sequence[Trial]) -> None:

@@ -13,7 +13,7 @@ from statistics import median
 from sgp.errors import StoreError
 from sgp.files import write_text
 from sgp.planning.subject import Subject, read_subject
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.table import Row, Table
 
 CLASSES = (0, 50, 100, 200, 500)  # least objects of a class of sizes
 
@@ -104,7 +104,7 @@ def _row(row: Mapping[str, str]) -> AgainstLama:
     )
 
 
-def against_lama_sheet(rows: Sequence[AgainstLama]) -> Sheet:
+def against_lama_table(rows: Sequence[AgainstLama]) -> Table:
     """By suite, domain and class of sizes: problems, how many each solved, and ratios where both did."""
     made: list[Row] = []
     headings = (
@@ -132,7 +132,7 @@ def against_lama_sheet(rows: Sequence[AgainstLama]) -> Sheet:
         "the start of a process, LAMA's first plan with its translator. Ratios: ours over LAMA's where both solved, "
         "median [least, most]."
     )
-    return Sheet("A trained planner against LAMA's first plan", headings, tuple(made), caption)
+    return Table("A trained planner against LAMA's first plan", headings, tuple(made), caption)
 
 
 def _by_size(rows: Sequence[AgainstLama]) -> Iterable[tuple[str, Sequence[AgainstLama]]]:

@@ -14,7 +14,7 @@ from sgp.files import write_text
 from sgp.methods import get_method
 from sgp.methods.contract import PlanningMethod
 from sgp.policies.decoding import DEFAULT
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.reports.tables import counted
 
 _PREDICTS = (
@@ -94,7 +94,7 @@ def card(run: Run) -> str:
     parts = [
         f"# {key.method} {key.variant} for {key.domain}",
         "\n".join(f"- **{name}**: {value}" for name, value in facts.items()),
-        "## Sizes\n\n" + Sheet.of("", ("what", "value"), sizes).markdown().rstrip(),
+        "## Sizes\n\n" + Table.of("", ("what", "value"), sizes).markdown().rstrip(),
         "## Scores\n\n" + (_coverage(covered).markdown().rstrip() if covered else "Not evaluated yet."),
         "## Limits\n\n" + "\n".join(f"- {line}" for line in limits),
         "## Configuration\n\n```json\n" + json.dumps(run.training, indent=1) + "\n```",
@@ -102,11 +102,11 @@ def card(run: Run) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _coverage(scores: Sequence[Score]) -> Sheet:
+def _coverage(scores: Sequence[Score]) -> Table:
     rows = []
     for score in scores:
         low, high = wilson(score.value, score.trials)
         solved = f"{score.value * score.count:.0f} of {counted(score.count, score.trials)}"
         place = score.suite, score.split, score.decoding or DEFAULT
         rows.append((*place, solved, f"{score.value:.2f} [{low:.2f}, {high:.2f}]", score.note))
-    return Sheet.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)
+    return Table.of("", ("suite", "split", "decoding", "solved", "coverage, 95 % Wilson interval", "measured"), rows)

@@ -13,7 +13,7 @@ from sgp.evaluation.scaling import Curve
 from sgp.evaluation.scores import Score
 from sgp.evaluation.sequential import half_width
 from sgp.planning.rollout import Outcome
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 
 def published_words(theirs: Sequence[Score], domain: str) -> str:
@@ -32,7 +32,7 @@ def published_cap(theirs: Sequence[Score], domain: str) -> int | None:
     return round(2 * max(found)) if found else None
 
 
-def curve_sheet(curve: Curve, title: str, kappa: float, theirs: str = "") -> Sheet:
+def curve_table(curve: Curve, title: str, kappa: float, theirs: str = "") -> Table:
     """The curve as a table, with a bar for each coverage; `theirs` is what to compare it with."""
     rows = []
     for each in curve.sizes:
@@ -60,4 +60,4 @@ def curve_sheet(curve: Curve, title: str, kappa: float, theirs: str = "") -> She
     if unsolvable:
         words.append(f"{unsolvable} problems have no plan, as Fast Downward proved, and are not counted.")
     words.append("Fit: the share with a plan of no more than the most actions, as far as plans are known (known).")
-    return Sheet.of(title, headings, rows, " ".join([*words, theirs]).strip())
+    return Table.of(title, headings, rows, " ".join([*words, theirs]).strip())

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sgp.evaluation.scores import Score
 from sgp.policies.decoding import DEFAULT
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.reports.tables import cell
 
 CAPTION = (
@@ -15,7 +15,7 @@ CAPTION = (
 )
 
 
-def decodings_sheet(scores: Sequence[Score], title: str) -> Sheet:
+def decodings_table(scores: Sequence[Score], title: str) -> Table:
     """Coverage of whole splits: a line for each training and split, a column for each decoding."""
     whole = [score for score in scores if score.metric == "coverage" and score.size is None and not score.paper]
     columns = list(dict.fromkeys(score.decoding for score in whole))
@@ -28,4 +28,4 @@ def decodings_sheet(scores: Sequence[Score], title: str) -> Sheet:
         cells = [cell(found.get(column, [])) for column in columns]
         n = max((each for each in cells if each is not None), key=lambda each: each.count).n
         rows.append((*place, n, *("" if each is None else str(each) for each in cells)))
-    return Sheet.of(title, ("training", "domain", "split", "n", *(name or DEFAULT for name in columns)), rows, CAPTION)
+    return Table.of(title, ("training", "domain", "split", "n", *(name or DEFAULT for name in columns)), rows, CAPTION)

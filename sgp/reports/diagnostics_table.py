@@ -7,7 +7,7 @@ from itertools import groupby
 
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 _SHOWN = (
     "expert_top1",
@@ -22,7 +22,7 @@ _SHOWN = (
 _ASKED_FOR = "name_sensitivity"  # shown where it was measured
 
 
-def diagnostics_sheet(scores: Iterable[Score], title: str = "Diagnostics on expert states") -> Sheet:
+def diagnostics_table(scores: Iterable[Score], title: str = "Diagnostics on expert states") -> Table:
     """A line for each planner, domain and split, with the coverage reached where it was scored too."""
 
     def place(score: Score) -> tuple[str, str, str]:
@@ -49,4 +49,4 @@ def diagnostics_sheet(scores: Iterable[Score], title: str = "Diagnostics on expe
             " By name is the share of decisions that change where objects have other names; the same decision leads to "
             "states that differ in interchangeable objects alone."
         )
-    return Sheet.of(title, headings, rows, caption)
+    return Table.of(title, headings, rows, caption)

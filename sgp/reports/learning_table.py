@@ -9,7 +9,7 @@ from statistics import mean
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores, wilson
 from sgp.planning.subject import PlannerName, Subject, parted_draw
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.reports.tables import domains_and_splits
 
 Draws = dict[int, list[Score]]  # the coverages of the draws of so many training problems
@@ -40,7 +40,7 @@ def learning_curves(scores: Iterable[Score]) -> dict[tuple[str, str, PlannerName
     return {of: dict(sorted(draws.items())) for of, draws in curves.items()}
 
 
-def learning_sheet(scores: Sequence[Score], title: str) -> Sheet:
+def learning_table(scores: Sequence[Score], title: str) -> Table:
     """The mean coverage of the draws of each number of training problems, and the least; a line a number.
 
     The Wilson interval is of the mean on the n problems that each draw is tried on.
@@ -65,4 +65,4 @@ def learning_sheet(scores: Sequence[Score], title: str) -> Sheet:
                 )
             )
     headings = ("domain", "split", "planner", "training problems", "draws", "mean coverage", "least", "95 %", "n")
-    return Sheet.of(title, headings, lines)
+    return Table.of(title, headings, lines)

@@ -18,12 +18,12 @@ from sgp.evaluation.metrics import DIAGNOSTICS
 from sgp.evaluation.scores import Score, score_record, write_scores
 from sgp.files import whole_file, write_text
 from sgp.planning.rollout import Outcome
-from sgp.reports.diagnostics_table import diagnostics_sheet
+from sgp.reports.diagnostics_table import diagnostics_table
 from sgp.reports.figures import coverage_figure
-from sgp.reports.learning_table import is_learning, learning_sheet
+from sgp.reports.learning_table import is_learning, learning_table
 from sgp.reports.scaling_table import is_scaling, scaling_table
-from sgp.reports.sheets import Sheet
-from sgp.reports.tables import coverage_sheet, details_sheet
+from sgp.reports.table import Table
+from sgp.reports.tables import coverage_table, details_table
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -60,7 +60,7 @@ addEventListener("beforeprint", () => boxes.forEach(draw));
 _ERRORS_FIRST = (Outcome.MEMORY, Outcome.TIMEOUT, Outcome.REFUSED, Outcome.STUCK, Outcome.HORIZON)
 
 
-def failures_sheet(rows: Sequence[AttemptRow]) -> Sheet:
+def failures_table(rows: Sequence[AttemptRow]) -> Table:
     """Unsolved attempts by how they ended, those first that were stopped or refused, then the most frequent."""
     groups = Counter((row.outcome, row.planner.title, row.domain, row.split) for row in rows if not row.solved)
     smallest: dict[tuple[Outcome, str, str, str], AttemptRow] = {}
@@ -74,7 +74,7 @@ def failures_sheet(rows: Sequence[AttemptRow]) -> Sheet:
         for key in ordered
     ]
     headings = ("ended", "planner", "domain", "split", "attempts", "smallest problem")
-    return Sheet.of("Unsolved attempts", headings, words)
+    return Table.of("Unsolved attempts", headings, words)
 
 
 def write_report(folder: Path, scores: Sequence[Score], rows: Sequence[AttemptRow], theirs: Sequence[Score]) -> Path:
@@ -138,9 +138,9 @@ def _sections(
     scores = [score for score in scores if not is_scaling(score) and not is_learning(score)]
     rows = [row for row in rows if not is_learning(row)]
     if any(not row.solved for row in rows):
-        yield "Unsolved", shown(plots.outcomes(rows)) + _folded(failures_sheet(rows))
+        yield "Unsolved", shown(plots.outcomes(rows)) + _folded(failures_table(rows))
     if scores:
-        sheet = coverage_sheet(scores, theirs, "Coverage", all_published=True)
+        sheet = coverage_table(scores, theirs, "Coverage", all_published=True)
         yield "Coverage", coverage_figure(scores, theirs) + _folded(sheet)
     if rows:
         yield "Size", shown(plots.coverage_over_size(rows))
@@ -148,14 +148,14 @@ def _sections(
         yield "Time", shown(plots.solved_over_time(rows))
     if any(score.metric in DIAGNOSTICS for score in scores):
         figures = "".join(map(shown, plots.diagnostic_plots(scores)))
-        yield "Diagnostics", _folded(diagnostics_sheet(scores)) + figures
+        yield "Diagnostics", _folded(diagnostics_table(scores)) + figures
     if drawn:
-        sheet = learning_sheet(drawn, "Coverage by the number of training problems")
+        sheet = learning_table(drawn, "Coverage by the number of training problems")
         yield "Training problems", shown(learning_figure(drawn)) + _folded(sheet)
     if curves:
         yield "Scaling", _scaling(curves, theirs, shown)
     if scores:
-        yield "Details", _folded(details_sheet(scores, "Attempts"))
+        yield "Details", _folded(details_table(scores, "Attempts"))
     notes = sorted({score.note for score in [*scores, *drawn, *curves] if score.note})
     yield "Measured", "<ul>" + "".join(f"<li>{escape(note)}</li>" for note in notes) + "</ul>"
 
@@ -171,7 +171,7 @@ def _scaling(curves: Sequence[Score], theirs: Sequence[Score], shown: _Shown) ->
     return _folded(sheet) + "".join(shown(scaling_curves(curves, metric, printed)) for metric in metrics)
 
 
-def _folded(sheet: Sheet) -> str:
+def _folded(sheet: Table) -> str:
     """A table that opens with a click: pictures first."""
     return f"<details><summary>{escape(sheet.title)}, {len(sheet.rows)} lines</summary>\n{sheet.html()}</details>\n"
 

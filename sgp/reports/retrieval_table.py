@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from statistics import fmean
 
 from sgp.evaluation.scores import Score, wilson
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.table import Row, Table
 
 HITS = ("hit@1", "hit@5", "hit@10")
 HEADINGS = ("model", "domain", "Hit@1", "Hit@5", "Hit@10", "pool", "chance", "Acc@1", "plans", "followed")
@@ -17,7 +17,7 @@ NOTE = (
 )
 
 
-def retrieval_sheet(scores: Sequence[Score], title: str) -> Sheet:
+def retrieval_table(scores: Sequence[Score], title: str) -> Table:
     """One line a model and domain, for each protocol and kind of pools: hits with the interval of Hit@5, and chance;
     how often the action is found among the applicable ones, and plans of which every step is.
 
@@ -36,7 +36,7 @@ def retrieval_sheet(scores: Sequence[Score], title: str) -> Sheet:
                 ]
                 if any(each.decoding == pools for each in own):
                     rows.append(Row((f"{method} {variant}", domain, *_words(own))))
-    return Sheet(title, HEADINGS, tuple(rows), NOTE)
+    return Table(title, HEADINGS, tuple(rows), NOTE)
 
 
 def _words(scores: Sequence[Score]) -> list[str]:

@@ -11,7 +11,7 @@ from sgp.domains import all_domains
 from sgp.evaluation.endings import CUT_METRICS
 from sgp.evaluation.metrics import METRICS, Metric
 from sgp.evaluation.scores import Score, read_scores
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.table import Row, Table
 from sgp.reports.tables import Line
 
 SPLIT = "scaling"  # of the scores of a curve, whose problems are generated and so of no suite's split
@@ -59,7 +59,7 @@ def measured_scaling() -> list[Score]:
 _Cells = dict[tuple[str, str], list[Score]]  # by column and metric
 
 
-def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "Scale and SumCov") -> Sheet:
+def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "Scale and SumCov") -> Table:
     """Scale and SumCov of the planners that each validation selected, ours with the published ones below.
 
     Domains stand in the order of the paper, those that it does not have last; seeds are averaged. Scores other than
@@ -77,7 +77,7 @@ def scaling_table(ours: Sequence[Score], theirs: Sequence[Score], title: str = "
     rows = [row for name in names for row in _domain_rows(name, groups[name], columns)]
     names_of = [METRICS[metric].heading for metric in _SHOWN]
     headings = [f"{column.capitalize() or 'As trained'} {name}" for column in columns for name in names_of]
-    return Sheet(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTION)
+    return Table(title, ("domain", "planner", *headings, "n"), tuple(rows), CAPTION)
 
 
 def _domain_rows(name: str, lines: Mapping[Line, _Cells], columns: Sequence[str]) -> list[Row]:

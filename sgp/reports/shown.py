@@ -9,7 +9,7 @@ from sgp.errors import InputError
 from sgp.evaluation.scores import Score
 from sgp.reports.papers import Asked, Paper, all_papers, find_table
 from sgp.reports.scaling_table import measured_scaling
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 from sgp.reports.tables import measured, of_suite
 
 
@@ -26,7 +26,7 @@ class ShownTable:
         """Our scores, then the printed ones."""
         return [*self.asked.ours, *self.asked.printed]
 
-    def sheet(self) -> Sheet:
+    def sheet(self) -> Table:
         """The table."""
         return self.paper.table(self.number).sheet(self.asked)
 

@@ -14,7 +14,7 @@ from sgp.evaluation.attempts import AttemptRow, read_attempts
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score, read_scores, wilson
 from sgp.planning.subject import PlannerName
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.table import Row, Table
 
 _DETAILS = ("plan_length", "plan_cost", "plan_length_ratio", "decisions", "seconds")
 OTHER_INSTANCES = (
@@ -159,13 +159,13 @@ def domains_and_splits(scores: Iterable[Score]) -> dict[str, list[str]]:
     return {name: sorted(splits, key=lambda split: order.get(split, len(order))) for name, splits in found.items()}
 
 
-def coverage_sheet(
+def coverage_table(
     ours: Sequence[Score],
     theirs: Sequence[Score],
     title: str,
     splits: Collection[str] = (),
     all_published: bool = False,
-) -> Sheet:
+) -> Table:
     """Coverage: a line for each of our planners with its published twin below it.
 
     A section for each domain and a column for each split (of its own where the domains' splits differ); for a single
@@ -199,7 +199,7 @@ def coverage_sheet(
         for domain in places:
             rows += _section(domain, [(domain, split) for split in names], ours, theirs, all_published)
     caption = f"{READING} {OTHER_INSTANCES}" if any(row.published for row in rows) else READING
-    return Sheet(title, headings, tuple(rows), caption)
+    return Table(title, headings, tuple(rows), caption)
 
 
 def _section(
@@ -246,7 +246,7 @@ def _words(shown: Coverage | None, ours: Coverage | None = None) -> str:
     return f"{shown}{' *' if ours is not None and not ours.overlaps(shown) else ''}"
 
 
-def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
+def details_table(scores: Sequence[Score], title: str) -> Table:
     """What stands behind the coverage of whole splits.
 
     Mean plan length of solved problems, their cost where there is a metric, and the quotient by the expert's; mean
@@ -274,14 +274,14 @@ def details_sheet(scores: Sequence[Score], title: str) -> Sheet:
             )
         )
     headings = ("planner", "domain", "split", "solved", *(METRICS[name].heading for name in details), "otherwise")
-    return Sheet.of(title, headings, rows)
+    return Table.of(title, headings, rows)
 
 
 def _number(score: Score | None) -> str:
     return "" if score is None else METRICS[score.metric].show(score.value)
 
 
-def spread_sheet(scores: Sequence[Score], title: str) -> Sheet:
+def spread_table(scores: Sequence[Score], title: str) -> Table:
     """How coverage differs among runs that should be alike, such as those of a jackknife: a line a domain and split."""
     lines = []
     for domain, splits in domains_and_splits(scores).items():
@@ -298,4 +298,4 @@ def spread_sheet(scores: Sequence[Score], title: str) -> Sheet:
                     "" if values[worst] == max(values.values()) else worst,
                 )
             )
-    return Sheet.of(title, ("domain", "split", "runs", "mean coverage", "least", "of"), lines)
+    return Table.of(title, ("domain", "split", "runs", "mean coverage", "least", "of"), lines)

@@ -20,7 +20,7 @@ from sgp.planning.task import Task
 from sgp.reports.figures import coverage_figure
 from sgp.reports.overview import coverage_rows
 from sgp.reports.papers import get_paper
-from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_sheet
+from sgp.reports.tables import OTHER_INSTANCES, cell, coverage_of, coverage_table
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
 
@@ -203,7 +203,7 @@ def ours(method, variant, value, seed=13, domain="blocksworld"):
 def test_tables_put_the_published_line_below_ours():
     theirs = [published("m", "v", 0.67), published("x", "x", 0.1)]
     mine = [ours("m", "v", 1.0), ours("n", "w", 0.0)]
-    sheet = coverage_sheet(mine, theirs, "title")
+    sheet = coverage_table(mine, theirs, "title")
     assert [row.words for row in sheet.rows] == [
         ("validation", "n = 3"),
         ("m v x1", "1.00 [.44, 1.00]"),
@@ -212,15 +212,15 @@ def test_tables_put_the_published_line_below_ours():
     ]
     assert sheet.headings == ("planner", "blocksworld")  # one split: a column for each domain
     assert OTHER_INSTANCES in sheet.caption
-    whole = coverage_sheet(mine, theirs, "title", all_published=True)
+    whole = coverage_table(mine, theirs, "title", all_published=True)
     assert whole.rows[-1].words == ("x, published", ".10 ±.10 [.01, .64]")
-    assert OTHER_INSTANCES not in coverage_sheet(mine, [], "title").caption
+    assert OTHER_INSTANCES not in coverage_table(mine, [], "title").caption
 
 
 def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
     mine = [ours("m", "v", 1.0), replace(ours("m", "v", 0.5), split="extrapolation", count=40)]
     mine += [ours("m", "v", 0.0, domain="gripper")]
-    sheet = coverage_sheet(mine, [], "title")
+    sheet = coverage_table(mine, [], "title")
     assert sheet.headings == ("planner", "validation", "extrapolation")
     assert [row.words for row in sheet.rows] == [
         ("blocksworld", "n = 3", "n = 40"),
@@ -228,13 +228,13 @@ def test_tables_have_a_section_for_each_domain_and_a_column_for_each_split():
         ("gripper", "n = 3", ""),
         ("m v x1", ".00 [.00, .56]", ""),
     ]
-    assert coverage_sheet(mine, [], "title", ["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
+    assert coverage_table(mine, [], "title", ["extrapolation"]).headings == ("planner", "blocksworld", "gripper")
 
 
 def test_domains_with_splits_of_their_own_name_them():
     mine = [replace(ours("m", "v", 1.0), split=split, count=5) for split in ("20-blocks", "34-blocks")]
     mine += [replace(ours("m", "v", 0.0, domain="gripper"), split="84-balls", count=5)]
-    sheet = coverage_sheet(mine, [], "title")
+    sheet = coverage_table(mine, [], "title")
     assert [row.words for row in sheet.rows] == [
         ("blocksworld", "20-blocks, n = 5", "34-blocks, n = 5"),
         ("m v x1", "1.00 [.57, 1.00]", "1.00 [.57, 1.00]"),
@@ -249,7 +249,7 @@ def test_intervals_of_tables_are_on_distinct_problems():
     shown = cell(mine)
     assert (shown.value, shown.count, shown.trials, shown.n) == (0.5, 40, 10, "40 (10 distinct)")
     assert shown.interval == sgp.wilson(0.5, 10)
-    heading, line = coverage_sheet(mine, [], "title").rows
+    heading, line = coverage_table(mine, [], "title").rows
     assert heading.words == ("validation", "n = 40 (10 distinct)")
     assert line.words == ("m v x2", ".50 ±.25 [.24, .76]")
     wide = replace(published("m", "v", 0.7), count=200)
@@ -261,9 +261,9 @@ def test_intervals_of_tables_are_on_distinct_problems():
 
 def test_published_numbers_whose_intervals_do_not_meet_ours_are_marked():
     mine, theirs = replace(ours("m", "v", 1.0), count=20), replace(published("m", "v", 0.1), count=20)
-    assert coverage_sheet([mine], [theirs], "t").rows[-1].words[-1].endswith(" *")
+    assert coverage_table([mine], [theirs], "t").rows[-1].words[-1].endswith(" *")
     near = replace(theirs, value=0.9)
-    assert not coverage_sheet([mine], [near], "t").rows[-1].words[-1].endswith("*")
+    assert not coverage_table([mine], [near], "t").rows[-1].words[-1].endswith("*")
 
 
 def test_planners_by_places_have_the_papers_numbers_and_those_of_the_papers_alone_come_last():
@@ -282,7 +282,7 @@ def test_coverage_is_ours_unless_a_paper_is_named():
 
 
 def test_a_notebook_shows_a_sheet_as_a_table_of_escaped_words():
-    shown = coverage_sheet([ours("m<script>", "v", 1.0)], [], "title")._repr_html_()
+    shown = coverage_table([ours("m<script>", "v", 1.0)], [], "title")._repr_html_()
     assert "<td>m&lt;script&gt; v x1</td><td>1.00 [.44, 1.00]</td>" in shown
 
 
@@ -320,17 +320,17 @@ def test_the_papers_other_tables_have_their_counterparts():
         ours_of("parameters", "wl-lstm-state", 1253292, "blocksworld"),
         ours_of("nodes", "wl-xgboost-delta", 1234, "gripper"),
     ]
-    third = sgp.paper_sheet("state-centric", 3, mine)
+    third = sgp.paper_table("state-centric", 3, mine)
     assert third.rows[0].words == ("gripper", "", "302", "1,552,942", "", "", "1,234")
     assert third.rows[1].words == ("  published", "46", "302", "1,552,942", "", "", "128,310")
-    fourth = [row.words for row in sgp.paper_sheet("state-centric", "4", mine).rows]
+    fourth = [row.words for row in sgp.paper_table("state-centric", "4", mine).rows]
     assert fourth[0] == ("state-centric wl-lstm", "parameters", "1,253,292 to 1,552,942", "")
     assert ("symt-ed, published", "parameters", "about 25,000,000 to 35,000,000", "Transformer") in fourth
-    fifth = {row.words[:2]: row.words[2:] for row in sgp.paper_sheet("state-centric", 5, []).rows}
+    fifth = {row.words[:2]: row.words[2:] for row in sgp.paper_table("state-centric", 5, []).rows}
     assert fifth["gripper", "train"] == ("4", "4 (2, 4, 6, 8 balls)", "6 / 9 / 12", "2 / 5 / 8", "5 / 14 / 23")
     assert len(fifth) == 16
     with pytest.raises(InputError, match="there is no table 2 of state-centric here; expected one of 1, 3, 4, 5"):
-        sgp.paper_sheet("state-centric", 2, [])
+        sgp.paper_table("state-centric", 2, [])
 
 
 def test_disagreements_are_listed():

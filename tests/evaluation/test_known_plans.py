@@ -11,7 +11,7 @@ from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation import known_plans
 from sgp.evaluation.curves import curve_scores
 from sgp.evaluation.scaling import ScalingConfig, Source, scaling
-from sgp.reports.curves import curve_sheet
+from sgp.reports.curves import curve_table
 from tests.analysis.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor, start_of, walking
 
 FEW = {"epsilon": 0.3, "fails": 9}
@@ -90,7 +90,7 @@ def test_unsolvable_problems_are_replaced_and_counted_apart(home):
     assert [told[each.size].value for each in curve.sizes] == [each.unsolvable for each in curve.sizes]
     assert told[4].count == len(curve.sizes[-1].attempts) + told[4].value
     total = sum(each.unsolvable for each in curve.sizes)
-    assert f"{total} problems have no plan" in curve_sheet(curve, "t", 0.1).caption
+    assert f"{total} problems have no plan" in curve_table(curve, "t", 0.1).caption
     assert scaling(WALKERS["right"], source(SOMETIMES_CLOSED), 9, config, jobs=2) == curve
 
 

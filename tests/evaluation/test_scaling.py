@@ -266,9 +266,9 @@ def test_attempts_that_ran_out_of_their_seconds_are_told():
         source = scaling.Source(sgp.get_domain("gripper"), "untyped", 0)
         return scaling.Curve((scaling.Measured(5, 9, tuple(tried)),), 0.3, Ended.EXHAUSTED, "done", source)
 
-    told = curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
+    told = curve_tables.curve_table(curve(Outcome.SOLVED, Outcome.TIMEOUT, Outcome.TIMEOUT), "t", 0.1)
     assert "2 attempts ran out of their seconds" in told.caption
-    assert "seconds" not in curve_tables.curve_sheet(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
+    assert "seconds" not in curve_tables.curve_table(curve(Outcome.SOLVED, Outcome.HORIZON), "t", 0.1).caption
 
 
 def measured_curve(*coverages):

@@ -28,7 +28,7 @@ from sgp.experiments.grid import (
     run_grid,
 )
 from sgp.methods import get_method
-from sgp.reports.tables import spread_sheet
+from sgp.reports.tables import spread_table
 
 TIMES = {"seconds", "training_seconds", "training_processor_seconds", "memory"}
 
@@ -158,7 +158,7 @@ def test_a_jackknife_leaves_each_training_problem_out_once(home):
     results = run_grid(some)
     trained = [run.record["data"]["train"] for run in sgp.list_runs()]
     assert trained == [len(names) - 1] * 2
-    sheet = spread_sheet(results.scores, "jackknife").markdown()
+    sheet = spread_table(results.scores, "jackknife").markdown()
     assert "| gripper | interpolation | 2 | 1.0000 | 1.0000 |" in sheet
     with pytest.raises(SuiteError, match="training problem 'p99' cannot be left out of gripper; expected"):
         sgp.train("contrastive-jumps", "gripper", "state-centric", without="p99")

@@ -17,7 +17,7 @@ from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation.dynamic_validation import LARGER, DynamicConfig
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
-from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_sheet, train_jointly
+from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_table, train_jointly
 from sgp.methods import get_method
 from sgp.methods.loading import load_planner
 from sgp.planning.planner import Limit
@@ -134,7 +134,7 @@ def test_the_first_of_equally_good_snapshots_is_selected():
     assert joint._selected([longer, shorter])["dynamic"] == 0, "about as short, and faster by its place"
     assert joint._second([one, other]) == 0
     assert joint._second([one, replace(one, name="alike")]) is None, "no portfolio of one planner under two names"
-    sheet = joint_sheet(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
+    sheet = joint_table(JointTraining({}, [one, other], {"loss": 1, "coverage": 0, "dynamic": 1}), "title")
     assert "loss, dynamic" in sheet.markdown()
 
 

@@ -15,7 +15,7 @@ from sgp.errors import ConfigurationError, SuiteError
 from sgp.evaluation.scores import Score, read_scores
 from sgp.experiments.learning_curve import counts_of, learning_cells
 from sgp.reports.learning_plots import learning_figure
-from sgp.reports.learning_table import learning_curves, learning_sheet
+from sgp.reports.learning_table import learning_curves, learning_table
 from sgp.reports.report import write_report
 
 
@@ -88,7 +88,7 @@ def test_means_and_least_of_draws():
         return Score(**named, variant=variant, metric="coverage", value=value, count=18)
 
     scores = [score("v+drawn=2.0", 0.5), score("v+drawn=2.1", 1.0), score("v+drawn=1.0", 0.25), score("v", 1.0)]
-    sheet = learning_sheet(scores, "title").markdown()
+    sheet = learning_table(scores, "title").markdown()
     assert "| d | extrapolation | m v | 1 | 1 | 0.250 | 0.250 | [0.11, 0.48] | 18 |" in sheet
     assert "| d | extrapolation | m v | 2 | 2 | 0.750 | 0.500 | [0.52, 0.89] | 18 |" in sheet
     figure = learning_figure([*scores, *(replace(each, domain="e<b>") for each in scores)])

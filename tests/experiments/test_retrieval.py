@@ -15,7 +15,7 @@ from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import Asked, learners_of, retrieve
 from sgp.methods import texts
 from sgp.models import bert
-from sgp.reports.retrieval_table import retrieval_sheet
+from sgp.reports.retrieval_table import retrieval_table
 
 SYMBOLS = {"text.sentences": "symbols"}
 ASKED = Asked(("paper", "hard"), size=16, transitions=12, plans=4)
@@ -52,7 +52,7 @@ def test_a_protocol_gives_its_scores(protocol):
         assert "cores" in each.note
     plans = {each.metric for each in scores if each.decoding == "paper" and "plan" in each.metric}
     assert ("plan_exact_hit@1" in plans) == (protocol != "interpolation")
-    sheet = retrieval_sheet(scores, "title")
+    sheet = retrieval_table(scores, "title")
     of_ferry = [row.words for row in sheet.rows if row.words[1] == "ferry"]
     assert all(words[7] for words in of_ferry), "how often the action is found"
     assert [bool(words[8]) for words in of_ferry] == [protocol != "interpolation"] * 4, "whole plans"

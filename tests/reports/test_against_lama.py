@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from sgp.errors import StoreError
-from sgp.reports.against_lama import AgainstLama, against_lama_sheet, read_against, write_against
+from sgp.reports.against_lama import AgainstLama, against_lama_table, read_against, write_against
 
 NONE = {"length": None, "seconds": None, "start_seconds": None}
 
@@ -51,7 +51,7 @@ def test_a_row_is_measured_again_for_another_run_decoding_limit_or_text():
 def test_a_table_has_a_line_for_each_class_of_sizes():
     rows = [tried(10), tried(49, start_seconds=1.0, length=20), tried(50, **NONE), tried(600, lama_length=None)]
     rows += [tried(99, lama_seconds=None, lama_length=None), tried(12, suite="track", domain="ferry")]
-    lines = [row.words for row in against_lama_sheet(rows).rows]
+    lines = [row.words for row in against_lama_table(rows).rows]
     assert [words[:5] for words in lines] == [
         ("harder", "", "", "", ""),
         ("gripper", "below 50", "2", "2", "2"),
@@ -65,4 +65,4 @@ def test_a_table_has_a_line_for_each_class_of_sizes():
 
 
 def test_limits_stand_below_the_table():
-    assert "Within 20 and 60 s a problem" in against_lama_sheet([tried(10), tried(20, limit=20.0)]).caption
+    assert "Within 20 and 60 s a problem" in against_lama_table([tried(10), tried(20, limit=20.0)]).caption

@@ -92,7 +92,7 @@ def test_problems_have_a_range_of_sizes_in_each_split():
 
 @pytest.mark.slow
 def test_what_was_not_measured_stands_empty_beside_what_was_printed():
-    sheet = sgp.paper_sheet("aiw-ad", 1, [])
+    sheet = sgp.paper_table("aiw-ad", 1, [])
     total = ("90/90", "65/90", "78/90", "59/90", "76/90", "57/90", "88/90", "75/90")
     assert sheet.rows[0].words == ("blocksworld", "", *total)
     assert sheet.rows[3].words == ("blocksworld", "hard", "30/30", "5/30", "18/30", "0/30", "16/30", "3/30", "", "")
@@ -103,7 +103,7 @@ def test_what_was_not_measured_stands_empty_beside_what_was_printed():
 
 
 def test_our_problems_are_counted_where_the_suite_is_here():
-    rows = {row.words[:2]: row.words[2:] for row in sgp.paper_sheet("aiw-ad", 8, [], suite="state-centric").rows}
+    rows = {row.words[:2]: row.words[2:] for row in sgp.paper_table("aiw-ad", 8, [], suite="state-centric").rows}
     assert rows["blocksworld-ipc", "train"] == ("69", "2 to 20", "6 to 45", "9", "4 to 7")
     assert rows["blocksworld-ipc", "test"][-2:] == ("", "")
     assert rows["logistics", "train"][-2:] == ("", ""), "of another benchmark"
@@ -127,12 +127,12 @@ def test_ours_stand_beside_with_seeds_interval_and_budget():
     scores = [ours(split, value, seed) for split, value in zip(LEVELS, (1, 0.8, 0.3), strict=True) for seed in (1, 2)]
     scores.append(replace(scores[0], split="", metric="training_seconds", value=600, count=0))
     scores += [replace(score, method="other", variant="else") for score in scores]
-    sheet = sgp.paper_sheet("aiw-ad", 1, scores)
+    sheet = sgp.paper_table("aiw-ad", 1, scores)
     assert sheet.headings[-2:] == ("ours: aiw-ad exact x2", "ours: other else x2")
     rows = {row.words[1]: row.words for row in sheet.rows if row.words[0] == "ferry"}
     assert rows[""][-1] == rows[""][-2] == ".70 [.52, .83], n = 30"
     assert rows["easy"][-1] == "1.00 [.72, 1.00], n = 10"
     assert "aiw-ad exact: 600 s a training." in sheet.caption
     assert sheet.rows[0].words[-1] == ""
-    assert sgp.paper_sheet("aiw-ad", 3, scores).headings[-1] == "ours: aiw-ad exact x2"
-    assert [row.words[1] for row in sgp.paper_sheet("aiw-ad", 1, scores, splits=["hard"]).rows] == ["hard"] * 10
+    assert sgp.paper_table("aiw-ad", 3, scores).headings[-1] == "ours: aiw-ad exact x2"
+    assert [row.words[1] for row in sgp.paper_table("aiw-ad", 1, scores, splits=["hard"]).rows] == ["hard"] * 10

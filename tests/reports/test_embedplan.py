@@ -143,7 +143,7 @@ def test_tables_repeat_each_other_and_where_they_do_not_a_note_says_so():
 
 @pytest.mark.slow
 def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
-    first = sgp.paper_sheet("embedplan", 1, [])
+    first = sgp.paper_table("embedplan", 1, [])
     assert first.headings == ("planner", "interpolation", "extrapolation")
     assert first.rows[0].words == (
         "embedplan mpnet · paper, published",
@@ -151,7 +151,7 @@ def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
         "0.268 ±0.190",
     )
     assert len(first.rows) == 4
-    second = sgp.paper_sheet("embedplan", 2, [])
+    second = sgp.paper_table("embedplan", 2, [])
     assert [row.words[0] for row in second.rows if row.heading][-2:] == ["satellite", "mean"]
     assert second.rows[-1].words[1:] == (
         "0.921 ±0.065",
@@ -161,8 +161,8 @@ def test_theirs_stand_alone_where_nothing_of_ours_was_measured():
         "0.853 ±0.083",
         "0.960 ±0.041",
     )
-    assert sgp.paper_sheet("embedplan", 3, []).rows[1].words[1:] == ("0.387 ±0.008", "0.016 ±0.002")
-    untrained, within_pools, among_all = sgp.paper_sheet("embedplan", 4, []).rows
+    assert sgp.paper_table("embedplan", 3, []).rows[1].words[1:] == ("0.387 ±0.008", "0.016 ±0.002")
+    untrained, within_pools, among_all = sgp.paper_table("embedplan", 4, []).rows
     assert untrained.words[:2] == ("embedplan untrained · paper, published", "0.039 ±0.001")
     assert within_pools.words[2:] == (
         "0.066 ±0.005",
@@ -206,7 +206,7 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval():
         ours(499.0, metric="queries", decoding=""),
         ours(0.1, metric="coverage", variant="of-a-planner"),
     ]
-    rows = sgp.paper_sheet("embedplan", 2, scores).rows
+    rows = sgp.paper_table("embedplan", 2, scores).rows
     start = next(place for place, row in enumerate(rows) if row.words[0] == "ferry")
     of_ferry = [row.words for row in rows[start + 1 : start + 4]]
     assert of_ferry[0] == (
@@ -220,7 +220,7 @@ def test_ours_stand_above_theirs_with_pool_seeds_and_interval():
     )
     assert of_ferry[1][:3] == ("displacements mean · hard x1", "", "0.900")
     assert of_ferry[2][0] == "embedplan llama-3.3-70b · paper, published"
-    mean_rows = sgp.paper_sheet("embedplan", 1, scores).rows
+    mean_rows = sgp.paper_table("embedplan", 1, scores).rows
     assert mean_rows[0].words == ("embedplan minilm-atoms · hard x2", "0.600 ±0.100, 2 domains", "")
     assert mean_rows[1].words == ("displacements mean · hard x1", "0.900, 1 domain", "")
     assert [row.published for row in mean_rows] == [False] * 2 + [True] * 4
@@ -232,7 +232,7 @@ def test_a_model_that_learned_from_one_other_domain_is_one_line_over_all_of_them
         ours(value, variant=f"{variant}{source}", domain=domain, split="cross-domain")
         for value, source, domain in ((0.1, "ferry", "grid"), (0.3, "depot", "grid"), (0.6, "depot", "ferry"))
     ]
-    first = sgp.paper_sheet("embedplan", 4, scores).rows[0].words
+    first = sgp.paper_table("embedplan", 4, scores).rows[0].words
     assert first[:3] == ("embedplan minilm-atoms · hard x1", "", "0.400 ±0.200, 2 domains")
 
 
@@ -240,7 +240,7 @@ def test_most_transitions_are_told_below_where_a_split_has_one_number_and_in_the
     of = {"split": "extrapolation", "variant": "minilm-atoms+most=1000"}
     scores = [ours(0.5, **of), ours(0.25, variant="minilm-atoms+most=250+shots=2", split="leave-one-out")]
     scores += [ours(0.75, variant="minilm-atoms+most=250", split="multi-domain")]
-    sheet = sgp.paper_sheet("embedplan", 4, scores)
+    sheet = sgp.paper_table("embedplan", 4, scores)
     assert [(row.words[0], *row.words[3:6]) for row in sheet.rows[:2]] == [
         ("embedplan minilm-atoms · hard x1", "", "0.750, 1 domain", "0.500, 1 domain"),
         ("embedplan minilm-atoms+shots=2 · hard x1", "0.250, 1 domain", "", ""),
@@ -248,7 +248,7 @@ def test_most_transitions_are_told_below_where_a_split_has_one_number_and_in_the
     assert sheet.caption.endswith(
         "at most so many transitions of a domain: extrapolation 1000, leave-one-out 250, multi-domain 250."
     )
-    two = sgp.paper_sheet("embedplan", 4, [*scores, ours(0.4, split="extrapolation")])
+    two = sgp.paper_table("embedplan", 4, [*scores, ours(0.4, split="extrapolation")])
     assert [row.words[0] for row in two.rows if not row.published] == [
         "embedplan minilm-atoms+most=1000 · hard x1",
         "embedplan minilm-atoms+shots=2 · hard x1",
@@ -257,8 +257,8 @@ def test_most_transitions_are_told_below_where_a_split_has_one_number_and_in_the
 
 
 def test_a_split_is_chosen_and_one_without_scores_is_refused():
-    sheet = sgp.paper_sheet("embedplan", 4, [], splits=["cross-domain"])
+    sheet = sgp.paper_table("embedplan", 4, [], splits=["cross-domain"])
     assert sheet.headings == ("planner", "cross-domain")
     assert len(sheet.rows) == 1
     with pytest.raises(InputError, match=r"no scores of split 'train'; expected some of extrapolation, interpolation$"):
-        sgp.paper_sheet("embedplan", 1, [], splits=["train"])
+        sgp.paper_table("embedplan", 1, [], splits=["train"])

@@ -43,7 +43,7 @@ def test_what_stands_beside_ours_is_coverage_and_curves():
 
 def test_what_no_one_here_has_measured_stands_as_printed():
     paper = get_paper("symt")
-    sheet = sgp.paper_sheet("symt", 2, [])
+    sheet = sgp.paper_table("symt", 2, [])
     first, *lines = sheet.rows
     assert first.words == ("blocksworld", "n = 3", "n = 3", "n = 20")
     assert len(lines) == 4 * 7 + 3
@@ -61,7 +61,7 @@ def test_fewer_epochs_stand_beside_the_printed_where_no_longer_training_was_meas
     short, other = "plangpt+training.epochs=25", "ed+training.attention=0+training.hidden=0"
     ours = symt_scores(short, "logistics", decoding="greedy") + symt_scores("plangpt", "gripper", decoding="greedy")
     ours += symt_scores(short, "gripper", decoding="greedy") + symt_scores(other, "gripper", decoding="greedy")
-    sheet = sgp.paper_sheet("symt", 2, ours)
+    sheet = sgp.paper_table("symt", 2, ours)
     names = [row.words[0] for row in sheet.rows if not row.published and not row.heading]
     assert sorted(names) == ["symt plangpt · greedy x2", f"symt {short} · greedy x2"]
     assert sheet.caption.endswith("symt plangpt was trained for 25 epochs in logistics.")
@@ -70,7 +70,7 @@ def test_fewer_epochs_stand_beside_the_printed_where_no_longer_training_was_meas
 def test_sizes_of_our_transformers_stand_once_for_all_domains():
     sizes = {"blocksworld": 10.0, "gripper": 30.0, "visitall": 20.0}
     ours = [each for name, of in sizes.items() for each in symt_scores("ed", name, metric="parameters", value=of)]
-    assert [row.words for row in sgp.paper_sheet("symt", 1, ours).rows if not row.published] == [
+    assert [row.words for row in sgp.paper_table("symt", 1, ours).rows if not row.published] == [
         ("symt ed", "10 to 30", "by domain")
     ]
 

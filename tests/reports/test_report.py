@@ -9,8 +9,8 @@ import sgp
 from sgp.errors import InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, read_attempts, write_attempts
 from sgp.planning.rollout import Outcome
-from sgp.reports.report import failures_sheet, write_report
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.report import failures_table, write_report
+from sgp.reports.table import Row, Table
 from sgp.reports.tables import measured, measured_attempts
 from tests.browsing import watched
 from tests.reports.reading import whole_text
@@ -54,7 +54,7 @@ def test_attempts_survive_the_file_and_damage_names_the_line(tmp_path):
 def test_failures_begin_with_what_stopped_a_planner():
     rows = [row(Outcome.HORIZON, size=n, problem=f"h{n}") for n in (9, 5, 7)]
     rows += [row(Outcome.TIMEOUT), row(), row(Outcome.MEMORY, variant="w")]
-    sheet = failures_sheet(rows)
+    sheet = failures_table(rows)
     assert [each.words for each in sheet.rows] == [
         ("memory", "m w", "d", "validation", "1", "p (4 objects)"),
         ("timeout", "m v", "d", "validation", "1", "p (4 objects)"),
@@ -134,7 +134,7 @@ def test_a_report_of_the_committed_measurements_has_every_part(tmp_path):
 def test_sheets_escape_what_would_be_markup():
     from rich.console import Console
 
-    sheet = Sheet("t", ("a", "[b]"), (Row(("x|y", "[red]z[/red]")), Row(("h", ""), heading=True)), "[note]")
+    sheet = Table("t", ("a", "[b]"), (Row(("x|y", "[red]z[/red]")), Row(("h", ""), heading=True)), "[note]")
     assert sheet.markdown() == "| a | [b] |\n| --- | --- |\n| x/y | [red]z[/red] |\n| **h** |  |\n\n[note]\n"
     console = Console(width=60, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
     console.print(sheet.terminal())

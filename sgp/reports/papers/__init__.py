@@ -13,7 +13,7 @@ from functools import cache
 from sgp.datasets.store import data_folder
 from sgp.errors import InputError, expected_one_of
 from sgp.evaluation.scores import Score, read_scores
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class PaperTable:
     """
 
     title: str
-    sheet: Callable[[Asked], Sheet]
+    sheet: Callable[[Asked], Table]
     drawing: Callable[[Asked], str] | None = None  # as SVG
     over_size: bool = False
 
@@ -69,13 +69,13 @@ class Paper:
             raise InputError(f"there is no table {number} of {self.key} here; expected one of {known}")
         return self.tables[number]
 
-    def notes(self) -> Sheet:
+    def notes(self) -> Table:
         """Where the paper, its own text and its published implementation disagree, and what is followed here."""
         text = (data_folder() / "published" / "notes.csv").read_text(encoding="utf-8")
         rows = [row for row in csv.DictReader(io.StringIO(text)) if row["paper"] == self.key]
         words = [[row[name] for name in ("subject", "first", "second", "followed")] for row in rows]
         headings = ("subject", "one says", "the other", "followed here")
-        return Sheet.of(f"Disagreements within {self.key}", headings, words)
+        return Table.of(f"Disagreements within {self.key}", headings, words)
 
 
 @cache
@@ -124,9 +124,9 @@ def beside_ours() -> list[Score]:
     return [score for paper in all_papers() for score in paper.scores() if score.table in paper.beside]
 
 
-def paper_sheet(
+def paper_table(
     paper: str, number: str | int, ours: Sequence[Score], suite: str = "", splits: Collection[str] = ()
-) -> Sheet:
+) -> Table:
     """A table of a paper, ours beside the printed numbers. `suite` is by default the one with problems like its own.
 
     Raises InputError for a paper or table that is not here, SuiteError for an unknown suite, and StoreError and

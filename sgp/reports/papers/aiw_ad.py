@@ -9,7 +9,7 @@ from sgp.datasets.suite import Entry, Suite, load_suite, suite_names
 from sgp.domains import all_domains, canonical_name
 from sgp.evaluation.scores import Score
 from sgp.reports.papers import Asked, Paper, PaperTable
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.table import Row, Table
 from sgp.reports.tables import Coverage, Line, cell, lines_of, select
 
 _KEY, _TOTAL = "aiw-ad", "total"  # of the method as of the paper; the line of sums
@@ -21,8 +21,8 @@ BUDGET = (
 )
 
 
-def _coverage(title: str, ours_of: Callable[[Score], bool]) -> Callable[[Asked], Sheet]:
-    def sheet(asked: Asked) -> Sheet:
+def _coverage(title: str, ours_of: Callable[[Score], bool]) -> Callable[[Asked], Table]:
+    def sheet(asked: Asked) -> Table:
         ours = [score for score in asked.ours if ours_of(score)]
         printed, lines = lines_of(asked.printed), lines_of(ours)
         places = dict.fromkeys((score.domain, score.split) for score in asked.printed)
@@ -34,7 +34,7 @@ def _coverage(title: str, ours_of: Callable[[Score], bool]) -> Callable[[Asked],
             words = (domain, split, *map(_solved, theirs), *map(_with_n, own))
             rows.append(Row(words, heading=not split))
         titles = (*(line.planner.variant for line in printed), *(_title(ours, line) for line in lines))
-        return Sheet(title, ("domain", "split", *titles), tuple(rows), _caption(asked, ours, lines))
+        return Table(title, ("domain", "split", *titles), tuple(rows), _caption(asked, ours, lines))
 
     return sheet
 
@@ -87,7 +87,7 @@ def _trained(score: Score, line: Line) -> bool:
     return score.metric == "training_seconds" and score.planner == line.planner._replace(decoding="")
 
 
-def problems_sheet(asked: Asked) -> Sheet:
+def problems_table(asked: Asked) -> Table:
     """Table 8: the problems of each split, those of our suite counted in its manifest where it is here."""
     suite = load_suite(asked.suite) if asked.suite in suite_names() else None
     rows = []
@@ -106,7 +106,7 @@ def problems_sheet(asked: Asked) -> Sheet:
             )
         )
     headings = ("domain", "split", "problems", "objects", "atoms", "our problems", "our objects")
-    return Sheet.of("Table 8: problems", headings, rows, f"Ours: suite {asked.suite}; its tests are three levels.")
+    return Table.of("Table 8: problems", headings, rows, f"Ours: suite {asked.suite}; its tests are three levels.")
 
 
 def _entries(suite: Suite | None, domain: str, split: str) -> list[Entry]:
@@ -145,6 +145,6 @@ PAPER = Paper(
             number: PaperTable(title, _coverage(f"Table {number}: {title}", ours_of))
             for number, (title, ours_of) in _COVERAGES.items()
         },
-        "8": PaperTable("problems", problems_sheet),
+        "8": PaperTable("problems", problems_table),
     },
 )

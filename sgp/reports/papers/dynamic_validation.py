@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sgp.reports.papers import Asked, Paper, PaperTable
 from sgp.reports.scaling_table import scaling_table
-from sgp.reports.sheets import Sheet
+from sgp.reports.table import Table
 
 
-def _scales(asked: Asked) -> Sheet:
+def _scales(asked: Asked) -> Table:
     return scaling_table(asked.ours, asked.printed)
 
 

@@ -12,7 +12,7 @@ from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import parted_most, without_source
 from sgp.reports.papers import Asked, Paper, PaperTable
-from sgp.reports.sheets import Row, Sheet
+from sgp.reports.table import Row, Table
 from sgp.reports.tables import Line, cell
 
 _MEAN = "mean"  # in place of a domain: the line over all
@@ -48,10 +48,10 @@ class _Column:
         ]
 
 
-def _table(title: str, columns: Sequence[_Column], by_domain: bool = False) -> Callable[[Asked], Sheet]:
+def _table(title: str, columns: Sequence[_Column], by_domain: bool = False) -> Callable[[Asked], Table]:
     """A line for each planner, ours first: a section for each domain and one for their mean, or the mean alone."""
 
-    def sheet(asked: Asked) -> Sheet:
+    def sheet(asked: Asked) -> Table:
         chosen = _chosen(columns, asked.splits)
         shown = {(column.split, column.metric) for column in chosen}
         ours, told = _without_caps([score for score in asked.ours if (score.split, score.metric) in shown])
@@ -61,7 +61,7 @@ def _table(title: str, columns: Sequence[_Column], by_domain: bool = False) -> C
         else:
             rows = _lines(scores, chosen, _MEAN)
         headings = ("planner", *(column.heading for column in chosen))
-        return Sheet(title, headings, tuple(rows), f"{READING} {POOLS}{told}")
+        return Table(title, headings, tuple(rows), f"{READING} {POOLS}{told}")
 
     return sheet
 

@@ -14,8 +14,8 @@ from sgp.evaluation.scores import Score
 from sgp.planning.pddl import Problem
 from sgp.reports.figures import coverage_figure
 from sgp.reports.papers import Asked, Paper, PaperTable
-from sgp.reports.sheets import Row, Sheet
-from sgp.reports.tables import coverage_sheet
+from sgp.reports.table import Row, Table
+from sgp.reports.tables import coverage_table
 
 SETTINGS = (
     "Settings: state-centric runs with those of its paper (its Table 7), and none was tuned here. Those of "
@@ -47,7 +47,7 @@ _COUNTED_IN = {  # the published range of sizes: its ends are metrics
 }
 
 
-def dimensions_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
+def dimensions_table(ours: Sequence[Score], theirs: Sequence[Score]) -> Table:
     """Table 3: dimensions of the encodings and sizes of the models."""
     rows = []
     for domain in dict.fromkeys(score.domain for score in ours if score.metric == "dimension"):
@@ -60,7 +60,7 @@ def dimensions_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
         "The paper gives one count a domain and does not say of which mode. Early stopping keeps few rounds of the "
         "delta models, hence few nodes. Our problems differ, hence other WL dimensions in Blocksworld and Logistics."
     )
-    return Sheet("Table 3: dimensions and model sizes", ("domain", *_DIMENSIONS), tuple(rows), caption)
+    return Table("Table 3: dimensions and model sizes", ("domain", *_DIMENSIONS), tuple(rows), caption)
 
 
 def _matching(scores: Iterable[Score], metric: str, variants: Collection[str], domain: str) -> list[float]:
@@ -79,7 +79,7 @@ def _size(metric: str, values: Sequence[float]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def model_sizes_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
+def model_sizes_table(ours: Sequence[Score], theirs: Sequence[Score]) -> Table:
     """Table 4: sizes of the models of all methods, over all domains."""
     rows = []
     for name, (metric, variants) in _MODELS.items():
@@ -93,10 +93,10 @@ def model_sizes_sheet(ours: Sequence[Score], theirs: Sequence[Score]) -> Sheet:
         name = method if method == variant else f"{method} {variant}"
         sizes = _size(metric, [score.value for score in scores])
         rows.append(Row((f"{name}, published", metric, f"about {sizes}", scores[0].note), published=True))
-    return Sheet("Table 4: model sizes", ("planner", "counted in", "size", "architecture"), tuple(rows))
+    return Table("Table 4: model sizes", ("planner", "counted in", "size", "architecture"), tuple(rows))
 
 
-def dataset_sheet(suite: Suite, theirs: Sequence[Score]) -> Sheet:
+def dataset_table(suite: Suite, theirs: Sequence[Score]) -> Table:
     """Table 5: the problems of each split, counted in the files themselves."""
     from sgp.planning.task import check  # needs the planning library, which pages of scores do not
 
@@ -121,7 +121,7 @@ def dataset_sheet(suite: Suite, theirs: Sequence[Score]) -> Sheet:
             )
     headings = ("domain", "split", "problems", "published", "objects", "goals", "expert's plan")
     caption = "Objects, goals and lengths of expert plans: least / median / most."
-    return Sheet.of(f"Table 5: problems of suite {suite.name}", headings, rows, caption)
+    return Table.of(f"Table 5: problems of suite {suite.name}", headings, rows, caption)
 
 
 def _goals(problem: Problem) -> int:
@@ -132,8 +132,8 @@ def _spread(values: Sequence[int]) -> str:
     return f"{min(values)} / {median(values):.0f} / {max(values)}" if values else ""
 
 
-def _coverage(asked: Asked) -> Sheet:
-    sheet = coverage_sheet(asked.ours, asked.printed, "Table 1: coverage", asked.splits, all_published=True)
+def _coverage(asked: Asked) -> Table:
+    sheet = coverage_table(asked.ours, asked.printed, "Table 1: coverage", asked.splits, all_published=True)
     return replace(sheet, caption=f"{sheet.caption} {SETTINGS}")
 
 
@@ -148,10 +148,10 @@ PAPER = Paper(
             drawing=lambda asked: coverage_figure(asked.ours, asked.printed, asked.splits),
         ),
         "3": PaperTable(
-            "dimensions and model sizes, by domain", lambda asked: dimensions_sheet(asked.ours, asked.printed)
+            "dimensions and model sizes, by domain", lambda asked: dimensions_table(asked.ours, asked.printed)
         ),
-        "4": PaperTable("model sizes", lambda asked: model_sizes_sheet(asked.ours, asked.printed)),
-        "5": PaperTable("problems", lambda asked: dataset_sheet(load_suite(asked.suite), asked.printed)),
+        "4": PaperTable("model sizes", lambda asked: model_sizes_table(asked.ours, asked.printed)),
+        "5": PaperTable("problems", lambda asked: dataset_table(load_suite(asked.suite), asked.printed)),
     },
     beside=("1",),
     short={"": "1", "1": "1", "3": "3", "4": "4", "5": "5"},

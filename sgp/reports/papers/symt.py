@@ -9,8 +9,8 @@ from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
 from sgp.planning.subject import PlannerName
 from sgp.reports.papers import Asked, Paper, PaperTable
-from sgp.reports.sheets import Row, Sheet
-from sgp.reports.tables import coverage_sheet
+from sgp.reports.table import Row, Table
+from sgp.reports.tables import coverage_table
 
 _EPOCHS = "training.epochs="
 _METHODS = ("symt", "nameless")  # of ours: the paper's, and the same without names
@@ -21,10 +21,10 @@ BUDGET = (
 )
 
 
-def _coverage(asked: Asked) -> Sheet:
+def _coverage(asked: Asked) -> Table:
     """Table 2: what each decoding solves; of ours the paper's method, and the one without names."""
     ours, shorter = _as_printed([score for score in asked.ours if score.method in _METHODS])
-    sheet = coverage_sheet(ours, asked.printed, "Table 2: coverage", asked.splits, all_published=True)
+    sheet = coverage_table(ours, asked.printed, "Table 2: coverage", asked.splits, all_published=True)
     return replace(sheet, caption=" ".join([sheet.caption, BUDGET, *shorter]))
 
 
@@ -52,7 +52,7 @@ def _as_printed(ours: Sequence[Score]) -> tuple[list[Score], list[str]]:
     ]
 
 
-def _sizes(asked: Asked) -> Sheet:
+def _sizes(asked: Asked) -> Table:
     """Table 1: parameters; of ours from the least to the most of the domains."""
     show = METRICS["parameters"].show
     of: dict[PlannerName, dict[str, float]] = {}
@@ -67,7 +67,7 @@ def _sizes(asked: Asked) -> Sheet:
         Row((f"{score.method} {score.variant}, published", show(score.value), score.note), published=True)
         for score in asked.printed
     ]
-    return Sheet("Table 1: model sizes", ("planner", "parameters", "remark"), tuple(rows))
+    return Table("Table 1: model sizes", ("planner", "parameters", "remark"), tuple(rows))
 
 
 PAPER = Paper(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
+from rich import table as rich_table
 from rich.markup import escape as plain
-from rich.table import Table
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class Table:
     """A title, headings, lines of as many words each, and what to know when reading them."""
 
     title: str
@@ -29,13 +29,13 @@ class Sheet:
     caption: str = ""
 
     @classmethod
-    def of(cls, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> Sheet:
+    def of(cls, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> Table:
         """A sheet of plain lines."""
         return cls(title, tuple(headings), tuple(Row(tuple(words)) for words in rows), caption)
 
-    def terminal(self) -> Table:
+    def terminal(self) -> rich_table.Table:
         """The sheet for a terminal; words are words, never markup."""
-        table = Table(title=plain(self.title), caption=plain(self.caption), caption_justify="left")
+        table = rich_table.Table(title=plain(self.title), caption=plain(self.caption), caption_justify="left")
         for heading in self.headings:
             table.add_column(plain(heading), vertical="bottom")
         for place, row in enumerate(self.rows):
