@@ -22,8 +22,8 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
+from sgp.encoders.sentences import sentence_vectors
 from sgp.evaluation.scores import Score
-from sgp.models.sentences import sentence_vectors
 from sgp.progress import track
 
 SUITE = "acpbench"

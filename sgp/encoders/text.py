@@ -12,12 +12,13 @@ import logging
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.contract import Embeddings
+from sgp.encoders.sentences import SentenceVectors
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.planning.pddl import Action, Atom, DomainText
 from sgp.planning.task import State, Successor, Task
@@ -26,28 +27,6 @@ from sgp.planning.words import Words
 logger = logging.getLogger(__name__)
 
 Mode = Literal["atoms", "sentence"]
-
-
-class Sentences(Protocol):
-    """What is asked of an encoder of sentences. `limit` is the most tokens of a text, None: as many as there are."""
-
-    @property
-    def dimension(self) -> int:
-        """D."""
-
-    @property
-    def limit(self) -> int | None:
-        """Most tokens of a text."""
-
-    @property
-    def identity(self) -> str:
-        """The encoder and its weights."""
-
-    def lengths(self, texts: Sequence[str]) -> list[int]:
-        """The texts' numbers of tokens."""
-
-    def vectors(self, texts: Sequence[str]) -> Embeddings:
-        """The texts' vectors [n, D]."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +51,7 @@ class TextEncoder:
     In mode "atoms" a state's embedding is the sum of its atoms' vectors, of which each is computed once.
     """
 
-    def __init__(self, vectors: Sentences, words: Words, domain: DomainText, mode: Mode = "atoms"):
+    def __init__(self, vectors: SentenceVectors, words: Words, domain: DomainText, mode: Mode = "atoms"):
         self.vectors, self.words, self.domain, self.mode = vectors, words, domain, mode
         unsaid = words.lacking(domain)
         if unsaid:

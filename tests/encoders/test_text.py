@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from sgp.domains import words_of
+from sgp.encoders.sentences import Symbols
 from sgp.encoders.text import TextConfig, TextEncoder
 from sgp.errors import ConfigurationError, DomainMismatch
-from sgp.models.sentences import Symbols
 from sgp.planning.pddl import Action, Problem, read_domain
 from sgp.planning.task import Task, replay
 from sgp.planning.words import Words

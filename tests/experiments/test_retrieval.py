@@ -11,11 +11,16 @@ import pytest
 from sgp.api import train_lesson
 from sgp.datasets.protocols import PROTOCOLS, Lesson
 from sgp.datasets.store import cache_folder
+from sgp.encoders import sentences
 from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import Asked, learners_of, retrieve
 from sgp.methods import texts
+<<<<<<< HEAD
 from sgp.models import bert
 from sgp.reports.retrieval_table import retrieval_table
+=======
+from sgp.reports.retrieval_table import retrieval_sheet
+>>>>>>> 66ef7cf (Sentence vectors by sentence-transformers from local weights; MPNet from a folder that SGP_MPNET names)
 
 SYMBOLS = {"text.sentences": "symbols"}
 ASKED = Asked(("paper", "hard"), size=16, transitions=12, plans=4)
@@ -99,8 +104,8 @@ def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_sco
 
 
 def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, caplog):
-    monkeypatch.setattr(bert, "SHAPES", {"minilm": replace(bert.SHAPES["minilm"], limit=20)})
-    for known in ("_ASKED", "_KNOWN"):
+    monkeypatch.setattr(sentences, "PRETRAINED", {"minilm": replace(sentences.PRETRAINED["minilm"], limit=20)})
+    for known in ("_VECTORS", "_KNOWN"):
         monkeypatch.setattr(texts, known, {})
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"})

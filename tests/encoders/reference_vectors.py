@@ -3,7 +3,7 @@
 In an environment of its own, with the folder of an encoder's files (config.json, model.safetensors, ...):
 
     pip install "torch<2.14" sentence-transformers
-    python tests/models/reference_vectors.py FOLDER tests/models/minilm-vectors.safetensors
+    python tests/encoders/reference_vectors.py FOLDER tests/encoders/minilm-vectors.safetensors
 """
 
 from __future__ import annotations
