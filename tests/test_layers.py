@@ -102,7 +102,9 @@ def test_a_domains_name_stands_in_its_own_file_alone():
         help_texts = {id(node) for node in ast.walk(tree) if isinstance(node, ast.Call) for node in node.args[1:]}
         constants = [node for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
         for node in constants:
-            allowed = id(node) in help_texts or (package == "viewer" and node.value in scripts) or is_verb(package, node)
+            allowed = (
+                id(node) in help_texts or (package == "viewer" and node.value in scripts) or is_verb(package, node)
+            )
             assert node.value not in names or allowed, f"{path}:{node.lineno}"
 
 
