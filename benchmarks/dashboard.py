@@ -59,7 +59,7 @@ def longest_rollout() -> sgp.Recorded:
 
 def client(page: Page, folder: Path) -> Iterator[Line]:
     """What a step costs in the browser alone."""
-    write_text(folder / "page.html", sgp.html_page(sgp.playback(longest_rollout())))
+    write_text(folder / "page.html", sgp.viewer.html_page(sgp.playback(longest_rollout())))
     page.goto(f"file://{folder}/page.html")
     page.wait_for_selector(".sgp[data-step]")
     cost = milliseconds(page, STEPS)["TaskDuration"]

@@ -69,7 +69,7 @@ def player_table(page: Page, folder: Path) -> Table:
     shown = [(Path(each.source).stem, sgp.playback(each)) for each in sgp.recorded_rollouts().rollouts]
     longest = max((each for each in shown if each[0].startswith("blocksworld")), key=lambda each: len(each[1]["steps"]))
     for name, data in [*shown, (f"{longest[0]}, widened", widened(longest[1], 60))]:
-        write_text(folder / "page.html", sgp.html_page(data))
+        write_text(folder / "page.html", sgp.viewer.html_page(data))
         page.goto(f"file://{folder}/page.html")
         page.wait_for_selector(".sgp[data-step]")
         cost = milliseconds(page, len(data["steps"]))

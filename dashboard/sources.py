@@ -29,21 +29,21 @@ def _stamp_of(those: tuple[Path, Path]) -> str:
 
 def retrieved_folders() -> tuple[Path, Path]:
     """Where recorded retrievals lie: those that come with the package, and the user's own."""
-    return sgp.retrieved_folder(), sgp.own_retrieved_folder()
+    return sgp.viewer.retrieved_folder(), sgp.viewer.own_retrieved_folder()
 
 
 def folders() -> tuple[Path, Path]:
     """Where recorded rollouts lie: those that come with the package, and the user's own."""
-    return sgp.recorded_folder(), sgp.own_rollouts_folder()
+    return sgp.viewer.recorded_folder(), sgp.own_rollouts_folder()
 
 
-def library() -> sgp.Library:
+def library() -> sgp.viewer.Library:
     """The recorded rollouts, read again when a file changes."""
     return _library(stamp())
 
 
 @st.cache_resource(show_spinner="Reading the recorded rollouts", max_entries=4)
-def _library(stamp: str) -> sgp.Library:
+def _library(stamp: str) -> sgp.viewer.Library:
     return sgp.recorded_rollouts(*folders())
 
 

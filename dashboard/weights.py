@@ -24,7 +24,7 @@ STYLE = """<style>
 </style>"""
 
 
-def show_weights(page: str, branch: sgp.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
+def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """The section for the step in the address. `asking` has the `run`, `seconds` and `grace` of a plan, and `busy`."""
     st.markdown("#### Why this weight?")
     step = st.query_params.get("step", "1")

@@ -20,10 +20,14 @@ from typer.testing import CliRunner
 
 import sgp
 from sgp.cli import app, unforeseen
+from sgp.datasets.runs import list_runs
 from sgp.datasets.store import data_folder
+from sgp.evaluation.scores import read_scores, write_scores
 from sgp.experiments import listing as listings
 from sgp.installed import version
 from sgp.planning import validation
+from sgp.planning.pddl import parse_plan
+from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import read_rollouts
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
@@ -107,9 +111,9 @@ def test_train_prints_the_runs_folder_last_and_solve_uses_it(home, files):
     )
     assert code == 0
     assert (
-        sgp.parse_plan(out)
-        == sgp.parse_plan((files / "out.plan").read_text())
-        == sgp.parse_plan("(pick-up a)(stack a b)".replace(")(", ")\n("))
+        parse_plan(out)
+        == parse_plan((files / "out.plan").read_text())
+        == parse_plan("(pick-up a)(stack a b)".replace(")(", ")\n("))
     )
     assert "VAL accepts the plan" in err
 
@@ -131,7 +135,7 @@ def test_a_run_plans_where_its_actions_quantify_over_the_objects_of_one_problem(
     assert every != BLOCKS
     (files / "every.pddl").write_text(every)
     code, out, _ = call("solve", files / "every.pddl", files / "two.pddl", "--run", blocks_run)
-    assert (code, sgp.parse_plan(out)) == (0, sgp.parse_plan("(pick-up a)\n(stack a b)"))
+    assert (code, parse_plan(out)) == (0, parse_plan("(pick-up a)\n(stack a b)"))
     assert "for the objects of this problem alone" in caplog.text
 
 
@@ -250,11 +254,11 @@ def test_solve_keeps_the_plan_where_val_fails(blocks_run, files, monkeypatch):
 def test_solve_writes_a_page_that_names_the_model(blocks_run, files):
     solve = ["solve", files / "domain.pddl", files / "two.pddl", "--run", blocks_run]
     assert call(*solve, "--html", files / "plan.html", "--rollout", files / "r.jsonl")[0] == 0
-    (recorded,) = sgp.read_recorded(files / "r.jsonl")
+    (recorded,) = read_recorded(files / "r.jsonl")
     key = sgp.open_run(blocks_run).key
     assert recorded.about.model == f"state-centric {key.variant} seed 13"
     assert recorded.about.domain == "blocksworld"
-    assert (files / "plan.html").read_text() == sgp.html_page(sgp.playback(recorded))
+    assert (files / "plan.html").read_text() == sgp.viewer.html_page(sgp.playback(recorded))
 
 
 def test_validate_gives_the_verdict(files):
@@ -308,7 +312,7 @@ def test_evaluate_writes_scores_and_table_reads_them(blocks_run, files):
     records = json.loads((files / "s.json").read_text())
     whole = [each for each in records if each["metric"] == "coverage" and not each["size"]]
     assert [(each["split"], each["count"]) for each in whole] == [("validation", 3), ("interpolation", 3)]
-    assert sgp.read_scores(files / "s.csv") == sgp.read_scores(files / "s.json")
+    assert read_scores(files / "s.csv") == read_scores(files / "s.json")
     code, out, _ = call(
         "table", "1", "--scores", files / "s.json", "--json", files / "t.json", "--svg", files / "t.svg"
     )
@@ -352,7 +356,7 @@ def test_one_training_is_tried_by_four_decodings(quick_run, shared_home, monkeyp
         "--decoding", "greedy,applicable,regrounding,ranked", "--csv", tmp_path / "s.csv",
     )  # fmt: skip
     assert code == 0
-    solved = [each for each in sgp.read_scores(tmp_path / "s.csv") if each.metric == "coverage" and each.size is None]
+    solved = [each for each in read_scores(tmp_path / "s.csv") if each.metric == "coverage" and each.size is None]
     assert [each.decoding for each in solved] == ["greedy", "applicable", "regrounding", "ranked"]
     assert {each.count for each in solved} == {24}
 
@@ -367,14 +371,14 @@ def test_the_table_of_scaling_stands_beside_the_papers(tmp_path):
         "split": "scaling",
         "count": 9,
     }
-    sgp.write_scores(tmp_path / "curve.csv", [sgp.Score(**facts, metric="scale", value=7)])
+    write_scores(tmp_path / "curve.csv", [sgp.Score(**facts, metric="scale", value=7)])
     code, out, _ = call(
         "table", "scaling", "--scores", tmp_path / "curve.csv", "--markdown", "--csv", tmp_path / "t.csv"
     )
     assert code == 0
     assert "| ferry | m v x1 | 7 |" in out
     assert "|  | gnn-value, published | 107 | 72.24 | 57 | 37.74 | ≥148 | ≥99.34 |  |" in out
-    assert len(sgp.read_scores(tmp_path / "t.csv")) == 1 + 9 * 3 * 2 + 1, "and how a published curve ended"
+    assert len(read_scores(tmp_path / "t.csv")) == 1 + 9 * 3 * 2 + 1, "and how a published curve ended"
     code, out, _ = call("report", "--scores", tmp_path / "curve.csv", "--out", tmp_path / "report")
     assert code == 0, "curves are reported whatever their suite"
 
@@ -392,7 +396,7 @@ def test_a_grid_on_the_command_line_reports_and_exports(home, tmp_path):
     assert "fast-downward lama-first x1" in out
     code, out, _ = call("report", "--scores", scores, "--attempts", attempts, "--out", tmp_path / "report")
     assert (code, out.strip()) == (0, str(tmp_path / "report" / "report.html"))
-    run = sgp.list_runs()[0]
+    run = list_runs()[0]
     code, _, _ = call("export", run.folder, "--out", tmp_path / "run.zip")
     assert code == 0
     code, out, _ = call("import", tmp_path / "run.zip")
@@ -408,9 +412,9 @@ def test_a_grid_on_the_command_line_tries_one_run_by_several_decodings(home, tmp
         "--decoding", "default,greedy", "--out", tmp_path,
     )  # fmt: skip
     assert code == 0
-    found = sgp.read_scores(out.split()[0])
+    found = read_scores(out.split()[0])
     assert {each.decoding for each in found if each.metric == "coverage"} == {"", "greedy"}
-    assert len(sgp.list_runs()) == 1
+    assert len(list_runs()) == 1
 
 
 @pytest.mark.parametrize(
@@ -453,7 +457,7 @@ def test_a_full_disk_is_one_sentence_and_loses_nothing(home, files, monkeypatch)
     import errno
 
     call("train", "--method", "zero-change", "--domain", "gripper", "--suite", "state-centric")
-    (folder,) = [run.folder for run in sgp.list_runs()]
+    (folder,) = [run.folder for run in list_runs()]
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
 
     def full(self, text, **_):

@@ -27,7 +27,7 @@ go.Figure(go.Scatter(x=[1, 2, 3], y=[3, 1, 2]), {"title": {"text": "Lines & dots
     """\
 recorded = next(each for each in sgp.recorded_rollouts().rollouts if each.head["outcome"] == "horizon")
 sgp.show(recorded, step=4)""",
-    "sgp.show(recorded, sgp.expert_rollout(recorded), step=2)",
+    "sgp.show(recorded, sgp.viewer.expert_rollout(recorded), step=2)",
     "sgp.link(recorded, 4)",
     'print("on the fast path:", FAST)',
     'from IPython.display import Markdown\nMarkdown("| one | two |\\n| --- | --- |\\n| 1.00 [.84, 1.00] | `x` |")',

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.datasets.runs import list_runs
 from sgp.errors import InputError, PddlError, SuiteError
 
 pytest.importorskip("unified_planning", reason="unified-planning is missing; install the extra 'dev'")
@@ -148,7 +149,7 @@ def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
     first = OneshotPlanner(name="sgp", params=params)
     plans = [first.solve(problem).plan for problem in problems]
     assert all(SequentialPlanValidator().validate(*pair) for pair in zip(problems, plans, strict=True))
-    (trained,) = sgp.list_runs()
+    (trained,) = list_runs()
     assert (trained.key.variant, trained.key.seed, trained.record["data"]["train"]) == ("one-step", 2, 2)
 
     def no_expert(problems, *_):
@@ -157,7 +158,7 @@ def test_it_learns_from_a_few_problems_and_given_plans(home, monkeypatch):
 
     monkeypatch.setattr("sgp.datasets.given_problems.plans_of", no_expert)
     OneshotPlanner(name="sgp", params={**params, "plans": plans})
-    assert len(sgp.list_runs()) == 1, "what was trained before is not trained again"
+    assert len(list_runs()) == 1, "what was trained before is not trained again"
     with pytest.raises(SuiteError, match="1 plans are given for 3 problems"):
         OneshotPlanner(name="sgp", params={**params, "plans": plans[:1]})
 

@@ -13,6 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 import sgp
+from sgp.datasets.runs import list_runs
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, SuiteError
 from sgp.planning.validation import validate
 
@@ -102,7 +103,7 @@ def test_it_learns_from_problems_predicts_plans_and_is_scored_by_val(home):
     assert estimator.score(larger) == 1.0
     assert estimator.set_params(limit=sgp.Limit(actions=2)).score(larger) == 0.0
     assert estimator.predict(larger) == [None, None]
-    (run,) = sgp.list_runs()
+    (run,) = list_runs()
     assert run.folder == estimator.run_.folder, "a run of the store like any other"
     assert run.key.domain == "gripper"
     assert run.key.suite.startswith("problems-")
@@ -159,7 +160,7 @@ def test_a_grid_search_chooses_among_settings(home):
     assert search.best_estimator_.run_.training["loss"]["alpha"] == search.best_params_["loss__alpha"]
     assert search.best_estimator_.predict(PROBLEMS[:1]) == search.predict(PROBLEMS[:1])
     # Two folds by two settings of training, and the best anew on all; another decoding trains nothing.
-    assert len(sgp.list_runs()) == 5
+    assert len(list_runs()) == 5
 
 
 @pytest.mark.slow

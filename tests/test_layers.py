@@ -7,7 +7,9 @@ from pathlib import Path
 
 import sgp
 from sgp.cli.verbs import app
-from sgp.methods import method_keys
+from sgp.domains import all_domains
+from sgp.methods import all_methods, method_keys
+from sgp.reports.papers import all_papers
 
 ROOT = Path(sgp.__file__).parent
 
@@ -94,7 +96,7 @@ def is_verb(package, node):
 
 
 def test_a_domains_name_stands_in_its_own_file_alone():
-    names = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
+    names = {alias for domain in all_domains() for alias in (domain.name, *domain.aliases)}
     scripts = {path.stem for path in ROOT.rglob("*.js")}  # the player's buttons are its transport
     for path, package, tree in modules():
         if package == "domains":
@@ -113,8 +115,8 @@ def test_a_papers_key_stands_in_its_own_file_alone():
 
     A key that is a suite's or a method's, too, may also stand where a command chooses one of these.
     """
-    keys = {paper.key for paper in sgp.all_papers()}
-    other_things = {*sgp.suite_names(), *(method.key for method in sgp.all_methods())}
+    keys = {paper.key for paper in all_papers()}
+    other_things = {*sgp.suite_names(), *(method.key for method in all_methods())}
     dashboard = [
         (path, "views", ast.parse(path.read_text())) for path in (ROOT.parent / "dashboard/views").glob("*.py")
     ]

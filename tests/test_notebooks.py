@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import sgp
+from sgp.domains import all_domains
 
 jupytext = pytest.importorskip("jupytext", reason="jupytext is missing; install the extra 'notebooks'")
 
@@ -19,7 +20,7 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.ipynb"))
 HERE = {path.name for path in ROOT.iterdir() if path.is_dir()} - {"sgp"}  # tests, benchmarks, ...: not to be imported
 LEARNING = {"backward", "zero_grad", "partial_fit"}  # what a loop calls that trains
 FORMULA = re.compile(r"\$[^\s$](?:[^$\n]*[^\s$])?\$|\\\(|\\\[")
-DOMAINS = {alias for domain in sgp.all_domains() for alias in (domain.name, *domain.aliases)}
+DOMAINS = {alias for domain in all_domains() for alias in (domain.name, *domain.aliases)}
 
 
 def differences(script, notebook):

@@ -16,6 +16,7 @@ import pytest
 
 import sgp
 from sgp.cli.verbs import FAILED
+from sgp.datasets.runs import list_runs
 from sgp.errors import ConfigurationError, PddlError, SuiteError, ToolError
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.scaling import ScalingConfig
@@ -179,7 +180,7 @@ def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(clust
         results = run_grid(cells, crew, diagnostics=True)
         rows = [replace(row, seconds=0.0) for row in results.attempts]
         scores = [replace(each, note="") for each in results.scores if not each.metric.endswith(("seconds", "memory"))]
-        found.append((rows, scores, [(run.key, run.training, run.record["data"]) for run in sgp.list_runs()]))
+        found.append((rows, scores, [(run.key, run.training, run.record["data"]) for run in list_runs()]))
         assert run_grid(cells, crew, diagnostics=True) == results
     assert found[0] == found[1]
     assert len(found[0][2]) == 3

@@ -143,7 +143,7 @@ def card(_recorded: sgp.Recorded, _failure: sgp.Failure, place: str, stamp: str)
         named = f"steps {first}" if rest else at(recorded, first)
         told = ", ".join([to_step(recorded, first, named), *(to_step(recorded, each, str(each)) for each in rest)])
         said.append(f"<li>{escape(remark.sentence)} ({told}{more}).</li>")
-    drawn = sgp.drawn_state(recorded, primary.step)
+    drawn = sgp.viewer.drawn_state(recorded, primary.step)
     goals = f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end"
     return (
         f"<article><h3>{to_step(recorded, primary.step, f'{primary.kind.words}: {where}')}</h3>"

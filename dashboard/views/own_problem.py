@@ -146,7 +146,7 @@ def show_unread() -> None:
     st.error(work.plain(report.error.partition("\n")[0]))  # what follows shows the line, as a terminal can
     if report.line is not None and report.source in ("domain", "problem"):
         name = f"Line {report.line} of the {report.source}"
-        st.html(sgp.pddl_html(texts()[report.source], name, report.line))
+        st.html(sgp.viewer.pddl_html(texts()[report.source], name, report.line))
 
 
 def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool) -> None:
@@ -157,7 +157,7 @@ def show_read(found: Mapping[str, Any], problem: Mapping[str, str], folded: bool
     )
     with st.expander("What was read", expanded=not folded):
         for column, part in zip(st.columns(2), ("domain", "problem"), strict=True):
-            column.html(sgp.pddl_html(problem[part], f"What was read of the {part}"))
+            column.html(sgp.viewer.pddl_html(problem[part], f"What was read of the {part}"))
 
 
 def name_of(run: Mapping[str, Any]) -> str:

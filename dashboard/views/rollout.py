@@ -77,20 +77,22 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
     No fragment within the fragment: where that runs again before all was sent, Streamlit sends what is in the inner one
     and not what is around it.
     """
-    stem = sgp.file_stem(recorded)
+    stem = sgp.viewer.file_stem(recorded)
     with st.popover("Export", icon=":material/download:"):
 
         def offer(label: str, ending: str, mime: str, make: Callable[[], str | bytes]) -> None:
             st.download_button(label, make, f"{stem}.{ending}", mime, key=f"{ending} {stem}", on_click="ignore")
 
-        offer("Plan in PDDL", "plan", "text/plain", lambda: sgp.plan_text(recorded))
-        offer("HTML player, one file", "html", "text/html", lambda: sgp.html_page(data))
-        offer("Steps as CSV", "csv", "text/csv", lambda: sgp.steps_csv(recorded))
-        offer("Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.steps_parquet(recorded))
+        offer("Plan in PDDL", "plan", "text/plain", lambda: sgp.viewer.plan_text(recorded))
+        offer("HTML player, one file", "html", "text/html", lambda: sgp.viewer.html_page(data))
+        offer("Steps as CSV", "csv", "text/csv", lambda: sgp.viewer.steps_csv(recorded))
+        offer(
+            "Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.viewer.steps_parquet(recorded)
+        )
         made = f"gif of {stem}"
         if st.button("Make a GIF of at most 200 states"):
             bar = st.progress(0.0, "Drawing")
-            st.session_state[made] = sgp.gif(recorded, advance=bar.progress)
+            st.session_state[made] = sgp.viewer.gif(recorded, advance=bar.progress)
             bar.empty()
         if made in st.session_state:
             gif = st.session_state[made]  # what is called for a download has no session

@@ -6,10 +6,9 @@ import json
 
 import pytest
 
-import sgp
 from sgp.analysis.diagnosis import diagnosis
 from sgp.errors import StoreError
-from sgp.planning.recorded import Recorded
+from sgp.planning.recorded import Recorded, read_recorded
 from tests.recorded import recorded_file, recorded_lines
 
 DOMAIN = """(define (domain d) (:predicates (p ?x) (q ?x) (far))
@@ -106,7 +105,7 @@ def test_the_failure_on_logistics_is_what_the_file_says():
         least = [each for each in step["candidates"] if each["cost"] is not None and each["cost"] <= min(costs) + 1e-9]
         if any(not each["add"] and not each["delete"] for each in least):
             idle.append(number)
-    (made,) = sgp.read_recorded(recorded_file(name))
+    (made,) = read_recorded(recorded_file(name))
     first, *_ = diagnosis(made)
     assert first.sentence.startswith(f"On {len(idle)} of {len(steps)} steps an action that changes nothing costs least")
     assert first.steps == tuple(idle)

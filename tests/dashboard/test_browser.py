@@ -250,7 +250,7 @@ def test_links_from_a_notebook_lead_to_the_same_step(page, address):
     page.goto(f"{sgp.show(rollout, dashboard=address).link}&step=12")
     page.wait_for_selector('.sgp[data-step="11"]')
     assert page.locator(".sgp header span").nth(1).inner_text() == rollout.about.model
-    page.goto(f"{sgp.show(rollout, sgp.expert_rollout(rollout), dashboard=address).link}&step=7")
+    page.goto(f"{sgp.show(rollout, sgp.viewer.expert_rollout(rollout), dashboard=address).link}&step=7")
     page.wait_for_selector('.compare[data-step="7"]')
     assert [each.split("\n")[0] for each in page.locator(".compared h2").all_inner_texts()] == [
         rollout.about.model,

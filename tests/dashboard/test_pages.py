@@ -38,7 +38,7 @@ def folder(tmp_path, monkeypatch):
         record = {name: value for name, value in json.loads(head).items() if name != "expert"}
         record["about"] = {**record["about"], **changes}
         (here / f"{name}.jsonl").write_text("\n".join([json.dumps(record), *steps]) + "\n")
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: here)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: here)
     return here
 
 
@@ -132,7 +132,7 @@ def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it(folde
 def test_failures_link_to_the_step_where_it_went_wrong():
     app = page("failures")
     assert not app.exception
-    failure = next(filter(None, map(sgp.failure_of, sgp.recorded_rollouts(sgp.recorded_folder()).rollouts)))
+    failure = next(filter(None, map(sgp.failure_of, sgp.recorded_rollouts(sgp.viewer.recorded_folder()).rollouts)))
     body = html(app)
     assert f"step={failure.primary.step}" in body
     assert f"{failure.primary.kind.words}: step {failure.primary.step}</a>" in body
@@ -149,7 +149,9 @@ def test_failures_are_filtered_by_kind():
 
 
 def test_a_failure_opens_with_what_counts_tell_and_links_to_its_evidence():
-    (recorded,) = [each for each in sgp.recorded_rollouts(sgp.recorded_folder()).rollouts if sgp.failure_of(each)]
+    (recorded,) = [
+        each for each in sgp.recorded_rollouts(sgp.viewer.recorded_folder()).rollouts if sgp.failure_of(each)
+    ]
     body = html(page("failures"))
     remarks = sgp.diagnosis(recorded)
     assert len(remarks) >= 3
@@ -160,7 +162,7 @@ def test_a_failure_opens_with_what_counts_tell_and_links_to_its_evidence():
     assert f"Open goals: {counts[0]} at the start, {min(counts)} at best, {counts[-1]} at the end" in body
     drawings = [b64decode(each).decode() for each in re.findall(r"data:image/svg\+xml;base64,([\w+/=]+)", body)]
     assert len(drawings) == 2
-    assert drawings[0] == sgp.drawn_state(recorded, sgp.failure_of(recorded).primary.step)
+    assert drawings[0] == sgp.viewer.drawn_state(recorded, sgp.failure_of(recorded).primary.step)
     assert drawings[1].count("polyline") == 1
 
 

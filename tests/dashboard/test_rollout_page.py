@@ -20,7 +20,7 @@ DASHBOARD = Path(sgp.__file__).resolve().parents[1] / "dashboard"
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An empty folder of recorded rollouts in place of the package's."""
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     monkeypatch.setenv("SGP_HOME", str(tmp_path / "home"))
     return tmp_path
 

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 import sgp
-from sgp.evaluation.scores import to_csv
+from sgp.evaluation.scores import to_csv, write_scores
 from sgp.planning.subject import parted_variant
 from tests.dashboard.conftest import words
 
@@ -105,7 +105,7 @@ def given(app, *files):
 
 
 def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_path):
-    sgp.write_scores(tmp_path / "own.csv", curve("ferry", "v+by=dynamic", 0.5, 0.25))
+    write_scores(tmp_path / "own.csv", curve("ferry", "v+by=dynamic", 0.5, 0.25))
     app = given(open_page("scaling"), ("own.csv", (tmp_path / "own.csv").read_bytes()))
     assert not app.exception
     assert plots(app)[0] == ["m v by loss", "m v by dynamic", "own.csv: m v by dynamic"]

@@ -33,7 +33,7 @@ def page(browser, address):
 
 
 def test_every_stop_of_the_tour_fits_on_a_projector_in_letters_that_can_be_read(page, address):
-    stops = len(sgp.tour_titles())
+    stops = len(sgp.viewer.tour_titles())
     page.goto(f"{address}/tour")
     for stop in range(1, stops + 1):
         page.wait_for_url(f"**stop={stop}" if stop > 1 else "**/tour*")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import sgp
+from sgp.planning.recorded import read_recorded
 from tests.dashboard.conftest import address, button, settled, words
 from tests.recorded import recorded_file
 
@@ -39,7 +40,7 @@ def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
 
 def test_a_model_without_a_run_is_shown_and_can_be_trained(open_page, home):
     file = recorded_file("blocksworld-state-centric-wl-xgboost-delta-*-horizon")
-    (recorded,) = sgp.read_recorded(file)
+    (recorded,) = read_recorded(file)
     name, model = recorded.head["name"], recorded.about.model
     app = settled(open_page("what_if", domain="blocksworld", model=f"{model} (horizon)", problem=name), PAGE)
     assert [each.value for each in app.selectbox] == ["blocksworld", model, name]
@@ -105,13 +106,13 @@ def test_another_problem_has_branches_of_its_own(open_trained):
 
 
 def test_the_page_needs_no_recorded_rollouts(open_trained, monkeypatch, tmp_path):
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     app = open_trained(problem="p1")
     assert branches(app)[""]["problem"] == "p1"
 
 
 def test_without_any_model_it_says_how_to_make_one(open_page, home, monkeypatch, tmp_path):
-    monkeypatch.setattr(sgp, "recorded_folder", lambda: tmp_path)
+    monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
     app = open_page("what_if", domain="blocksworld")
     assert "train one with `sgp train`" in words(app)
 

@@ -13,6 +13,7 @@ import pytest
 import sgp
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.importing import import_folder
+from sgp.domains import all_domains
 from sgp.errors import PddlError, SuiteError
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
@@ -91,7 +92,7 @@ def test_the_layout_of_the_ipc_learning_track(home, tmp_path):
 def test_the_ipc_learning_track_is_taken_in_with_what_it_does_not_declare(home, tmp_path, caplog):
     """Each domain of the track that the house has, without its requirements; problems that use types all the same."""
     files = {}
-    for domain in sgp.all_domains():
+    for domain in all_domains():
         text = domain.models.get("ipc-2023", domain.pddl)
         begin = text.index("(:requirements")
         end = text.index(")", begin) + 1
@@ -103,7 +104,7 @@ def test_the_ipc_learning_track_is_taken_in_with_what_it_does_not_declare(home, 
                 made = re.sub(r"(\(:objects[^)]*)", r"\1 - object", domain.translated(made, "ipc-2023"))
             files[f"{domain.name}/{place}/p1.pddl"] = made
     suite = import_folder(write(tmp_path / "ipc", files), "ipc")
-    assert {name: len(splits(suite, name)) for name in suite.domains} == {each.name: 4 for each in sgp.all_domains()}
+    assert {name: len(splits(suite, name)) for name in suite.domains} == {each.name: 4 for each in all_domains()}
     assert all(suite.domain(name).house == name for name in suite.domains)
     assert suite.problems("blocksworld", "train")[0].problem_pddl == files["blocksworld/training/easy/p1.pddl"]
     noticed = [record.getMessage() for record in caplog.records]

@@ -11,9 +11,10 @@ from sgp.errors import DomainMismatch, InputError, SuiteError
 from sgp.evaluation import coverage, parallel
 from sgp.evaluation.coverage import MEGABYTE, Attempt, scores
 from sgp.evaluation.parallel import Work, run_all
-from sgp.evaluation.scores import Score
+from sgp.evaluation.scores import Measurement, Score
 from sgp.methods.loading import load_planner
 from sgp.planning import validation
+from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import NO_LIMIT, Limit
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
@@ -25,7 +26,7 @@ from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 from tests.planning.test_planner import by_name
 
 SUITE = sgp.load_suite("state-centric")
-SUBJECT = sgp.Measurement(method="m", variant="v", domain="d", suite="s", split="validation", seed=13)
+SUBJECT = Measurement(method="m", variant="v", domain="d", suite="s", split="validation", seed=13)
 
 
 def attempts():
@@ -89,7 +90,7 @@ def test_an_evaluation_counts_only_plans_that_val_accepts(quick_run, shared_home
     problems = SUITE.problems("visitall", "interpolation")
     assert [each.problem for each in tried] == [problem.name for problem in problems]
     for each, problem in zip(tried, problems, strict=True):
-        verdict = sgp.validate(problem, sgp.parse_plan("\n".join(each.plan)))
+        verdict = sgp.validate(problem, parse_plan("\n".join(each.plan)))
         assert verdict.valid is each.solved
     coverage = [score for score in found.scores if score.metric == "coverage" and score.size is None]
     solved = sum(each.solved for each in tried) / 37

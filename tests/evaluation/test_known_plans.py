@@ -6,17 +6,17 @@ from statistics import fmean
 
 import pytest
 
-import sgp
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation import known_plans
 from sgp.evaluation.curves import curve_scores
 from sgp.evaluation.scaling import ScalingConfig, Source, scaling
+from sgp.evaluation.scores import Measurement
 from sgp.reports.curves import curve_table
 from tests.analysis.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor, start_of, walking
 
 FEW = {"epsilon": 0.3, "fails": 9}
 ALL = ScalingConfig(**FEW, largest=5, references=99)
-SUBJECT = sgp.Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
+SUBJECT = Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
 
 
 def source(domain, seed=0):

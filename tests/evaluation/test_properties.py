@@ -12,9 +12,10 @@ from sgp.errors import ConfigurationError
 from sgp.evaluation import scaling as module
 from sgp.evaluation.properties import samples
 from sgp.evaluation.scaling import ScalingConfig, Source, scaling
+from sgp.evaluation.scores import Measurement
 from tests.analysis.walking import ANYWHERE, WALKERS, start_of
 
-SUBJECT = sgp.Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
+SUBJECT = Measurement(method="m", variant="v", domain="walking", suite="s", split="scaling")
 CONFIG = ScalingConfig(epsilon=0.3, fails=9, largest=4)
 
 

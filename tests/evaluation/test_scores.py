@@ -112,10 +112,10 @@ def test_files_that_hold_no_scores_are_refused(tmp_path):
 def test_files_that_hold_no_scores_are_told(text, words, tmp_path):
     (tmp_path / "s.json").write_text(text)
     with pytest.raises(StoreError, match=words):
-        sgp.read_scores(tmp_path / "s.json")
+        read_scores(tmp_path / "s.json")
     (tmp_path / "s.csv").write_bytes(b"\xff\xfe\x00")
     with pytest.raises(StoreError, match="is no file of scores"):
-        sgp.read_scores(tmp_path / "s.csv")
+        read_scores(tmp_path / "s.csv")
 
 
 def test_the_papers_table_is_complete():

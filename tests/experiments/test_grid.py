@@ -13,9 +13,11 @@ import pytest
 
 import sgp
 from sgp.datasets.experts import kept_plans
+from sgp.datasets.runs import list_runs
 from sgp.encoders.wl import WLConfig
 from sgp.errors import ConfigurationError, InputError, SuiteError
 from sgp.evaluation.attempts import read_attempts
+from sgp.evaluation.scores import read_scores
 from sgp.experiments import grid
 from sgp.experiments.grid import (
     ablation_cells,
@@ -103,7 +105,7 @@ def test_results_hold_scores_facts_attempts_and_diagnostics(home, tmp_path):
     cells = grid_cells("state-centric", ["gripper"], variants, (1, 2), ("interpolation",), settings)
     results = run_grid(cells, diagnostics=True)
     scores, attempts = results.write(tmp_path)
-    assert tuple(sgp.read_scores(scores)) == results.scores
+    assert tuple(read_scores(scores)) == results.scores
     assert tuple(read_attempts(attempts)) == results.attempts
     assert len(results.attempts) == 3 * 3  # runs and problems
     metrics = {(score.variant.split("+")[0], score.seed): set() for score in results.scores}
@@ -156,7 +158,7 @@ def test_a_jackknife_leaves_each_training_problem_out_once(home):
     some = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"], most=2)
     assert [cell.without for cell in some] == [names[0], names[-1]]
     results = run_grid(some)
-    trained = [run.record["data"]["train"] for run in sgp.list_runs()]
+    trained = [run.record["data"]["train"] for run in list_runs()]
     assert trained == [len(names) - 1] * 2
     sheet = spread_table(results.scores, "jackknife").markdown()
     assert "| gripper | interpolation | 2 | 1.0000 | 1.0000 |" in sheet
@@ -166,7 +168,7 @@ def test_a_jackknife_leaves_each_training_problem_out_once(home):
 
 def without_times(folder):
     scores = [
-        replace(score, note="") for score in sgp.read_scores(folder / "scores-state-centric.csv")
+        replace(score, note="") for score in read_scores(folder / "scores-state-centric.csv")
         if score.metric not in TIMES
     ]  # fmt: skip
     attempts = [replace(row, seconds=0.0) for row in read_attempts(folder / "attempts-state-centric.csv")]

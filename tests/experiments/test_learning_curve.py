@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 from typer.testing import CliRunner
 
-import sgp
 from sgp.cli import app
+from sgp.datasets.runs import list_runs
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import problem_texts, training_texts
 from sgp.errors import ConfigurationError, SuiteError
@@ -76,7 +76,7 @@ def test_the_verb_measures_draws_and_shows_them(home, tmp_path):
     assert of[2].variant == "one-step"
     assert [len(found) for found in draws.values()] == [2] * (len(draws) - 1) + [1]
     assert draws[max(draws)][0].value == 1
-    runs = sgp.list_runs()
+    runs = list_runs()
     assert {run.record["data"]["train"] for run in runs} == set(draws)
     assert "mean coverage" in told.output
     assert "training problems" in html.read_text()

@@ -10,7 +10,7 @@ import pytest
 
 import sgp
 from sgp.contracts import MethodContract
-from sgp.datasets.runs import open_run
+from sgp.datasets.runs import list_runs, open_run
 from sgp.errors import ConfigurationError, InputError, StoreError
 from sgp.methods import get_method, house_keys
 from sgp.methods.configuration import configure, configure_decoding
@@ -101,7 +101,7 @@ def test_the_same_run_is_not_trained_twice(home, monkeypatch):
     other = sgp.train("zero-change", "gripper", "state-centric", overrides={"wl.iterations": "1"})
     assert other.folder != run.folder
     assert other.training["wl"]["iterations"] == 1
-    assert {each.folder for each in sgp.list_runs()} == {run.folder, other.folder}
+    assert {each.folder for each in list_runs()} == {run.folder, other.folder}
 
 
 def test_variants_and_settings_are_checked():

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 import sgp
+from sgp.api import fitting
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
 from sgp.errors import DomainMismatch
@@ -33,7 +34,7 @@ def test_a_shipped_planner_loads_plans_and_tells_its_coverage(folder, home):
     assert "coverage, 95 % Wilson interval" in card
     assert "Not evaluated yet" not in card
     problem = load_suite(run.key.suite).problems(run.key.domain, "train")[0]
-    assert sgp.fitting(problem).folder == run.folder
+    assert fitting(problem).folder == run.folder
     assert sgp.solve(problem).solved
 
 
@@ -78,7 +79,7 @@ def test_a_run_that_left_training_problems_out_is_not_the_users_latest(home, mon
     (problem, *_) = load_suite("state-centric").problems("gripper", "validation")
     sgp.train("random-successor", "gripper", "state-centric", drawn=(2, 0))
     with pytest.raises(DomainMismatch, match="no trained run plans in domain gripper"):
-        sgp.fitting(problem)
+        fitting(problem)
     whole = sgp.train("random-successor", "gripper", "state-centric")
     sgp.train("random-successor", "gripper", "state-centric", without="p1")
-    assert sgp.fitting(problem).folder == whole.folder
+    assert fitting(problem).folder == whole.folder

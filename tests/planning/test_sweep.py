@@ -22,6 +22,7 @@ from unified_planning.shortcuts import get_environment
 from unified_planning.test.examples import get_example_problems
 
 import sgp
+from sgp.domains import all_domains
 from sgp.errors import PddlError, UnsupportedPddl
 from sgp.planning.pddl import Problem
 from sgp.planning.task import Mode, Task
@@ -31,7 +32,7 @@ from tests.planning.test_pddl_reading import DOMAIN, PROBLEM, READ, REFUSED, cha
 pytestmark = pytest.mark.filterwarnings("ignore")
 STATES = 12  # of each problem are compared
 
-BUILT_IN = [(domain.name, model) for domain in sgp.all_domains() for model in domain.models]
+BUILT_IN = [(domain.name, model) for domain in all_domains() for model in domain.models]
 
 
 def _section(text: str, head: str) -> str:

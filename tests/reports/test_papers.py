@@ -7,13 +7,14 @@ import pytest
 import sgp
 from sgp.errors import InputError
 from sgp.evaluation.scores import Score
+from sgp.methods import all_methods
 from sgp.reports.papers import all_papers, find_table, get_paper, listed
 from sgp.reports.shown import shown_table
 
 
 def test_every_paper_has_its_numbers_and_the_papers_of_the_methods_are_among_them():
     keys = {paper.key for paper in all_papers()}
-    assert {method.paper for method in sgp.all_methods()} - {""} <= keys
+    assert {method.paper for method in all_methods()} - {""} <= keys
     for paper in all_papers():
         assert {score.paper for score in paper.scores()} == {paper.key}
         assert {*paper.beside, *paper.short.values()} <= set(paper.tables)

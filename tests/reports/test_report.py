@@ -8,6 +8,7 @@ import pytest
 import sgp
 from sgp.errors import InputError, StoreError
 from sgp.evaluation.attempts import AttemptRow, read_attempts, write_attempts
+from sgp.evaluation.scores import read_scores
 from sgp.planning.rollout import Outcome
 from sgp.reports.report import failures_table, write_report
 from sgp.reports.table import Row, Table
@@ -82,7 +83,7 @@ def test_the_report_is_one_page_that_asks_for_nothing(tmp_path):
     assert frame["outcome"].tolist() == ["solved", "timeout"]
     assert pd.read_parquet(tmp_path / "out" / "scores.parquet")["value"].tolist() == [0.5, 0.5]
     assert read_attempts(tmp_path / "out" / "attempts.csv")[0] == row()
-    assert sgp.read_scores(tmp_path / "out" / "scores.csv")[0] == score()
+    assert read_scores(tmp_path / "out" / "scores.csv")[0] == score()
 
 
 def test_names_are_text(tmp_path):

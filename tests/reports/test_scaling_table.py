@@ -11,7 +11,7 @@ from sgp.errors import InputError, StoreError
 from sgp.evaluation.curves import curve_scores
 from sgp.evaluation.endings import Ended
 from sgp.evaluation.scaling import Curve, Source
-from sgp.evaluation.scores import Measurement
+from sgp.evaluation.scores import Measurement, write_scores
 from sgp.reports import scaling_table as table
 from sgp.reports.report import write_report
 from tests.reports.reading import whole_text
@@ -84,7 +84,7 @@ def test_a_machine_without_measurements_has_no_curves(tmp_path, monkeypatch):
     assert sgp.measured_scaling() == []
     (tmp_path / "measured").mkdir()
     ours = [score("scale", 8), score("coverage", 0.5, size=8)]
-    sgp.write_scores(tmp_path / "measured" / "scaling.csv", ours)
+    write_scores(tmp_path / "measured" / "scaling.csv", ours)
     assert sgp.measured_scaling() == ours
 
 
@@ -161,7 +161,7 @@ def test_the_report_has_curves_whatever_their_suite(tmp_path):
 def test_uploaded_scores_are_read_as_a_file_is(tmp_path):
     ours = [score("scale", 8), score("coverage", 0.5, size=8)]
     for name in ("a.csv", "a.json"):
-        sgp.write_scores(tmp_path / name, ours)
+        write_scores(tmp_path / name, ours)
         assert sgp.parse_scores((tmp_path / name).read_bytes(), name) == ours
     with pytest.raises(StoreError, match=r"a\.csv, entry 1 is no score"):
         sgp.parse_scores(b"x,y\n1,2\n", "a.csv")

@@ -11,7 +11,9 @@ import pytest
 import sgp
 from sgp.domains import draw_series
 from sgp.planning.domain import Scene
-from sgp.planning.recorded import atom_of, map_file
+from sgp.planning.pddl import Atom, parse_plan
+from sgp.planning.recorded import atom_of, map_file, read_recorded
+from sgp.planning.recording import write_rollouts
 from tests.browsing import expect, expect_playing_beyond, expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
@@ -141,13 +143,13 @@ def test_actions_atoms_and_open_goals_are_said_in_english(open_page, blocks):
     words = sgp.get_domain("blocksworld").words
 
     def said(candidate):
-        return words.sentence(*sgp.parse_plan(shown["actions"][candidate["actions"][0]]))
+        return words.sentence(*parse_plan(shown["actions"][candidate["actions"][0]]))
 
     assert page.locator("p.words").inner_text() == f"In words: {said(step['candidates'][step['chosen']])}."
     for row, candidate in zip(page.locator("tbody tr").all(), step["candidates"], strict=False):
         assert row.locator("td[title]").get_attribute("title") == said(candidate)
     (added,) = step["candidates"][step["chosen"]]["add"][:1]
-    expected = words.sentence(sgp.Atom(*sgp.parse_plan(shown["atoms"][added])[0]))
+    expected = words.sentence(Atom(*parse_plan(shown["atoms"][added])[0]))
     assert page.locator(".change code").first.get_attribute("title") == expected
     press(page, "2" if step["chosen"] == 0 else "1")
     page.wait_for_selector("tr.picked")
@@ -160,7 +162,7 @@ def test_actions_atoms_and_open_goals_are_said_in_english(open_page, blocks):
 
 def test_ties_plateau_and_help(open_page, solved):
     page = open_page(solved)
-    data = sgp.playback(sgp.read_recorded(_written(solved, page))[0])
+    data = sgp.playback(read_recorded(_written(solved, page))[0])
     ties = [place for place, step in enumerate(data["steps"]) if step["tie"]]
     press(page, "End", "t")
     expect_step(page, ties[0])
@@ -247,7 +249,7 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
     named = compared = 0
     for recorded in sgp.recorded_rollouts().rollouts:
         steps = sgp.playback(recorded)["steps"]
-        given = {"source": sgp.player_script(), "steps": json.dumps(steps)}  # a text is handed over much faster
+        given = {"source": sgp.viewer.player_script(), "steps": json.dumps(steps)}  # a text is handed over much faster
         for step, found in zip(steps, page.evaluate(script, given), strict=True):
             costs = {rank: each["cost"] for rank, each in enumerate(step["candidates"]) if rank not in step["shut"]}
             costs.pop(step["chosen"], None)
@@ -463,7 +465,7 @@ def _visited_ties(step):
 
 def _written(rollout, page):
     file = Path(page.url.removeprefix("file://").split("#")[0]).with_suffix(".jsonl")
-    sgp.write_rollouts(file, [rollout])
+    write_rollouts(file, [rollout])
     return file
 
 

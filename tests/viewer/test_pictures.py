@@ -7,6 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 import sgp
+from sgp.encoders.wl import WLEncoder
 from sgp.errors import ConfigurationError, InputError
 from tests.conftest import blocks_problem
 
@@ -24,7 +25,7 @@ def test_a_picture_shows_the_state_and_the_goal(two_blocks):
 
 @pytest.fixture
 def graph(two_blocks):
-    encoder = sgp.WLEncoder.fit(sgp.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
+    encoder = WLEncoder.fit(sgp.WLConfig(iterations=1), [(two_blocks, [two_blocks.init])])
     return sgp.coloured_graph(encoder.vocabulary, two_blocks, two_blocks.init)
 
 
