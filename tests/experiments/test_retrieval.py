@@ -15,12 +15,7 @@ from sgp.encoders import sentences
 from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import Asked, learners_of, retrieve
 from sgp.methods import texts
-<<<<<<< HEAD
-from sgp.models import bert
 from sgp.reports.retrieval_table import retrieval_table
-=======
-from sgp.reports.retrieval_table import retrieval_sheet
->>>>>>> 66ef7cf (Sentence vectors by sentence-transformers from local weights; MPNet from a folder that SGP_MPNET names)
 
 SYMBOLS = {"text.sentences": "symbols"}
 ASKED = Asked(("paper", "hard"), size=16, transitions=12, plans=4)
