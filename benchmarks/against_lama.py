@@ -24,7 +24,6 @@ from measuring import note, timed, timed_processes
 from rich.console import Console
 
 import sgp
-from sgp.api import fitting
 from sgp.datasets.runs import Run, open_run
 from sgp.datasets.suite import Entry, Suite
 from sgp.errors import DomainMismatch
@@ -50,7 +49,7 @@ def chosen(suite: Suite, domain: str, split: str, most: int) -> list[tuple[Entry
 def run_for(suite: Suite, domain: str, problem: Problem, runs: Sequence[Run]) -> Run:
     """The run that plans in a domain. Raises DomainMismatch where there is none."""
     signature = suite.domain_text(domain).signature
-    return next((each for each in runs if each.domain_text.signature == signature), None) or fitting(problem)
+    return next((each for each in runs if each.domain_text.signature == signature), None) or sgp.run_for(problem)
 
 
 def ours(problem: Problem, run: Run, seconds: float, decoding: str) -> tuple[int, float] | None:

@@ -8,7 +8,7 @@ from reading import Numbers, scores, when
 
 from sgp.datasets.runs import open_run
 from sgp.evaluation.scores import wilson
-from sgp.methods.fitting import shipped_folders
+from sgp.methods.run_lookup import shipped_folders
 from sgp.reports.card import kept_scores
 from sgp.reports.table import Table
 

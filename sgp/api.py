@@ -40,8 +40,8 @@ from sgp.files import write_text
 from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
 from sgp.methods.contract import Method, Selectable
-from sgp.methods.fitting import fitting_run, is_shipped
 from sgp.methods.loading import load_planner, planner_of, require_loadable
+from sgp.methods.run_lookup import find_run_for_domain, is_shipped
 from sgp.models.device import choose_device
 from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Problem, read_domain
@@ -209,7 +209,7 @@ def _usable_run(key: RunKey) -> Run | None:
     return run
 
 
-def fitting(problem: Problem) -> Run:
+def run_for(problem: Problem) -> Run:
     """The trained run that plans in a problem's domain: one that comes with the package, or else the user's latest.
 
     Raises DomainMismatch where there is none, PddlError for text that cannot be used, StoreError where the package's
@@ -219,7 +219,7 @@ def fitting(problem: Problem) -> Run:
         domain = read_domain(problem.domain_pddl, problem.domain_source)
     except UnsupportedPddl:  # its actions quantify over the objects of a problem
         domain, _ = problem.alternatives()[0].read()
-    return fitting_run(domain, domain.name)
+    return find_run_for_domain(domain, domain.name)
 
 
 def solve(
@@ -229,7 +229,7 @@ def solve(
     decoding: str = DEFAULT,
     keep: Keep = "auto",
 ) -> Rollout:
-    """A rollout of one problem by a trained run, or by the one that `fitting` finds.
+    """A rollout of one problem by a trained run, or by the one that `run_for` finds.
 
     It keeps all candidates of its steps ("steps"), what was chosen alone ("plan"), or all where they are not too many
     ("auto"). Where its goal has alternatives, it is that of the first that is solved. Raises DomainMismatch for a
@@ -238,7 +238,7 @@ def solve(
     not read within the limit.
     """
     tasks = [read_task(each, limit) for each in problem.alternatives()]
-    task, trained = tasks[0], fitting(problem) if run is None else open_run(run)
+    task, trained = tasks[0], run_for(problem) if run is None else open_run(run)
     logger.info("planning for %s with %s, decoding %s", task.name, trained.folder, decoding)
     for remark in task.domain_text.remarks + task.text.remarks:
         logger.warning("%s", remark)

@@ -83,7 +83,7 @@ class SgpEngine(Engine, OneshotPlannerMixin):  # type: ignore[misc]  # unified-p
     """Plans by a trained run, which stays loaded from one problem to the next.
 
     The run is the one in the folder `run`, or one trained on `problems` of the library (few-shot planning; `plans` has
-    a plan or None for each) with the parameters of `sgp.Estimator` in `learning`, or else the one that `sgp.fitting`
+    a plan or None for each) with the parameters of `sgp.Estimator` in `learning`, or else the one that `sgp.run_for`
     finds for each problem. `decoding` is the way to plan, `memory` the most bytes of this process. Raises what
     `sgp.Estimator.fit` and `sgp.load_planner` raise, and InputError for both `run` and `problems`.
     """
@@ -176,7 +176,7 @@ class _Attempt:
             writer = PDDLWriter(self.problem, empty_preconditions=True)
             problem = _written(self.problem, writer)
             tasks = [sgp.Task(each) for each in problem.alternatives()]
-            run = run or sgp.fitting(problem)
+            run = run or sgp.run_for(problem)
             tasks[0].require_domain(run.domain_text)
         except (UPException, NotImplementedError, PddlError, DomainMismatch) as error:
             return self._result(Status.UNSUPPORTED_PROBLEM, str(error))

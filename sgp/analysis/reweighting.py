@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from sgp.analysis.blame import columns_of
+from sgp.analysis.attribution import columns_of
 from sgp.errors import ConfigurationError
 from sgp.planning.planner import Planner
 from sgp.planning.rollout import Rollout
@@ -16,8 +16,8 @@ def reweighted(planner: Planner, rollout: Rollout, place: int, other: int, featu
     """The planner with the weight of a feature times `factor`: 0 takes it away, -1 turns it around.
 
     `feature` is one of the words that explain the choice of step `place` (from 0) against candidate `other`; all
-    features that read so there are meant, as in `blame`. Raises InputError for words that set nothing apart there,
-    ConfigurationError for a planner whose features have no weights and for a factor that is no finite number.
+    features with these words are meant, as in `attribute_weight`. Raises InputError for words that do not set the
+    candidates apart, ConfigurationError for a planner whose features have no weights.
     """
     if not math.isfinite(factor):
         raise ConfigurationError(f"the factor is {factor}; expected a finite number")

@@ -46,7 +46,7 @@ def solve(
 
     asked, limit = Problem.from_files(domain, problem), limit_of(seconds, memory, horizon, decisions, processor)
     if run is None:
-        run = api.fitting(asked).folder
+        run = api.run_for(asked).folder
         typer.echo(f"planning with {run}", err=True)
     for out in filter(None, (plan, rollout, html)):
         if any(os.path.exists(out) and os.path.samefile(out, given) for given in (domain, problem)):

@@ -64,7 +64,7 @@ def ship(
 ) -> None:
     """Make the trained planners that come with the package, each measured on larger problems made for that."""
     from sgp.experiments.shipping import ship
-    from sgp.methods.fitting import shipped_folder
+    from sgp.methods.run_lookup import shipped_folder
 
     for path in ship(out or shipped_folder(), processes_of(jobs)):
         typer.echo(path)

@@ -13,7 +13,7 @@ from sgp.domains import domain_plugins, house_domains
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
 from sgp.methods import get_method, house_keys, method_plugins
 from sgp.methods.contract import PlanningMethod
-from sgp.methods.fitting import shipped_folders
+from sgp.methods.run_lookup import shipped_folders
 from sgp.reports.papers import listed
 
 

@@ -23,7 +23,7 @@ from sgp.plugins import Plugin, plugins
 logger = logging.getLogger(__name__)
 
 _SHARED = frozenset(
-    {"configuration", "contract", "fitting", "loading", "passing", "texts"}
+    {"configuration", "contract", "loading", "passing", "run_lookup", "texts"}
 )  # what the methods have in common
 
 

@@ -26,7 +26,7 @@ class Method(Protocol):
     `variants` names its configurations of training (frozen dataclasses that check themselves), the default first.
     `learns_from` says which data `train` receives; of `Transitions` they may be of several domains. `libraries` are the
     distributions whose versions its runs record. A method is a `PlanningMethod`, a `PredictingMethod` or, where its
-    models can plan, both, and may be `Selectable`, `Accountable`, `Ablatable` or `Tunable`.
+    models can plan, both, and may be `Selectable`, `SupportsAttribution`, `Ablatable` or `Tunable`.
     """
 
     key: str
@@ -151,11 +151,11 @@ class Decision(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Weighed:
-    """Which decisions of training gave some features their weights.
+class WeightContributions:
+    """What each training decision contributes to the weights of some features.
 
-    A feature has the weights [r, c], which add up to its weight in a state, the second ones by the share of the goal
-    that holds there; `amounts` [n, r, c] are what each of the n decisions adds to them.
+    A feature has the weights [r, c]: in a state the first row counts, plus the second times the share of satisfied
+    goal literals. `amounts` [n, r, c] are what each of the n decisions adds to them.
     """
 
     weights: NDArray[np.float64]
@@ -164,11 +164,11 @@ class Weighed:
 
 
 @runtime_checkable
-class Accountable(Protocol):
-    """A method whose learned weights are sums over the decisions that it was trained on."""
+class SupportsAttribution(Protocol):
+    """A method whose learned weights are sums over its training decisions (representer points)."""
 
-    def weighed(self, run: Run, data: Any, columns: Sequence[int]) -> Weighed:
-        """What gave the features of some columns their weights; `data` are those that the run was trained on.
+    def weight_contributions(self, run: Run, data: Any, columns: Sequence[int]) -> WeightContributions:
+        """What each decision contributes to the weights of some columns; `data` are those that the run learned from.
 
         Raises ConfigurationError for a training whose weights are no such sums.
         """

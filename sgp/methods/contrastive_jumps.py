@@ -31,7 +31,7 @@ from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransit
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Settings, Snapshot, Weighed
+from sgp.methods.contract import Settings, Snapshot, WeightContributions
 from sgp.models.device import Device
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Successors
@@ -237,8 +237,8 @@ class ContrastiveJumps:
         others = (self.load(run.second, decoding.alone),) if decoding.portfolio else ()
         return _planner(config, decoding, policy, others)
 
-    def weighed(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> Weighed:
-        """Which decisions of training gave features their weights; of a state's delta both of its vectors."""
+    def weight_contributions(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> WeightContributions:
+        """What each training decision contributes to the weights of some features, in both rows where delta has two."""
         config = from_record(ContrastiveJumpsTraining, run.training)
         if config.loss.kind == "squared":
             raise ConfigurationError("loss.kind is squared, by which no sibling pulls; expected contrastive")
@@ -247,7 +247,9 @@ class ContrastiveJumps:
         made = _Embedded(policy.encoder, decisions, _rows(rows, policy.encoder.dimension))
         places = np.add.outer(policy.encoder.dimension * np.arange(len(policy.weights)), np.asarray(columns)).ravel()
         pulls = contributions(config.loss, made.problem(config), policy.weights.ravel(), places)
-        return Weighed(policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1))
+        return WeightContributions(
+            policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1)
+        )
 
     def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition[MarkedTransitionEncoder]:
         """What a run learned."""

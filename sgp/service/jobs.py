@@ -38,7 +38,7 @@ from sgp.planning.task import State, Successor, Task, checked, missing_goal_atom
 from sgp.planning.validation import validate
 from sgp.policies.decoding import DEFAULT
 from sgp.service.asked import Answer, Records, Tell, decoding_of, require_listed
-from sgp.service.weights import blame, with_weight
+from sgp.service.weights import attribute_weight, with_weight
 from sgp.viewer.library import own_rollouts_folder
 from sgp.viewer.playback import playback, rank_order
 
@@ -146,7 +146,7 @@ def reweighted(
 ) -> Answer:
     """The rollout of the same problem from its start, planned with the weight of a feature times a factor.
 
-    Which feature is said as for `blame`; the answer is that of `solve`.
+    Which feature is said as for `attribute_weight`; the answer is that of `solve`.
     """
     planner = with_weight(run, before, step, rank, feature, factor)
     return _planned(tell, run, _asked(before[0]), seconds, decoding_of(before[0]), planner)
@@ -389,5 +389,5 @@ def _replayed(task: Task, actions: Sequence[Action]) -> tuple[list[Step], State,
 
 JOBS: Mapping[str, Callable[..., Answer]] = {
     each.__name__: each
-    for each in (load, solve, branch, force, blame, reweighted, read, train, train_own, record, replay)
+    for each in (load, solve, branch, force, attribute_weight, reweighted, read, train, train_own, record, replay)
 }

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from sgp.analysis.blame import Culprit, accountable
-from sgp.analysis.blame import blame as blamed
+from sgp.analysis.attribution import TrainingInfluence, attributable
+from sgp.analysis.attribution import attribute_weight as attributed
 from sgp.analysis.reweighting import reweighted
 from sgp.datasets.runs import Run, open_run
 from sgp.datasets.suite import load_suite
@@ -28,28 +28,28 @@ from sgp.viewer.pictures import picture
 from sgp.viewer.playback import rank_order
 
 
-def blame(tell: Tell, run: str, before: Records, step: int, rank: int, feature: str) -> Answer:
+def attribute_weight(tell: Tell, run: str, before: Records, step: int, rank: int, feature: str) -> Answer:
     """The decisions of training that gave a feature its weight, with the state of each as SVG and its step.
 
     `feature` is one of the words that explain the choice of step `step` against the candidate of rank `rank`, both from
-    1. A culprit's `step` is None for a state that the expert's plan does not pass. Raises ConfigurationError for a run
-    whose weights are no sums, InputError for words that explain nothing there and where the suite's problems are no
-    longer those that the run was trained on.
+    1. An influence's `step` is None for a state that the expert's plan does not pass. Raises ConfigurationError for a
+    run whose weights are no sums over decisions, InputError for words that explain nothing there and where the suite
+    is no longer the one that the run was trained on.
     """
     opened = open_run(run)
-    accountable(opened)  # what it raises, before anything is read
+    attributable(opened)  # what it raises, before anything is read
     policy = planner_of(opened, decoding_of(before[0])).policy
     rollout, place, other = _compared(before, step, rank)
     tell(doing="reading what it was trained on")
     data = _trained_on(opened)
     tell(doing="looking through every decision of its training")
-    found = blamed(opened, policy, data, rollout, place, other, feature)
+    found = attributed(opened, policy, data, rollout, place, other, feature)
     passed = {each.task: each.states[:-1] for each in data.train}
     return {
         "weight": found.weight,
-        "told": found.told,
+        "attributed": found.attributed,
         "decisions": found.decisions,
-        "culprits": [_told(each, passed) for each in found.culprits],
+        "influences": [_influence_record(each, passed) for each in found.influences],
     }
 
 
@@ -79,16 +79,16 @@ def _trained_on(run: Run) -> Demonstrations:
     return data
 
 
-def _told(culprit: Culprit, passed: Mapping[Task, Sequence[State]]) -> Answer:
+def _influence_record(influence: TrainingInfluence, passed: Mapping[Task, Sequence[State]]) -> Answer:
     """A decision as JSON holds it."""
-    decision = culprit.decision
+    decision = influence.decision
     states = passed.get(decision.task, ())
     return {
         "problem": decision.task.name,
         "step": states.index(decision.state) + 1 if decision.state in states else None,
-        "amount": culprit.amount,
-        "right": _said(decision.task, decision.choice[culprit.right]),
-        "wrong": _said(decision.task, decision.choice[culprit.wrong]),
+        "amount": influence.amount,
+        "right": _said(decision.task, decision.choice[influence.right]),
+        "wrong": _said(decision.task, decision.choice[influence.wrong]),
         "picture": picture(decision.task, decision.state).svg,
     }
 

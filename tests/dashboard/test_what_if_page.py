@@ -136,11 +136,11 @@ def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
     app = open_trained(problem="p02", step=str(place))
     assert box(app, f"Step {place}, against").options[0].startswith("rank ")
     app = settled(button(app, "Which training gave it?").click().run(), PAGE)
-    found = app.session_state["what if blame"]
+    found = app.session_state["what if attribute_weight"]
     assert found["asked"]["feature"] == feature
-    (table,) = [each.value for each in app.get("html") if 'class="culprits"' in each.value]
-    assert table.count("<tr>") == 1 + len(found["culprits"]) > 1
-    assert all(each["problem"] in table and each["right"] in table for each in found["culprits"])
+    (table,) = [each.value for each in app.get("html") if 'class="influences"' in each.value]
+    assert table.count("<tr>") == 1 + len(found["influences"]) > 1
+    assert all(each["problem"] in table and each["right"] in table for each in found["influences"])
     assert f"{found['decisions']:,} decisions of training gave" in words(app).replace("\\", "")
 
 
@@ -174,4 +174,4 @@ def test_a_planner_without_weights_that_are_sums_is_one_sentence(open_trained):
     app = settled(button(app, "Which training gave it?").click().run(), PAGE)
     (error,) = [each.value.replace("\\", "") for each in app.error]
     assert error.startswith("the weights of state-centric are no sums over training decisions")
-    assert "what if blame" not in app.session_state
+    assert "what if attribute_weight" not in app.session_state

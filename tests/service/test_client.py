@@ -82,7 +82,7 @@ def test_a_run_solves_is_branched_from_and_forced(worker, quick_run):
     assert "rank 999 at step 1" in refused.error
 
 
-def test_a_feature_has_its_culprits_and_another_weight(worker, quick_run):
+def test_a_feature_has_its_influences_and_another_weight(worker, quick_run):
     run = quick_run("contrastive-jumps", "blocksworld", "one-step")
     (problem, *_) = sgp.load_suite("state-centric").problems("blocksworld", "interpolation")
     solved = ended(worker.ask("solve", 60, run=str(run.folder), problem=text_of(problem), seconds=30)).result
@@ -90,24 +90,24 @@ def test_a_feature_has_its_culprits_and_another_weight(worker, quick_run):
     feature = solved["data"]["features"][why["reasons"][0][0]]
     asked = {"run": str(run.folder), "before": solved["records"][: place + 2], "step": place + 1}
     asked |= {"rank": why["against"] + 1, "feature": feature}
-    report = ended(worker.ask("blame", 120, **asked))
+    report = ended(worker.ask("attribute_weight", 120, **asked))
     assert report.state == "done", report.error
     assert report.result["told"] == pytest.approx(report.result["weight"], rel=0.05, abs=0.05)
     trained = {each.name for each in sgp.load_suite("state-centric").problems("blocksworld", "train")}
-    for each in report.result["culprits"]:
+    for each in report.result["influences"]:
         assert each["problem"] in trained
         assert each["step"] is None or each["step"] >= 1
         assert each["right"] != each["wrong"]
         assert each["picture"].startswith("<svg")
-    assert any(each["step"] for each in report.result["culprits"])
+    assert any(each["step"] for each in report.result["influences"])
     same = ended(worker.ask("reweighted", 60, factor=1.0, seconds=30, **asked)).result
     assert same["records"][1:] == solved["records"][1:]
     turned = ended(worker.ask("reweighted", 60, factor=-1.0, seconds=30, **asked)).result
     assert turned["records"][1:] != solved["records"][1:], "costs and reasons are those of the changed weight"
-    none = ended(worker.ask("blame", 60, **{**asked, "feature": "the moon"}))
+    none = ended(worker.ask("attribute_weight", 60, **{**asked, "feature": "the moon"}))
     assert "'the moon' does not set these candidates of step" in none.error
     trees = quick_run("state-centric", "blocksworld", "wl-xgboost-delta")
-    refused = ended(worker.ask("blame", 60, **{**asked, "run": str(trees.folder)}))
+    refused = ended(worker.ask("attribute_weight", 60, **{**asked, "run": str(trees.folder)}))
     assert "the weights of state-centric are no sums over training decisions" in refused.error
     changed = ended(worker.ask("reweighted", 60, factor=0.0, seconds=30, **{**asked, "run": str(trees.folder)}))
     assert "have no weights" in changed.error

@@ -36,7 +36,7 @@ def is_shipped(run: Run) -> bool:
     return run.folder.resolve().is_relative_to(shipped_folder())
 
 
-def fitting_run(domain: DomainText, name: str) -> Run:
+def find_run_for_domain(domain: DomainText, name: str) -> Run:
     """The run whose domain has these predicates and actions: a shipped one, or the user's latest.
 
     Runs that left training problems out are none of these, nor those of models of transitions, which plan where they

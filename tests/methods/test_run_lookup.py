@@ -8,11 +8,11 @@ import shutil
 import pytest
 
 import sgp
-from sgp.api import fitting
+from sgp.api import run_for
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
 from sgp.errors import DomainMismatch
-from sgp.methods.fitting import fitting_run, is_shipped, shipped_folders
+from sgp.methods.run_lookup import find_run_for_domain, is_shipped, shipped_folders
 from sgp.planning.pddl import Problem
 from tests.conftest import COURIER, COURIER_PROBLEM
 
@@ -34,7 +34,7 @@ def test_a_shipped_planner_loads_plans_and_tells_its_coverage(folder, home):
     assert "coverage, 95 % Wilson interval" in card
     assert "Not evaluated yet" not in card
     problem = load_suite(run.key.suite).problems(run.key.domain, "train")[0]
-    assert fitting(problem).folder == run.folder
+    assert run_for(problem).folder == run.folder
     assert sgp.solve(problem).solved
 
 
@@ -54,16 +54,16 @@ def test_a_domain_that_no_run_can_be_trained_on_is_told_why(home):
 
 def test_the_users_latest_run_is_taken_where_none_is_shipped(home, quick_run, monkeypatch, caplog):
     run = quick_run("random-successor", "gripper")
-    monkeypatch.setattr("sgp.methods.fitting.shipped_folders", list)
+    monkeypatch.setattr("sgp.methods.run_lookup.shipped_folders", list)
     older, later = (home / "random-successor" / "unvisited" / "state-centric" / "gripper" / f"seed{n}" for n in (1, 2))
     for place, year in ((older, 2020), (later, 2021)):
         shutil.copytree(run.folder, place)
         record = (place / "run.json").read_text()
         (place / "run.json").write_text(record.replace(run.record["trained"], f"{year}-01-01T00:00:00+00:00"))
-    assert fitting_run(run.domain_text, "gripper").folder == later
+    assert find_run_for_domain(run.domain_text, "gripper").folder == later
     (later / "run.json").write_text("{")
     with caplog.at_level(logging.WARNING):
-        assert fitting_run(run.domain_text, "gripper").folder == older
+        assert find_run_for_domain(run.domain_text, "gripper").folder == older
     assert "is no complete JSON" in caplog.text
 
 
@@ -75,11 +75,11 @@ def test_nothing_is_written_beside_a_shipped_run(home):
 
 
 def test_a_run_that_left_training_problems_out_is_not_the_users_latest(home, monkeypatch):
-    monkeypatch.setattr("sgp.methods.fitting.shipped_folders", list)
+    monkeypatch.setattr("sgp.methods.run_lookup.shipped_folders", list)
     (problem, *_) = load_suite("state-centric").problems("gripper", "validation")
     sgp.train("random-successor", "gripper", "state-centric", drawn=(2, 0))
     with pytest.raises(DomainMismatch, match="no trained run plans in domain gripper"):
-        fitting(problem)
+        run_for(problem)
     whole = sgp.train("random-successor", "gripper", "state-centric")
     sgp.train("random-successor", "gripper", "state-centric", without="p1")
-    assert fitting(problem).folder == whole.folder
+    assert run_for(problem).folder == whole.folder

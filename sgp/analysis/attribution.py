@@ -1,4 +1,4 @@
-"""Blame: the training states that gave a feature its weight."""
+"""Weight attribution: which training decisions gave a feature its weight (representer points)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sgp.datasets.runs import Run
 from sgp.datasets.training_data import Demonstrations
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
-from sgp.methods.contract import Accountable, Decision
+from sgp.methods.contract import Decision, SupportsAttribution
 from sgp.planning.rollout import Rollout, Step
 from sgp.planning.views import Embedding
 from sgp.policies.nearest_transition import goal_share
@@ -20,8 +20,8 @@ MOST = 6  # decisions that are named, of each sign together
 
 
 @dataclass(frozen=True, eq=False)
-class Culprit:
-    """A decision of training, and how much of the feature's weight it gave: above 0 where it made it likelier.
+class TrainingInfluence:
+    """A training decision and its contribution to a feature's weight, positive where it raised the weight.
 
     `right` and `wrong` are the places of a right and a wrong candidate that differ most in the feature, the way that
     the sign of the amount says.
@@ -34,20 +34,20 @@ class Culprit:
 
 
 @dataclass(frozen=True, eq=False)
-class Blame:
-    """Who gave a feature its weight in a state: those of the largest amounts, and how many decisions there are.
+class WeightAttribution:
+    """The training decisions that contribute most to a feature's weight in a state, and the number of all decisions.
 
-    `told` is the sum over all decisions, which differs from `weight` by as much as the fit was ended early.
+    `attributed` is the sum over all decisions; it differs from `weight` as far as the fit had not converged.
     """
 
     feature: str
     weight: float
-    told: float
-    culprits: tuple[Culprit, ...]
+    attributed: float
+    influences: tuple[TrainingInfluence, ...]
     decisions: int
 
 
-def blame(
+def attribute_weight(
     run: Run,
     policy: object,
     data: Demonstrations,
@@ -56,7 +56,7 @@ def blame(
     other: int,
     feature: str,
     most: int = MOST,
-) -> Blame:
+) -> WeightAttribution:
     """The decisions of training that gave a feature its weight, as it sets apart two candidates of a rollout's step.
 
     They are the chosen one of step `place` (from 0) and candidate `other`; `feature` is one of the words that explain
@@ -65,28 +65,28 @@ def blame(
     Raises InputError for words that set nothing apart there, ConfigurationError for a run whose weights are no sums
     over decisions.
     """
-    method = accountable(run)
+    method = attributable(run)
     if not isinstance(policy, Embedding):
         raise _no_sums(run)
     columns = columns_of(policy, rollout, place, other, feature)
-    weighed = method.weighed(run, data, columns)
-    by_row = np.array([1.0, goal_share(rollout.task, rollout.steps[place].state)])[: len(weighed.weights)]
-    amounts = (weighed.amounts * by_row[None, :, None]).sum(axis=(1, 2))
+    parts = method.weight_contributions(run, data, columns)
+    by_row = np.array([1.0, goal_share(rollout.task, rollout.steps[place].state)])[: len(parts.weights)]
+    amounts = (parts.amounts * by_row[None, :, None]).sum(axis=(1, 2))
     order = np.argsort(-np.abs(amounts), kind="stable")[:most].tolist()
-    largest = [(weighed.decisions[each], float(amounts[each])) for each in order if amounts[each]]
-    return Blame(
+    largest = [(parts.decisions[each], float(amounts[each])) for each in order if amounts[each]]
+    return WeightAttribution(
         feature,
-        float((weighed.weights * by_row[:, None]).sum()),
+        float((parts.weights * by_row[:, None]).sum()),
         float(amounts.sum()),
-        tuple(_culprit(policy, decision, amount, columns) for decision, amount in largest),
+        tuple(_influence(policy, decision, amount, columns) for decision, amount in largest),
         len(amounts),
     )
 
 
-def accountable(run: Run) -> Accountable:
+def attributable(run: Run) -> SupportsAttribution:
     """The method of a run whose weights are sums over decisions. Raises ConfigurationError for another one."""
     method = get_method(run.key.method)
-    if not isinstance(method, Accountable):
+    if not isinstance(method, SupportsAttribution):
         raise _no_sums(run)
     return method
 
@@ -115,11 +115,11 @@ def columns_of(policy: Embedding, rollout: Rollout, place: int, other: int, feat
     return columns
 
 
-def _culprit(policy: Embedding, decision: Decision, amount: float, columns: Sequence[int]) -> Culprit:
+def _influence(policy: Embedding, decision: Decision, amount: float, columns: Sequence[int]) -> TrainingInfluence:
     """A decision with the candidates in which its amount is seen best."""
     count = len(decision.choice)
     step = Step(decision.state, list(decision.choice), np.zeros(count), None, np.zeros(count, np.uint8), 0)
     (view,) = policy.views(decision.task, [step])
     values = np.sign(amount) * view.candidates[:, columns].sum(axis=1)
     right = int(np.argmax(np.where(decision.positive, values, -np.inf)))
-    return Culprit(decision, amount, right, int(np.argmin(np.where(decision.positive, np.inf, values))))
+    return TrainingInfluence(decision, amount, right, int(np.argmin(np.where(decision.positive, np.inf, values))))
