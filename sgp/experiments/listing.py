@@ -9,7 +9,7 @@ from rich.table import Table
 
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
-from sgp.domains import domain_plugins, house_domains
+from sgp.domains import builtin_domains, domain_plugins
 from sgp.errors import ConfigurationError, MissingLibrary, StoreError, SuiteError
 from sgp.methods import get_method, house_keys, method_plugins
 from sgp.methods.contract import PlanningMethod
@@ -35,7 +35,7 @@ def suites() -> Table:
 def domains() -> Table:
     """Domains of the house with their generators' arguments, and the names of those of other packages."""
     table = Table("domain", "also called", "models", "generator's arguments", title="domains")
-    for domain in house_domains():
+    for domain in builtin_domains():
         words = (domain.aliases, domain.models, domain.sizes.bounds)
         table.add_row(domain.name, *map(", ".join, words))
     for plugin in domain_plugins().values():

@@ -1,4 +1,4 @@
-"""What the house knows of a domain beyond its PDDL: sizes, a generator, and extras for people."""
+"""A domain: PDDL, problem generator, size equation, English templates and drawing."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import count as count_up
 from typing import TYPE_CHECKING, Any
 
 from sgp.errors import ConfigurationError
@@ -21,7 +20,8 @@ Arguments = Mapping[str, int]
 _MOST_EMPTY = 200
 
 
-def _always(**arguments: int) -> bool:
+def any_arguments(**arguments: int) -> bool:
+    """No constraint beyond the bounds."""
     return True
 
 
@@ -38,7 +38,7 @@ class Sizes:
 
     bounds: Mapping[str, tuple[int, int | None]]
     count: Callable[..., int]
-    allowed: Callable[..., bool] = _always
+    allowed: Callable[..., bool] = any_arguments
     free: frozenset[str] = frozenset()
 
     def check(self, arguments: Arguments) -> None:
@@ -68,8 +68,12 @@ class Sizes:
         return next(self.solutions(size), None) is not None
 
     def nearest(self, size: int) -> int:
-        """The size nearest to one that has problems, the smaller of two. Hangs where no size has any."""
-        return next(each for away in count_up() for each in (size - away, size + away) if self.has(each))
+        """The size with problems that is nearest, the smaller of two; raises ConfigurationError where none is near."""
+        away = range(abs(size) + _MOST_EMPTY)
+        nearest = next((near for step in away for near in (size - step, size + step) if self.has(near)), None)
+        if nearest is None:
+            raise ConfigurationError(f"no size near {size} has problems; expected arguments that fit some size")
+        return nearest
 
     def only(self, fits: Callable[..., bool]) -> Sizes:
         """The sizes of the problems whose arguments fit, too."""
@@ -89,8 +93,11 @@ class Sizes:
 
         Solutions can be hundreds of thousands: all arguments but the last are drawn, each from all values that it can
         have alone, and drawn again until the last one, of which at most one value fits, completes them. A free
-        argument is uniform over the values, `size` at most, that the others allow.
+        argument is uniform over the values, `size` at most, that the others allow. Raises ConfigurationError for a
+        size without solutions.
         """
+        if not self.has(size):
+            raise ConfigurationError(f"no arguments give exactly {size} objects; expected a size that has problems")
         found = self._draw(rng, size)
         for name in free:
             least, most = self.bounds[name]
@@ -150,7 +157,7 @@ class Scaling:
     train: Sequence[int]
     validation: Sequence[int]
     bound: int | None = None
-    only: Callable[..., bool] = _always
+    only: Callable[..., bool] = any_arguments
     drawn: Sequence[str] = ()
     given: Mapping[str, int] = field(default_factory=dict)
 
@@ -170,10 +177,10 @@ class Track:
     satisfy `only`.
     """
 
-    train: tuple[int, int]
-    validation: tuple[int, int]
-    test: tuple[int, int]
-    only: Callable[..., bool] = _always
+    train: Sequence[int]
+    validation: Sequence[int]
+    test: Sequence[int]
+    only: Callable[..., bool] = any_arguments
 
     def __post_init__(self) -> None:
         if not 0 < self.train[0] <= self.train[1] < self.test[1]:
@@ -204,6 +211,7 @@ class Places:
 
     slots: Mapping[tuple[str, Place], int]
     rooms: Mapping[Place, int]  # in the whole series
+    sizes: dict[Place, tuple[float, float]] = field(default_factory=dict)  # width and height of what is drawn
 
 
 @dataclass(frozen=True)
@@ -354,14 +362,11 @@ class Domain:
         return self.scaled if self.track is None else self.scaled.only(self.track.only)
 
     def generate_scaled(self, rng: Generator, size: int) -> str:
-        """One of the problems of `size` objects on which planners are measured over sizes.
-
-        Hangs where `scaled` has none.
-        """
+        """One of the problems of `size` objects on which planners are measured over sizes."""
         return self._generate_of(self.scaled, rng, size)
 
     def generate_tracked(self, rng: Generator, size: int) -> str:
-        """One of them like those of the IPC 2023 learning track. Hangs where `tracked` has none of `size` objects."""
+        """One of them like those of the IPC 2023 learning track."""
         return self._generate_of(self.tracked, rng, size)
 
     def _generate_of(self, sizes: Sizes, rng: Generator, size: int) -> str:
@@ -377,10 +382,8 @@ class Domain:
             )
         if self.sizes.has(size):
             return
-        nearest = (
-            next(filter(self.sizes.has, tried), None)
-            for tried in (range(size - 1, 0, -1), range(size + 1, 2 * size + 99))
-        )
+        below, above = range(size - 1, 0, -1), range(size + 1, 2 * size + 99)
+        nearest = [next(filter(self.sizes.has, sizes), None) for sizes in (below, above)]
         near = " or ".join(str(other) for other in nearest if other) or "another size"
         raise ConfigurationError(f"{self.name} has no problem of exactly {size} objects; try {near}")
 

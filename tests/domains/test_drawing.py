@@ -14,10 +14,8 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.domains import all_domains, draw_goal, draw_scene, get_domain, goldminer
-from sgp.domains.drawing.cells import by_directions, by_distance, from_names
-from sgp.domains.drawing.facts import sorted_out
-from sgp.domains.drawing.network import _spots
+from sgp.domains import all_domains, draw_goal, draw_scene, get_domain
+from sgp.domains.drawing.places import _spots, by_directions, by_distance, from_names
 from sgp.planning.domain import Scene
 from sgp.planning.pddl import Atom, Literal, Parameter, read_both, read_domain, read_problem
 
@@ -34,7 +32,7 @@ FERRY = read_domain(
 HOSTILE = "<script>alert('1')</script>&\"\x00"
 
 
-def house(domain, model, size=None):
+def builtin(domain, model, size=None):
     text = domain.texts[model]
     size = size or min(n for n in range(5, 20) if domain.sizes.has(n))
     problem = read_problem(domain.translated(domain.generate_size(np.random.default_rng(4), size), model))
@@ -42,7 +40,7 @@ def house(domain, model, size=None):
 
 
 def of_others(domain):
-    """An instance whose model is not the house's, or has other names."""
+    """An instance whose model is not the built-in one, or has other names."""
     problem = sgp.load_suite("acpbench").problems(domain, "p02")[0]
     text, found = read_both((problem.domain_pddl, domain), (problem.problem_pddl, problem.name))
     return text, Scene(found.objects + text.constants, frozenset(found.init), found.goal)
@@ -60,7 +58,7 @@ def barges(count):
 
 
 EVERY = {
-    f"{domain.name}, {model}": (lambda domain=domain, model=model: house(domain, model))
+    f"{domain.name}, {model}": (lambda domain=domain, model=model: builtin(domain, model))
     for domain in all_domains()
     for model in domain.models
 }
@@ -216,26 +214,11 @@ def test_linked_places_stand_side_by_side():
     assert all(dist(spots[first], spots[second]) == 1 for first, second in links)
 
 
-def test_a_mine_is_drawn_as_a_grid_whatever_its_locations_are_called():
-    """In the rows that names tell, or as far from two corners as the connections tell, and wider than high."""
-    spots = {f"f{row}-{column}f": (column, row) for row in range(3) for column in range(5)}
-    near = tuple((one, other) for one in spots for other in spots if dist(spots[one], spots[other]) == 1)
-    assert goldminer._spots(tuple(spots), near) == spots
-    assert goldminer._spots(tuple(spots), (*near, ("f0-0f", "f2-4f"))) is None
-    called = dict(zip(spots, np.random.default_rng(3).permutation(list("abcdefghijklmno")).tolist(), strict=True))
-    linked = tuple((called[one], called[other]) for one, other in near)
-    found = goldminer._spots(tuple(sorted(called.values())), linked)
-    assert sorted(found.values()) == sorted(spots.values())
-    assert all(dist(found[one], found[other]) == 1 for one, other in linked)
-
-
 def test_atoms_without_a_place_are_said_in_words():
     cars = (Parameter("c1", ("car",)), Parameter("l1", ("location",)))
     scene = Scene(cars, frozenset({Atom("at", ("c1", "l1")), Atom("at", ("c1", "c1")), Atom("on", ("c1",))}), ())
-    facts, also = sorted_out(scene, {"at": (["c1"], ["l1"]), "on": (["c1"],)})
-    assert facts == {"at": [("c1", "l1")], "on": [("c1",)]}
-    assert also == [Atom("at", ("c1", "c1"))]
-    assert "(at c1 c1)" in visible(draw_scene(get_domain("ferry").texts["typed"], scene))
+    drawn = visible(draw_scene(get_domain("ferry").texts["typed"], scene))
+    assert {atom for atom in scene.atoms if str(atom) in drawn} == {Atom("at", ("c1", "c1"))}
 
 
 def test_piles_that_cannot_stand_are_said_in_words():

@@ -51,7 +51,7 @@ def test_an_atom_and_an_action_of_one_name_differ():
 
 
 def test_what_has_no_template_stays_pddl():
-    words = words_of(read_domain(COURIER))  # a domain that the house does not know
+    words = words_of(read_domain(COURIER))  # no built-in domain
     assert words.sentence(Action("drive", ("van", "a", "b"))) == "(drive van a b)"
     assert words.sentence(Literal(Atom("at", ("van", "a")), False)) == "(not (at van a))"
     ferry = get_domain("ferry")

@@ -27,6 +27,22 @@ ROBOT = Colour("#0072b2", "#ffffff")
 FLYING = Colour("#cc79a7", "#000000")
 PLAIN = Colour("none", "currentColor")
 DONE = "#009e73"
+COLOURS = {
+    "orange": THING,
+    "blue": ROBOT,
+    "pink": FLYING,
+    "green": Colour(DONE, "#000000"),
+    "plain": PLAIN,
+    "place": PLAIN,
+    "shaded": PLAIN,
+    "white": Colour("#ffffff", "#000000"),
+    "black": Colour("#404040", "#ffffff"),
+    "brown": Colour("#c49a6c", "#000000"),
+    "grey": Colour("#9ca3af", "#000000"),
+    "yellow": Colour("#f0e442", "#000000"),
+    "sky": Colour("#56b4e9", "#000000"),
+}
+PALETTE = ("white", "black", "pink", "green", "orange", "sky", "yellow")
 WIDEST = 1160  # pixels after which drawings begin another row
 
 
@@ -98,7 +114,7 @@ def token(
     It carries the object's name, by which the player moves it from one drawing to the next.
     """
     size = max(float(SMALLEST), min(12.0, height - 7))
-    wide = min(max(width, height, breadth(label, size) + 10), 140)
+    wide = min(max(width, height, breadth(label, size) + 10), 220)
 
     def at(x: float, y: float) -> str:
         shape = drawing.rect(
