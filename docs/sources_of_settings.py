@@ -87,7 +87,7 @@ def selection() -> str:
                     f"{len(below)}, least {rate(min(below))}" if below else "none",
                 )
             )
-    return Table.of("", ("setting", "value", "coverage", "quality", "rows not all solved"), lines).markdown()
+    return Table.of("", ("setting", "value", "coverage", "quality", "groups not all solved"), lines).markdown()
 
 
 def _default(setting: str) -> str:
