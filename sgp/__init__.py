@@ -79,7 +79,7 @@ __all__, _get = lazy_names(
         "sgp.planning.pddl": "Action Problem format_plan parse_plan",
         "sgp.planning.planner": "Limit Planner",
         "sgp.planning.policy": "Node Policy Ranking",
-        "sgp.planning.reach": "successors_for",
+        "sgp.planning.lookahead": "successors_for",
         "sgp.planning.recorded": "Recorded",
         "sgp.planning.renaming": "with_names",
         "sgp.planning.rollout": "Outcome Rollout",

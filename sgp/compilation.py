@@ -280,9 +280,9 @@ Number = TypeVar("Number", bound=np.generic)
 
 
 @compiled
-def longer(values: NDArray[Number]) -> NDArray[Number]:
-    """A copy with room for twice as many values."""
-    grown = np.empty(2 * len(values), values.dtype)
+def grow(values: NDArray[Number]) -> NDArray[Number]:
+    """A copy with room for twice as many values or rows."""
+    grown = np.empty((2 * len(values),) + values.shape[1:], values.dtype)  # noqa: RUF005  numba unpacks no tuples here
     grown[: len(values)] = values
     return grown
 

@@ -31,7 +31,7 @@ from sgp.planning.lookahead import Lookahead
 from sgp.planning.task import Task
 
 task = Task(load_suite("state-centric").problems("gripper", "train")[0], "lifted")
-Lookahead("types", enough=16, representatives=True)(task, task.init)
+Lookahead("types", min_novel=16, representatives=True)(task, task.init)
 """
 
 

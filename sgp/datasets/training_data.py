@@ -377,7 +377,7 @@ def _sha256_of(parts: Iterable[DemonstrationTexts]) -> str:
 def told_apart(transition: Transition, rng: Generator, most: int = MOST_ACTIONS) -> list[Action]:
     """The action of a transition, then others that are applicable before it, drawn: `most` in all."""
     task, before, action, _ = transition
-    others = [each.actions[0] for each in task.applicable(before) if each.actions[0] != action]
+    others = [other for other in task.applicable(before) if other != action]
     return [action, *(others[place] for place in rng.permutation(len(others))[: most - 1])]
 
 

@@ -93,7 +93,7 @@ class FluentNumbers:
     def _differences(self, state: State, choice: Sequence[Successor]) -> tuple[_Indices, NDArray[np.int64], _Indices]:
         """A state's fluents, where the changes to each candidate begin, and the changes, by the task's indices."""
         if isinstance(choice, Candidates):
-            return choice.fluents, choice.first, choice.changed
+            return choice.fluents, choice.indptr, choice.changed
         fluents = list(state.get_fluent_atoms())
         before, first, changed = set(fluents), [0], list[int]()
         for candidate in choice:

@@ -12,7 +12,7 @@ from sgp.encoders.fluent_numbers import Changes, FluentNumbers
 from sgp.encoders.kernels.wl_histogram import ABSENT, GraphLayout
 from sgp.encoders.kernels.wl_recolouring import Colouring, start_colouring
 from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, Vocabulary, predicate_colour
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Successor, Task
 
@@ -32,11 +32,13 @@ class InstanceGraph:
         self._numbers: dict[Atom, int] = {}
         self._first, self._arguments = [0], list[int]()
         self._true, self._false = list[int](), list[int]()
-        self._static = [self._number(atom) for atom in looking(task.static_atoms)]
+        self._static = [self._number(atom) for atom in with_limit_checks(task.static_atoms)]
         self._goal = [self._number(atom) for atom in self._goal_sign]
         self.goal_atoms = np.array([self._number(atom) for atom in task.goal_atoms], np.int32)
         if task.model is not None:
-            for atom in looking(task.model.fluents):  # all at once: an atom met later makes layout and colouring anew
+            for atom in with_limit_checks(
+                task.model.fluents
+            ):  # all at once: an atom met later makes layout and colouring anew
                 self._number(atom)
         self._layout: GraphLayout | None = None
         self._colouring: Colouring | None = None

@@ -39,7 +39,7 @@ from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords,
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.planning.candidates import goals, lengths, parts, rows_as_bytes
-from sgp.planning.clock import look, looking, stop
+from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.task import State, Successor, Task
 
@@ -209,9 +209,9 @@ class MarkedTransitionEncoder:
             found.first,
             found.changed,
             vocabulary,
-            stop(),
+            stop_flag(),
         )
-        look()
+        check_limits()
         return features
 
     def _graph(self, task: Task) -> _Graph:
@@ -294,7 +294,7 @@ class _Graph:
         self._first, self._arguments = array("i", [0]), array("i")
         self._kind, self._walkable = array("Q"), array("b")
         self._kinds: dict[tuple[str, str], int] = {}  # a memo
-        self._static = [self._number(atom) for atom in looking(task.static_atoms) if len(atom.objects) > 1]
+        self._static = [self._number(atom) for atom in with_limit_checks(task.static_atoms) if len(atom.objects) > 1]
         self._goals = [self._number(atom) for atom in self._goal]
         self._layout: MarkedLayout | None = None
 

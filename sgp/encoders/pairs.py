@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sgp.encoders.relations import RelationalEncoder, RelationalStates
 from sgp.encoders.trees import CHANGES, LookaheadEncoder, TreeConfig, TreeEncoder, Trees, of_one
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
 from sgp.planning.task import State, Successor, Task
 
@@ -44,7 +44,10 @@ class PairEncoder:
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
         """The pairs of one state of a task, which is not refused; the state's own objects come first."""
         things, count = len(task.objects), len(choice)
-        alone, after = self._tuples(task, [state]), self._tuples(task, [each.state for each in looking(choice)])
+        alone, after = (
+            self._tuples(task, [state]),
+            self._tuples(task, [each.state for each in with_limit_checks(choice)]),
+        )
         copied = {name: _copied(rows, things, count) for name, rows in alone.items()}
         carried = after if self.config.told == "external" else copied
         found = {name: np.concatenate([alone[name], rows + things]) for name, rows in carried.items()}

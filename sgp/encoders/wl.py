@@ -24,7 +24,7 @@ from sgp.encoders.wl_words import ColourWords
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import write_text
 from sgp.planning import pddl
-from sgp.planning.clock import look, stop
+from sgp.planning.clock import check_limits, stop_flag
 from sgp.planning.silence import native_output_silenced
 from sgp.planning.task import State, Successor, Task
 
@@ -105,9 +105,9 @@ class WLEncoder:
         changes = graph.changes(states, choices)
         rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
         candidate_histograms(
-            graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows, stop()
+            graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows, stop_flag()
         )
-        look()
+        check_limits()
         return rows
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:

@@ -319,7 +319,7 @@ def followed(model: TransitionModel, walk: Trajectory, states: Sequence[State], 
     rows_of = _rows(model, pool)
     found, here = list[bool](), walk.states[0]
     for action, true in zip(walk.actions, walk.states[1:], strict=False):
-        if action not in {each.actions[0] for each in walk.task.applicable(here)}:
+        if action not in walk.task.applicable(here):
             break
         (row,) = predictions(model, [Transition(walk.task, here, action, true)])
         away = distances(rows_of(pool, action) @ row)

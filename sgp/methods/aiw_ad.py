@@ -29,10 +29,10 @@ from sgp.methods.passing import keep_one, require_readable
 from sgp.models.device import Device, choose_device
 from sgp.models.lookahead import LookaheadModel
 from sgp.models.relational import RelationalShape
+from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Successors
-from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.tree_scores import TreeScores
@@ -56,7 +56,9 @@ class AIWADTraining:
     """
 
     learns_by: LearnsBy = "labels"
-    candidates: Reach = "aiw"  # AIW, IW or primitive successors, and variants of AIW (AIW-AD, appendices B and C)
+    candidates: CandidateSet = (
+        "aiw"  # AIW, IW or primitive successors, and variants of AIW (AIW-AD, appendices B and C)
+    )
     enough: int = 0  # a lookahead ends after a depth with so many novel states and progress; 0, as published: never
     trees: TreeConfig = field(default_factory=TreeConfig)
     shape: RelationalShape = _SMALL
@@ -66,7 +68,7 @@ class AIWADTraining:
     decoding: str = DEFAULT  # by which validation selects among the epochs
 
     def __post_init__(self) -> None:
-        check_reach(self.candidates, self.enough)
+        check_candidate_set(self.candidates, self.enough)
         if self.learns_by not in get_args(LearnsBy):
             raise ConfigurationError(
                 f"learns_by is '{self.learns_by}'; expected one of {', '.join(get_args(LearnsBy))}"

@@ -1,6 +1,6 @@
 """Contrastive jumps: embed the transition to every state within reach, take the one nearest to a learned change.
 
-The state-centric paper names multi-step transitions with symbolic verification as the way on; this is ours. Reach
+The state-centric paper names multi-step transitions with symbolic verification as the way on; this is ours. Candidates
 are the states that a width-1 search reaches, each with the actions to it, so that every step stays executable. A
 transition (s, s') is embedded with the goal; the predicted embedding of the best transition is phi(s) + delta, and the
 candidate nearest to it is chosen. Training is contrastive: the states that the expert visits later against their
@@ -33,9 +33,9 @@ from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
 from sgp.methods.contract import Settings, Snapshot, WeightContributions
 from sgp.models.device import Device
+from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Successors
-from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, ENOUGH, PORTFOLIO
 from sgp.policies.jump_decoding import JumpDecoding
@@ -81,7 +81,7 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 class ContrastiveJumpsTraining:
     """Which candidates, which features, which loss."""
 
-    candidates: Reach = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
+    candidates: CandidateSet = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
     enough: int = ENOUGH  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
     representatives: bool = False  # of candidates that differ in interchangeable objects alone one
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
@@ -91,7 +91,7 @@ class ContrastiveJumpsTraining:
     decoding: str = DEFAULT  # by which planners are validated, labels visit states, and the run plans by default
 
     def __post_init__(self) -> None:
-        check_reach(self.candidates, self.enough)
+        check_candidate_set(self.candidates, self.enough)
         if self.delta not in get_args(Delta):
             raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
         if self.delta != "constant" and self.loss.kind == "squared":
@@ -126,10 +126,10 @@ class ContrastiveJumps:
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
-        "escaping": JumpDecoding(shuns_dead_ends=True, escape=10),
-        "restarts": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20),
-        PORTFOLIO: JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, portfolio=True),
-        "search": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, search=True),
+        "escaping": JumpDecoding(prune_dead_ends=True, escape=10),
+        "restarts": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20),
+        PORTFOLIO: JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, portfolio=True),
+        "search": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from sgp.methods import get_method, planning_method
 from sgp.methods.configuration import configure_decoding, own_decoding
 from sgp.methods.contract import PredictingMethod
 from sgp.planning.planner import Planner
-from sgp.planning.portfolio import Portfolio
+from sgp.planning.strategies import OtherPlanner, Restarts
 from sgp.planning.transition_model import TransitionModel
 from sgp.policies.decoding import DEFAULT
 
@@ -41,7 +42,7 @@ def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
 
 def load_portfolio(
     folders: Sequence[Path | str], decoding: str = DEFAULT, restarts: int = 20, seed: int = 0
-) -> Portfolio:
+) -> Planner:
     """The planners of several runs, which try a problem one after the other, best first, then with restarts.
 
     `restarts` is how many where no limit ends them. Raises ConfigurationError where no run is given, DomainMismatch
@@ -58,7 +59,8 @@ def load_portfolio(
                 f"{runs[0].domain_text.difference(run.domain_text)}; a portfolio needs runs of one domain"
             )
     first, *others = (planner_of(run, decoding) for run in runs)
-    return Portfolio.of(first, restarts, seed, others)
+    fallbacks = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
+    return replace(first, fallbacks=(*fallbacks, Restarts(restarts, seed)))
 
 
 def load_model(folder: Path | str) -> TransitionModel:

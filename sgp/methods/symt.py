@@ -27,7 +27,7 @@ from sgp.methods.contract import Settings, Snapshot
 from sgp.methods.passing import keep_one, require_readable
 from sgp.models.device import Device, choose_device
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape, padded
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Rules, one_step
@@ -136,7 +136,7 @@ class LearnedDistance:
             rows = [self.tokens.named(self.tokens.state(task, each), naming) for each in new]
             longest = max(map(len, rows), default=1)
             step = max(1, _AT_ONCE // longest**2)
-            for begin in looking(range(0, len(rows), step)):
+            for begin in with_limit_checks(range(0, len(rows), step)):
                 atoms, real = padded(rows[begin : begin + step], self.device)
                 known.update(zip(new[begin : begin + step], self.model.values(atoms, real).tolist(), strict=True))
             found += [known[each] for each in some]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from sgp.planning.adl_library import conjunctions
 from sgp.planning.adl_objects import World, renamed, written_out, written_out_each
-from sgp.planning.clock import look, now
+from sgp.planning.clock import check_limits, clock_seconds
 from sgp.planning.declarations import (
     Action,
     AdlAction,
@@ -67,11 +67,11 @@ def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
 
     Raises TooManyCases, also where they are not made in MOST_SECONDS, and MissingLibrary without unified-planning.
     """
-    started, found, forms = now(), list[Schema](), list[tuple[_Form, Action]]()
+    started, found, forms = clock_seconds(), list[Schema](), list[tuple[_Form, Action]]()
 
     def is_late() -> bool:
-        look()
-        return now() - started > MOST_SECONDS
+        check_limits()
+        return clock_seconds() - started > MOST_SECONDS
 
     for instance, original in _instances(action, world):
         forms.append((_form(instance, world), original))

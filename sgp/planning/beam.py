@@ -79,7 +79,7 @@ class Pool:
         self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)
         self.marks = np.where(self.closed, _REJECTED, np.uint8(0))
-        self.hopeless = 0  # how many were closed as such
+        self.dead_ends = 0  # how many were closed as such
 
     def force(self, place: int) -> None:
         """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
@@ -113,17 +113,19 @@ class Pool:
         self.closed |= seen | beyond
         return int((~seen).sum()), int((~seen & ~beyond).sum())
 
-    def cheapest(self, width: int, margin: float, hopeless: Callable[[State], bool] | None = None) -> list[int]:
+    def cheapest(self, width: int, margin: float, is_dead_end: Callable[[State], bool] | None = None) -> list[int]:
         """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
 
-        None costs more than `margin` over the cheapest, but for what ties with it. Those among them of a `hopeless`
-        state are closed, and others looked at in their place.
+        None costs more than `margin` over the cheapest, but for what ties with it. Dead ends among them are closed,
+        and others looked at in their place.
         """
         kept, states, keys = self._kept(width, margin)
-        while hopeless is not None and (found := [place for place in kept if hopeless(self._successor(place).state)]):
-            self.closed[found] = True
-            self.marks[found] |= _REJECTED
-            self.hopeless += len(found)
+        while is_dead_end is not None and (
+            dead := [place for place in kept if is_dead_end(self._successor(place).state)]
+        ):
+            self.closed[dead] = True
+            self.marks[dead] |= _REJECTED
+            self.dead_ends += len(dead)
             kept, states, keys = self._kept(width, margin)
         for place in np.flatnonzero(~self.closed).tolist():
             if self.states[place] in states or self.keys[place] in keys:

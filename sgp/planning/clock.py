@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sgp.memory import fair_share, resident_memory
 from sgp.workers import at_work
 
-Flag = NDArray[np.bool_]
+StopFlag = NDArray[np.bool_]
 Item = TypeVar("Item")
 
 _PERIOD = 0.05  # seconds between two readings of time and memory
@@ -50,7 +50,7 @@ class _Piece:
     room: Callable[[], float]  # bytes that may still be taken
     now: Callable[[], float]
     reached: type[LimitReached] | None = None
-    stop: Flag = field(default_factory=lambda: np.zeros(1, np.bool_))
+    stop: StopFlag = field(default_factory=lambda: np.zeros(1, np.bool_))
 
 
 class Clock:
@@ -87,11 +87,11 @@ class Clock:
         try:
             if self.now() - self._last >= _PERIOD:
                 self.read()
-                look()
+                check_limits()
             yield
             if self.now() > piece.until:
                 raise OutOfTime
-            look()
+            check_limits()
         finally:
             self._piece = None
             _NOW.reset(token)
@@ -141,34 +141,34 @@ _NOW: ContextVar[_Piece | None] = ContextVar("piece of work", default=None)
 _NEVER = np.zeros(1, np.bool_)
 
 
-def look() -> None:
+def check_limits() -> None:
     """Raises LimitReached where the work that runs now is over a limit."""
     piece = _NOW.get()
     if piece is not None and piece.reached is not None:
         raise piece.reached
 
 
-def now() -> float:
+def clock_seconds() -> float:
     """The seconds of the clock that runs now, of which differences mean something: without one those of the wall."""
     piece = _NOW.get()
     return time.perf_counter() if piece is None else piece.now()
 
 
-def room() -> float:
+def available_memory() -> float:
     """Bytes that the work that runs now may still take: where no clock runs, of its share of what is free."""
     piece = _NOW.get()
     return max(0, fair_share(at_work()) - resident_memory()) if piece is None else piece.room()
 
 
-def stop() -> Flag:
+def stop_flag() -> StopFlag:
     """What compiled searches read [1]: true once they are to end. Call `look` after them."""
     piece = _NOW.get()
     return _NEVER if piece is None else piece.stop
 
 
-def looking(items: Iterable[Item]) -> Iterator[Item]:
+def with_limit_checks(items: Iterable[Item]) -> Iterator[Item]:
     """The items, with a look at the limits now and then. Raises LimitReached."""
     for place, item in enumerate(items):
         if place % _OFTEN == 0:
-            look()
+            check_limits()
         yield item

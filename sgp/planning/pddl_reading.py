@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 
 from sgp.errors import UnsupportedPddl
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.costs import number_of
 from sgp.planning.declarations import (
     OBJECT,
@@ -412,7 +412,7 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[Atom, ...]:
     found: dict[Atom, None] = {}
     false: list[tuple[Atom, Block]] = []
     values: dict[str, str] = {}
-    for fact in looking(section[1:]):
+    for fact in with_limit_checks(section[1:]):
         if not isinstance(fact, Block):
             raise source.refusal(f"expected '(predicate object ...)' in :init, found '{shown(fact)}'", fact)
         if fact.head == "not" and len(fact) == 2 and isinstance(fact[1], Block):

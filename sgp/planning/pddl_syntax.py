@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from sgp.errors import PddlError
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 
 _WIDTH = 76  # of a line that an error shows
 _LONGEST_NAME = 40  # in a sentence
@@ -134,7 +134,7 @@ def _read(source: Source) -> Block:
     stack: list[Block] = []
     top: Block | None = None
     line, begin, end = 1, 0, -1  # of the line, and of the last word
-    for match in looking(re.finditer(r"\n|[()]|\??[^\s()?]+|\?", normalise(source.text))):
+    for match in with_limit_checks(re.finditer(r"\n|[()]|\??[^\s()?]+|\?", normalise(source.text))):
         token = match.group()
         if token == "\n":
             line, begin = line + 1, match.end()

@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Literal, get_args
+from typing import Literal, Protocol, get_args
 
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.memory import fair_share, give_back
@@ -40,10 +40,10 @@ class Limit:
     """When to give up: on actions, decisions, seconds per problem, bytes of this process's memory.
 
     Where neither actions nor decisions nor seconds are given, a plan may have as many actions as `horizon` says. A
-    decision is one choice; a jump takes several actions by one. Seconds and memory end a decision, too, and reading
-    the problem is part of its seconds, which pass on the wall, or with `processor` only while this process computes, so
-    that what else the machine does changes no outcome. Without a limit on memory a process takes its share of what the
-    machine has free (`sgp.memory`).
+    decision is one choice; a jump takes several actions by one. Seconds and memory end a decision, too. Reading the
+    problem is part of its seconds: wall-clock time, or CPU time of this process with `processor`, so that what else the
+    machine does changes no outcome. Without a limit on memory a process takes its share of what the machine has free
+    (`sgp.memory`).
 
     Raises ConfigurationError for one that is not positive, and for `processor` without seconds.
     """
@@ -89,6 +89,61 @@ ENDINGS: Mapping[type[BaseException], Outcome] = {
 Watch = Callable[[Node, Callable[[], tuple[Step, ...]]], None]
 
 
+@dataclass
+class Budget:
+    """What the rollouts of one problem may take together, and what they took."""
+
+    task: Task
+    limit: Limit
+    whole: Limit  # with what a fallback takes that is no rollout
+    seconds: float = 0.0
+    decisions: int = 0
+
+    def spend(self, rollout: Rollout) -> Rollout:
+        """Counts a rollout."""
+        self.seconds += rollout.seconds
+        self.decisions += len(rollout.steps) + (rollout.outcome in (Outcome.STUCK, Outcome.REFUSED))
+        return rollout
+
+    def left(self) -> Limit | None:
+        """What is left of the limit for another rollout; None where nothing is."""
+        seconds, decisions = self.limit.seconds, self.limit.decisions
+        spent = self.task.seconds + self.seconds  # each rollout counts the reading of the problem
+        if spent >= (seconds or math.inf) or self.decisions >= (decisions or math.inf):
+            return None
+        return replace(
+            self.limit, seconds=seconds and seconds - self.seconds, decisions=decisions and decisions - self.decisions
+        )
+
+    def solved(self, rollout: Rollout, how: str) -> Rollout:
+        """A rollout that solved the problem, with the seconds of all."""
+        return replace(rollout, seconds=self.seconds, reason=f"solved {how}")
+
+    def ended(self, first: Rollout) -> Rollout:
+        """The first rollout of those that took all of a limit, with the seconds of all."""
+        limit = self.limit
+        at_limit = first.outcome is Outcome.HORIZON and limit.decisions is not None and limit.actions is None
+        reason = f"the limit of {limit.decisions} decisions is reached" if at_limit else first.reason
+        return replace(first, seconds=self.seconds, reason=reason)
+
+
+class Fallback(Protocol):
+    """What is tried where a rollout failed."""
+
+    @property
+    def first_share(self) -> float:
+        """Which part of a limit on seconds or decisions the first rollout may take."""
+        ...
+
+    def limit(self, limit: Limit) -> Limit:
+        """What of a limit all rollouts together may take; it names the memory."""
+        ...
+
+    def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
+        """A rollout that solves the problem, or the failed one with the seconds of all."""
+        ...
+
+
 def check_keep(keep: str) -> None:
     """Raises ConfigurationError for an unknown word of what a rollout keeps."""
     if keep not in get_args(Keep):
@@ -102,10 +157,12 @@ class Planner:
     At each decision all candidates of the beam's nodes are pooled. States that were in the beam before are masked
     (one visited set for the whole beam, the initial state in it); of several candidates with one key the cheapest,
     or first among tied, stays. Costs within the policy's tolerance are tied and go to the first: nodes in the beam's
-    order, candidates in the order of the PDDL. The first goal state generated that the policy does not reject ends the
-    search, unless its rules ask that only what it chose counts.
-    What its rollouts keep changes no choice. Raises ConfigurationError for a width, margin or batch out of range, and
-    for an unknown word of what to keep.
+    order, candidates in the order of the PDDL. Search stops at the first generated goal state that the policy does not
+    reject (early goal test), unless the policy's rules count only chosen ones.
+    What its rollouts keep changes no choice. `fallbacks` are tried in turn on problems that a rollout did not solve,
+    all within one limit; one that none solves has the first rollout.
+
+    Raises ConfigurationError for a width, margin or batch out of range, and for an unknown word of what to keep.
     """
 
     policy: Policy
@@ -115,7 +172,8 @@ class Planner:
     batch: int = 64  # problems that advance together, so that the model is called on many rows
     revisits: bool = False  # visited states stay open: for measuring what masking them is worth
     keep: Keep = "auto"
-    shuns_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
+    prune_dead_ends: bool = False  # detected by delete relaxation
+    fallbacks: tuple[Fallback, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("width", "batch"):
@@ -124,10 +182,6 @@ class Planner:
         check_keep(self.keep)
         if not self.margin >= 0:
             raise ConfigurationError(f"planner's margin is {self.margin}; expected at least 0")
-
-    def share(self, limit: Limit) -> float:
-        """Which part the first rollout of a problem may take of what its first decision leaves of a limit."""
-        return 1.0
 
     def solve(self, task: Task, limit: Limit = NO_LIMIT) -> Rollout:
         """One rollout of one problem."""
@@ -141,14 +195,36 @@ class Planner:
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
         """Each task's place and rollout as it ends, so that neither has to be kept; tasks are taken when needed.
 
-        Which tasks share a batch changes no rollout.
+        Which tasks share a batch changes no rollout; those that failed are tried again one after the other.
+        """
+        if not self.fallbacks:
+            yield from self.roll_out(tasks, limit)
+            return
+        whole = limit = replace(limit, memory=limit.memory or fair_share(at_work()))  # one share for all rollouts
+        for fallback in self.fallbacks:
+            limit = fallback.limit(limit)
+        share = min(fallback.first_share for fallback in self.fallbacks) if limit.ends else 1.0
+        for place, first in self.roll_out(tasks, limit, share):
+            rollout, budget = first, Budget(first.task, limit, whole)
+            budget.spend(first)
+            for fallback in self.fallbacks:
+                if not rollout.solved:
+                    rollout = fallback.retry(self, first, budget)
+            yield place, rollout
+
+    def roll_out(
+        self, tasks: Iterable[Task], limit: Limit = NO_LIMIT, share: float = 1.0
+    ) -> Iterator[tuple[int, Rollout]]:
+        """As `solve_each`, without fallbacks.
+
+        A rollout may take a share of what its first decision leaves of the limit.
         """
         waiting = enumerate(tasks)
         active: list[_Search] = []
         with clock_of(limit) as clock:
             while True:
                 for place, task in islice(waiting, self.batch - len(active)):
-                    active.append(_Search(place, task, limit, self.share(limit)))
+                    active.append(_Search(place, task, limit, share))
                     active[-1].begin(self.policy)
                 if not active:
                     return
@@ -343,8 +419,8 @@ class _Search:
         pool = Pool(self.paths, self.choices, rankings, rules)
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
         goal = None if rules.only_chosen else pool.find_goal(self.task)
-        hopeless = self.task.is_hopeless if planner.shuns_dead_ends else None
-        kept = [] if goal is not None else pool.cheapest(planner.width, planner.margin, hopeless)
+        dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
+        kept = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
         if rules.only_chosen:
             goal = pool.find_goal(self.task, kept)
         if goal is not None:
@@ -360,8 +436,8 @@ class _Search:
                 self.outcome = Outcome.STUCK
             elif not within:
                 self.outcome = Outcome.HORIZON
-            elif pool.hopeless:
-                self.outcome, self.reason = Outcome.STUCK, "from every candidate the goal is out of reach for ever"
+            elif pool.dead_ends:
+                self.outcome, self.reason = Outcome.STUCK, "every candidate is a dead end under delete relaxation"
             else:
                 self.outcome, self.reason = Outcome.REFUSED, "the policy rejects every unvisited candidate"
             return

@@ -12,10 +12,9 @@ from typing import Literal as OneOf
 from pymimir.advanced import formalism, search
 
 from sgp.errors import DomainMismatch, PlanError
-from sgp.planning.clock import look, looking, now, room
+from sgp.planning.clock import available_memory, check_limits, clock_seconds, with_limit_checks
 from sgp.planning.costs import Costs
-from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel
-from sgp.planning.instances import TooLarge
+from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel, TooLarge
 from sgp.planning.lifted_model import LiftedModel
 from sgp.planning.native import parsed
 from sgp.planning.pddl import (
@@ -28,6 +27,7 @@ from sgp.planning.pddl import (
     ProblemText,
     format_problem,
 )
+from sgp.planning.problem_index import ProblemIndex
 
 State: TypeAlias = search.State
 """One state of one task. Equal and hashable within its task; it cannot leave the process."""
@@ -35,7 +35,6 @@ State: TypeAlias = search.State
 Mode = OneOf["grounded", "lifted"]
 
 MOST_LISTED = 10_000  # applicable actions at first, with which pymimir lists them all
-_MANY_ATOMS = 10_000  # of an initial state, which pymimir would read in a second
 
 
 class Successor(NamedTuple):
@@ -52,13 +51,9 @@ class Successor(NamedTuple):
 
 
 class GroundAction(NamedTuple):
-    """An instantiated action: its place in the order of the PDDL, its name, and the fluent atoms that it changes.
+    """An instantiated action, and the fluent atoms that it changes: what it adds and deletes is added."""
 
-    An atom that an action adds and deletes is added.
-    """
-
-    place: int
-    actions: tuple[Action]
+    action: Action
     adds: tuple[int, ...]
     deletes: tuple[int, ...]
     native: formalism.GroundAction
@@ -74,7 +69,7 @@ class Task:
     """
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
-        started = now()
+        started = clock_seconds()
         self.problem = problem
         self.domain_text: DomainText
         self.text: ProblemText
@@ -90,55 +85,32 @@ class Task:
             warnings.warn(f"domain {self.domain_text.name}: action costs are {done}", stacklevel=2)
         self._mode = mode
         self._fluents: dict[int, Atom] = {}
-        lean = mode != "lifted" and len(self.text.init) > _MANY_ATOMS
-        self._open(lean)
-        if lean and self.model is None:
-            self._fluents.clear()  # what knows the first problem of pymimir's is gone with it
-            for name in ("_native_names", "lifted"):
-                vars(self).pop(name, None)
-            self._open(lean=False)
-        self._action_order = {name: place for place, name in enumerate(self.domain_text.schemas)}
-        self._object_order = {parameter.name: place for place, parameter in enumerate(self.objects)}
-        self._ground_actions: dict[int, GroundAction] = {}  # by pymimir's index
-        self._numbered: dict[int, GroundAction] = {}  # by the model's number
-        self.seconds = now() - started
+        self._ground_actions: dict[Action, GroundAction] = {}
+        # pymimir takes a tenth of a millisecond to read an atom, so that it gets those of state and goal one by one.
+        check_limits()
+        self._native = parsed(self.problem, self.domain_text, replace(self.text, init=(), goal=()))
+        check_limits()
+        lifted = search.SearchContextOptions(search.LiftedOptions(search.LiftedExhaustiveOptions()))
+        self._context = search.SearchContext.create(self._native, lifted)  # owns the repository
+        self._repository = self._context.get_state_repository()
+        self.init: State = self.state_with([atom for atom in self.text.init if atom.predicate in self.changing])
+        self.fluent_goal = self._indexed_goal()
+        """The goal's literals that actions change, with the indices of their atoms."""
+        self.seconds = clock_seconds() - started
         """How long reading took."""
-
-    def _open(self, lean: bool) -> None:
-        """Hands the problem to pymimir; `lean` without its initial atoms, which it needs to instantiate actions alone.
-
-        It reads an atom in a tenth of a millisecond, and cannot be interrupted.
-        """
-        look()
-        self._native = parsed(self.problem, self.domain_text, replace(self.text, init=()) if lean else self.text)
-        look()
-        instantiating = search.LiftedKPKCOptions(search.SymmetryPruning.OFF)
-        lifted = search.LiftedOptions(search.LiftedExhaustiveOptions() if lean else instantiating)
-        context = search.SearchContext.create(self._native, search.SearchContextOptions(lifted))
-        self._context = context  # owns the two below
-        self._generator = context.get_applicable_action_generator()
-        self._repository = context.get_state_repository()
-        self._goal = search.ProblemGoalStrategy.create(self._native)
-        self.init: State = (
-            self.state_of(self._indices([each for each in self.text.init if each.predicate in self.changing]))
-            if lean
-            else self._repository.get_or_create_initial_state()[0]
-        )
 
     def __reduce__(self) -> tuple[Any, ...]:
         """For another process, which reads the problem again."""
         return Task, (self.problem, self._mode)
 
+    def _indexed_goal(self) -> list[tuple[Literal, int]]:
+        literals = [literal for literal in self.goal if literal.atom.predicate in self.changing]
+        return list(zip(literals, self._indices([literal.atom for literal in literals]), strict=True))
+
     @cached_property
     def changing(self) -> frozenset[str]:
         """The predicates that actions change."""
         return self.domain_text.fluent_predicates
-
-    @cached_property
-    def fluent_goal(self) -> list[tuple[Literal, int]]:
-        """The goal's literals that actions change, with the indices of their atoms."""
-        literals = [each for each in self.goal if each.atom.predicate in self.changing]
-        return list(zip(literals, self._indices([each.atom for each in literals]), strict=True))
 
     @cached_property
     def missing_static(self) -> list[Literal]:
@@ -160,13 +132,17 @@ class Task:
         return f"Task({self.name}, {self.size} objects)"
 
     @cached_property
+    def _index(self) -> ProblemIndex:
+        return ProblemIndex(self.domain_text, self.text)
+
+    @cached_property
     def model(self) -> GroundModel | None:
         """All actions and atoms that can ever matter, as arrays; None where actions are instantiated as needed."""
         if self._mode == "lifted":
             return None
         for bounds in self._bounds():
             try:
-                return GroundModel(self.domain_text, self.text, self._indices, self.static_goal_holds, *bounds)
+                return GroundModel(self._index, self._indices, self.static_goal_holds, *bounds)
             except TooLarge:
                 continue
         return None
@@ -182,7 +158,7 @@ class Task:
         # Where many atoms are given, pymimir would read them for longer than all instances take.
         yield max(MOST_INSTANCES, len(self.text.init)), None
         if not self.has_many_actions:
-            yield None, int(min(MODEL_BYTES, MODEL_SHARE * room()) / INSTANCE_BYTES)
+            yield None, int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
 
     @property
     def mode(self) -> Mode:
@@ -193,7 +169,10 @@ class Task:
         """The indices of fluent atoms."""
         predicates = {each.get_name(): each for each in self._native.get_domain().get_fluent_predicates()}
         (_, things), make = self._native_names, self._native.get_or_create_ground_atom
-        found = [make(predicates[name], [things[each] for each in names]).get_index() for name, names in looking(atoms)]
+        found = [
+            make(predicates[name], [things[each] for each in names]).get_index()
+            for name, names in with_limit_checks(atoms)
+        ]
         self._fluents.update(zip(found, atoms, strict=True))
         return found
 
@@ -243,65 +222,60 @@ class Task:
 
     def successors(self, state: State, representatives: bool = False) -> list[Successor]:
         """The states one action away, in the order of the PDDL's actions and objects."""
-        apply, actions = self._repository.get_or_create_successor_state, self.applicable(state, representatives)
-        return [Successor(action.actions, apply(state, action.native, 0.0)[0]) for action in looking(actions)]
+        actions = self.applicable(state, representatives)
+        return [Successor((action,), self.after(state, self.ground(action))) for action in with_limit_checks(actions)]
 
-    def applicable(self, state: State, representatives: bool = False) -> list[GroundAction]:
+    def applicable(self, state: State, representatives: bool = False) -> list[Action]:
         """The actions applicable in `state`, in the order of the PDDL's actions and objects.
 
         Where they are found by joins, `representatives` has one of those that differ in interchangeable objects alone;
-        where not all are instantiated, that is so without it, too, if pymimir would list too many.
+        where not all are instantiated, that is so without it, too, if there would be too many.
         """
         if self.model is not None and not self.joins(representatives):
-            known = self._numbered
-            return [known.get(each) or self.numbered(each) for each in self.model.applicable(self.fluents(state))]
-        met = self._ground_actions
-        alike = representatives or self.has_many_actions
-        found = (
-            [self.ground(action) for action in looking(self.lifted.applicable(self.fluents(state), alike))]
-            if alike
-            else [
-                met.get(native.get_index()) or self._learn(native)
-                for native in looking(self._generator.generate_applicable_actions(state))
-            ]
-        )
-        found.sort(key=_place)
-        return found
-
-    def numbered(self, number: int) -> GroundAction:
-        """The action with this number in `model`. The task must have one."""
-        known = self._numbered.get(number)
-        if known is None:
-            assert self.model is not None
-            known = self._numbered[number] = self.ground(self.model.action(number))
-        return known
+            return list(map(self.model.action, self.model.applicable(self.fluents(state))))
+        instances = self.lifted.applicable(self.fluents(state), representatives or self.has_many_actions)
+        return [instances.action(number) for number in with_limit_checks(range(len(instances)))]
 
     def after(self, state: State, action: GroundAction) -> State:
-        """The state after an action of `applicable`."""
+        """The state after an action that is applicable."""
         successor: State = self._repository.get_or_create_successor_state(state, action.native, 0.0)[0]
         return successor
 
     def apply(self, state: State, action: Action) -> State:
         """The state after `action`. Raises PlanError where it is not applicable."""
-        return self.after(state, self.own(state, action))
+        return self.after(state, self.ground(self.own(state, action)))
 
-    def own(self, state: State, action: Action) -> GroundAction:
+    def own(self, state: State, action: Action) -> Action:
         """The applicable action that is `action`, or its case in this state where the file's actions were compiled.
 
         Raises PlanError where there is none.
         """
-        if self.model is None and self._is_instance(action):
-            known = self.ground(action)  # there may be millions, or another one that stands for it
-            if search.is_applicable(known.native, state):
-                return known
-        applicable = self.applicable(state)
-        for known in applicable:
-            if known.actions[0] == action:
-                return known
-        for known in applicable:
-            if self.original(known.actions[0]) == action:
-                return known
+        if self._is_applicable(state, action):
+            return action
+        for applicable in self.applicable(state):
+            if self.original(applicable) == action:
+                return applicable
         raise PlanError(f"action {action} is not applicable in {self.name}; expected one of its applicable actions")
+
+    def _is_applicable(self, state: State, action: Action) -> bool:
+        """Whether an action is an instance of a schema whose precondition holds; other instances are not looked at."""
+        schema, numbers = self.domain_text.schemas.get(action.name), self._index.numbers
+        if schema is None or len(schema.parameters) != len(action.objects) or not numbers.keys() >= set(action.objects):
+            return False
+        for name, parameter in zip(action.objects, schema.parameters, strict=True):
+            if not self._index.of_types(parameter.types)[numbers[name]]:
+                return False
+        objects = {parameter.name: name for name, parameter in zip(action.objects, schema.parameters, strict=True)}
+        true = self._static | set(map(self.fluent, self.fluents(state)))
+        for (predicate, terms), positive in schema.precondition:
+            atom = Atom(predicate, tuple([objects.get(term, term) for term in terms]))
+            if (_is_equation(atom) if predicate == "=" else atom in true) != positive:
+                return False
+        return True
+
+    @cached_property
+    def _static(self) -> frozenset[Atom]:
+        return frozenset(self.static_atoms)
 
     def original(self, action: Action) -> Action:
         """The action of the domain's file that an action of this task is a case of; itself where none was compiled."""
@@ -309,7 +283,10 @@ class Task:
 
     def is_goal(self, state: State) -> bool:
         """Whether the goal holds in `state`."""
-        return bool(self.static_goal_holds and self._goal.test_dynamic_goal(state))
+        if not self.static_goal_holds:
+            return False
+        true = set(state.get_fluent_atoms())
+        return all((index in true) == literal.positive for literal, index in self.fluent_goal)
 
     def fluents(self, state: State) -> list[int]:
         """Indices of the non-static atoms true in `state`, ascending; `fluent` names them."""
@@ -334,18 +311,17 @@ class Task:
         return self.state_of(self._indices(atoms))
 
     def ground(self, action: Action) -> GroundAction:
-        """An action of this task as `applicable` gives it, wherever it is applicable."""
-        schemas, things = self._native_names
-        return self._learned(self._native.ground(schemas[action.name], [things[name] for name in action.objects]))
-
-    def _is_instance(self, action: Action) -> bool:
-        """Whether there is such a schema of so many parameters, and such objects."""
-        schema, (_, things) = self.domain_text.schemas.get(action.name), self._native_names
-        return (
-            schema is not None
-            and len(schema.parameters) == len(action.objects)
-            and things.keys() >= set(action.objects)
-        )
+        """An instance of this task's actions with its effects."""
+        known = self._ground_actions.get(action)
+        if known is None:
+            schemas, objects = self._native_names
+            native = self._native.ground(schemas[action.name], [objects[name] for name in action.objects])
+            # The supported PDDL has no conditions on effects: there is one, and it always takes place.
+            effects = [effect.get_conjunctive_effect() for effect in native.get_conditional_effects()]
+            adds = tuple(index for effect in effects for index in effect.get_positive_effects())
+            deletes = tuple(index for effect in effects for index in effect.get_negative_effects() if index not in adds)
+            known = self._ground_actions[action] = GroundAction(action, adds, deletes, native)
+        return known
 
     def joins(self, representatives: bool) -> bool:
         """Whether candidates are found by joins: not all actions are instantiated, or far more than stand for all.
@@ -354,15 +330,14 @@ class Task:
         """
         return (representatives and self.has_many_actions) or self.model is None
 
-    def is_hopeless(self, state: State) -> bool:
-        """Whether no plan leads on from a state even if nothing were ever deleted: then it is a dead end.
+    def is_relaxed_dead_end(self, state: State) -> bool:
+        """Whether a state is a dead end under delete relaxation (h_max infinite).
 
-        Where not all actions are instantiated, or more than MOST_INSTANCES, none is told: it would take most of a
-        decision.
+        False for large or lifted tasks, where finding out would take most of a decision.
         """
         if self.joins(representatives=True) or self.model is None or len(self.model) > MOST_INSTANCES:
             return False
-        return self.model.is_hopeless(self.fluents(state))
+        return self.model.is_relaxed_dead_end(self.fluents(state))
 
     @cached_property
     def has_many_actions(self) -> bool:
@@ -370,20 +345,17 @@ class Task:
 
         Others differ from one that is listed in interchangeable objects alone.
         """
-        return self.lifted.applicable_at_first(self.fluents(self.init), MOST_LISTED) > MOST_LISTED
+        return self.lifted.count_applicable(self.fluents(self.init), MOST_LISTED) > MOST_LISTED
 
     @cached_property
     def lifted(self) -> LiftedModel:
         """What finds the actions of a state where they are not all instantiated."""
-        return LiftedModel(self.domain_text, self.text, self._indices, self.fluent, self.static_goal_holds)
+        return LiftedModel(self._index, self._indices, self.fluent, self.static_goal_holds)
 
     @cached_property
     def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:
         schemas = {each.get_name(): each for each in self._native.get_domain().get_actions()}
         return schemas, {each.get_name(): each for each in self._native.get_problem_and_domain_objects()}
-
-    def _learned(self, native: formalism.GroundAction) -> GroundAction:
-        return self._ground_actions.get(native.get_index()) or self._learn(native)
 
     def atoms(self, state: State) -> tuple[Atom, ...]:
         """All atoms true in `state`, static ones first: the one view that every encoder reads."""
@@ -392,26 +364,6 @@ class Task:
     def state_count(self) -> int:
         """Number of different states generated so far, by which memory grows."""
         return int(self._repository.get_state_count())
-
-    def _learn(self, native: formalism.GroundAction) -> GroundAction:
-        name = native.get_action().get_name()
-        arguments = tuple(thing.get_name() for thing in native.get_objects())
-        place = self._action_order[name]
-        for argument in arguments:
-            place = place * (self.size + 1) + self._object_order[argument] + 1
-        # Schemas of different arity give numbers of different length: pad so that the schema decides first.
-        place *= (self.size + 1) ** (self._longest - len(arguments))
-        # The supported PDDL has no conditions on effects: there is one, and it always takes place.
-        effects = [effect.get_conjunctive_effect() for effect in native.get_conditional_effects()]
-        adds = tuple(index for effect in effects for index in effect.get_positive_effects())
-        deletes = tuple(index for effect in effects for index in effect.get_negative_effects() if index not in adds)
-        action = GroundAction(place, (Action(name, arguments),), adds, deletes, native)
-        self._ground_actions[native.get_index()] = action
-        return action
-
-    @cached_property
-    def _longest(self) -> int:
-        return max(len(schema.parameters) for schema in self.domain_text.schemas.values())
 
 
 def _is_equation(atom: Atom) -> bool:
@@ -435,10 +387,6 @@ def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
 
 def _named(native: formalism.FluentGroundAtom) -> Atom:
     return Atom(native.get_predicate().get_name(), tuple([thing.get_name() for thing in native.get_objects()]))
-
-
-def _place(action: GroundAction) -> int:
-    return action.place
 
 
 def replay(task: Task, actions: Sequence[Action]) -> list[State]:

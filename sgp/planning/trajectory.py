@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sgp.errors import PlanError
+import numpy as np
+
+from sgp.errors import ConfigurationError, PlanError
+from sgp.planning.hash_table import Ints
 from sgp.planning.pddl import Action
+from sgp.planning.symmetry import Symmetry, signatures_in
 from sgp.planning.task import State, Task, replay
 
 
@@ -26,9 +32,52 @@ class Trajectory:
         states = replay(task, actions)
         if not task.is_goal(states[-1]):
             raise PlanError(f"the plan of {len(actions)} actions for {task.name} ends short of the goal")
-        own = (task.own(state, action).actions[0] for state, action in zip(states, actions, strict=False))
+        own = (task.own(state, action) for state, action in zip(states, actions, strict=False))
         return cls(task, tuple(own), tuple(states))
 
     def __len__(self) -> int:
         """Number of actions."""
         return len(self.actions)
+
+
+def represented(trajectory: Trajectory) -> Trajectory:
+    """The same plan up to names of interchangeable objects, each action a representative.
+
+    Raises ConfigurationError where its task's actions are not all instantiated.
+    """
+    task = trajectory.task
+    if task.model is None:
+        raise ConfigurationError(
+            f"{task.name} has too many actions to rename its plan by interchangeable objects; leave it out, or train "
+            "without representatives"
+        )
+    symmetry, names = task.model.arrays(symmetric=True).symmetry, [parameter.name for parameter in task.objects]
+    if not symmetry.symmetric.any():
+        return trajectory
+    numbers = {name: number for number, name in enumerate(names)}
+    renamed = {name: name for name in names}  # what the plan's objects are called by now
+    state, states, actions = task.init, [task.init], list[Action]()
+    for action in trajectory.actions:
+        used = [numbers[renamed[name]] for name in dict.fromkeys(action.objects)]
+        swapped = _to_representative(symmetry, np.array(task.fluents(state), np.int32), used)
+        renamed = {name: names[swapped[numbers[other]]] for name, other in renamed.items()}
+        actions.append(Action(action.name, tuple([renamed[name] for name in action.objects])))
+        state = task.apply(state, actions[-1])
+        states.append(state)
+    return Trajectory(task, tuple(actions), tuple(states))
+
+
+def _to_representative(symmetry: Symmetry, fluents: Ints, used: Sequence[int]) -> list[int]:
+    """Which object takes the place of each [n], so that an action that uses these becomes a representative."""
+    signatures = signatures_in(symmetry, fluents).tolist()
+    members: dict[int, list[int]] = {}
+    for number in np.flatnonzero(symmetry.symmetric).tolist():
+        members.setdefault(signatures[number], []).append(number)
+    becomes, taken = list(range(len(signatures))), Counter[int]()
+    for number in used:
+        if symmetry.symmetric[number]:
+            wanted = members[signatures[number]][taken[signatures[number]]]
+            taken[signatures[number]] += 1
+            holder = becomes.index(wanted)
+            becomes[number], becomes[holder] = becomes[holder], becomes[number]
+    return becomes

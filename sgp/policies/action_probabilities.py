@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.models.device import Device
 from sgp.models.nameless import NamelessModel
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules, Successors
 from sgp.planning.task import Successor, Task
 from sgp.policies.tree_scores import tree_scores
@@ -40,7 +40,7 @@ class ActionProbabilities:
         """One ranking per node. Where objects are given what is drawn, it is drawn for each problem by its text."""
         trees = [
             self.encoder.encode(node.task, node.state, choice)
-            for node, choice in zip(looking(nodes), choices, strict=True)
+            for node, choice in zip(with_limit_checks(nodes), choices, strict=True)
         ]
         return [_ranking(place, each) for place, each in enumerate(self._scores(nodes, trees))]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from sgp.errors import ConfigurationError
+from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Policy, Successors
-from sgp.planning.reach import Reach, check_reach, successors_for
 
 DEFAULT = "default"  # the first decoding of every method
 PORTFOLIO = "portfolio"  # of methods that plan by the two best planners of a training
@@ -24,8 +24,8 @@ class BeamDecoding:
     beam: int = 1  # nodes kept at each decision, at most
     margin: float = 0.0  # nodes that cost so much more than the cheapest are dropped; 0: none is
     revisits: bool = False  # visited states stay candidates
-    shuns_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
-    candidates: Reach | Literal["trained"] = TRAINED  # those that the training saw, or others
+    prune_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
+    candidates: CandidateSet | Literal["trained"] = TRAINED  # those that the training saw, or others
     enough: int = (
         ENOUGH  # other candidates' lookahead ends after a depth with so many novel states and progress; 0: never
     )
@@ -36,7 +36,7 @@ class BeamDecoding:
         if not 0 <= self.margin < math.inf:
             raise ConfigurationError(f"margin is {self.margin}; expected a number from 0")
         if self.candidates != TRAINED:
-            check_reach(self.candidates, self.enough)
+            check_candidate_set(self.candidates, self.enough)
         elif self.enough != ENOUGH:
             raise ConfigurationError(f"enough {self.enough} conflicts with candidates {TRAINED}; name other candidates")
 
@@ -49,5 +49,5 @@ class BeamDecoding:
             self.beam,
             self.margin or math.inf,
             revisits=self.revisits,
-            shuns_dead_ends=self.shuns_dead_ends,
+            prune_dead_ends=self.prune_dead_ends,
         )

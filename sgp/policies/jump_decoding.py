@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Self
 
 from sgp.errors import ConfigurationError
-from sgp.planning.completing import Completing
-from sgp.planning.planner import Planner
+from sgp.planning.planner import Fallback, Planner
 from sgp.planning.policy import Policy, Successors
-from sgp.planning.portfolio import Portfolio
+from sgp.planning.strategies import LamaFallback, OtherPlanner, Restarts
 from sgp.policies.decoding import BeamDecoding
 
 
@@ -40,9 +39,12 @@ class JumpDecoding(BeamDecoding):
     def planner(self, policy: Policy, trained: Successors, others: Sequence[Planner] = ()) -> Planner:
         """The planner of a policy that was trained on such candidates, with others beside it."""
         once = super().planner(policy, trained)
+        fallbacks: list[Fallback] = [OtherPlanner(other, number) for number, other in enumerate(others, 2)]
+        if self.restarts:
+            fallbacks.append(Restarts(self.restarts, self.seed))
         if self.search:
-            return Completing.of(once, self.restarts, self.seed, others)
-        return Portfolio.of(once, self.restarts, self.seed, others) if self.restarts or others else once
+            fallbacks.append(LamaFallback())
+        return replace(once, fallbacks=tuple(fallbacks))
 
     @property
     def alone(self) -> Self:

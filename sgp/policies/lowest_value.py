@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.candidates import parts
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
 
@@ -59,7 +59,7 @@ class LowestValue:
     def _values(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> NDArray[np.float64]:
         """The values of all candidates, of the first node, then of the second."""
         states = [
-            (node.task, [candidate.state for candidate in looking(choice)])
+            (node.task, [candidate.state for candidate in with_limit_checks(choice)])
             for node, choice in zip(nodes, choices, strict=True)
         ]
         return np.asarray(self.value(states), np.float64)

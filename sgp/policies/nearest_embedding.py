@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sgp.encoders.contract import Embeddings, StateEncoder
 from sgp.planning.candidates import parts
-from sgp.planning.clock import look
+from sgp.planning.clock import check_limits
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task
@@ -202,7 +202,7 @@ class NearestEmbedding:
     def _embed_parts(self, node: Node, choice: Sequence[Successor], size: int) -> Iterator[Embeddings]:
         """The same of one node, rows of `size` bytes, so many at a time that memory stays bounded."""
         for part in parts(choice, max(_AT_ONCE // max(size, 1), 1)):
-            look()
+            check_limits()
             yield self.encoder.embed_candidates(node.task, [node.state], [part])
 
 

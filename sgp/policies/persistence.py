@@ -4,7 +4,7 @@ Where nothing that training saw tells candidates apart, a policy can shuffle obj
 without repeating one. Each atom can be new once, so that asking for one ends this after as many decisions as there are
 atoms (novelty of width 1, by the number of open goals: Lipovetzky and Geffner 2017, here along a rollout). Random
 choices leave plateaus, too (Nakhost and Mueller 2009): candidates are drawn by their softmax until there is progress,
-as in `sgp.planning.restarts` by Gumbel noise on the costs. A policy that gets what it wants is left alone, however long
+as in `planning.strategies` by Gumbel noise on the costs. A policy that gets what it wants is left alone, however long
 its way (the draws of a restart are denials, too); one that is denied it again and again, because it was there before,
 goes in circles. Now and then each action schema has the same chance (type-based exploration: Xie et al. 2014), because
 what a policy wrongly shuns may be one candidate of hundreds.

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError, TextTooLong, expected_one_of
 from sgp.planning.candidates import parts
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Ranking, Rules, one_step
 from sgp.planning.task import Successor, Task
@@ -78,7 +78,7 @@ class TowardGoal:
 
     def _rows(self, node: Node, choice: Sequence[Successor]) -> NDArray[np.float64]:
         """What stands for some candidates [n, D], of length 1."""
-        some = list(looking(choice))
+        some = list(with_limit_checks(choice))
         if self.compared == "true":
             return unit(self.model.embed(node.task, [each.state for each in some]))
         return unit(self.model.predict(node.task, [node.state] * len(some), [each.actions[0] for each in some]))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.task import Successor, Task
 
@@ -36,7 +36,7 @@ class TreeScores:
         """One ranking per node; trees are scored together, so many at a time that memory stays bounded."""
         trees = [
             self.encoder.encode(node.task, node.state, choice)
-            for node, choice in zip(looking(nodes), choices, strict=True)
+            for node, choice in zip(with_limit_checks(nodes), choices, strict=True)
         ]
         scores = tree_scores(self.model, concatenate_trees(trees), self.device)
         return [Ranking(-each.astype(np.float64)) for each in scores]
@@ -49,5 +49,8 @@ class TreeScores:
 
 def tree_scores(model: CandidateNetwork, trees: Trees, device: Device) -> list[NDArray[np.float32]]:
     """The scores [c] of each tree's candidates."""
-    parts = [model.scores(model.marked(*trees.select(part).joined())) for part in looking(trees.parts(PART[device]))]
+    parts = [
+        model.scores(model.marked(*trees.select(part).joined()))
+        for part in with_limit_checks(trees.parts(PART[device]))
+    ]
     return np.split(np.concatenate(parts), np.cumsum(trees.candidates)[:-1])

@@ -19,7 +19,7 @@ from torch import Tensor
 from sgp.encoders.tokens import BEGIN, Naming, Tokens
 from sgp.models.device import Device
 from sgp.models.transformer import Before, Kept, PlanTransformer, SequenceTransformer, TransformerShape, padded
-from sgp.planning.clock import look
+from sgp.planning.clock import check_limits
 from sgp.planning.task import State, Task
 
 MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
@@ -233,11 +233,11 @@ def _together(sizes: Sequence[int]) -> Iterator[list[int]]:
     places = list[int]()
     for place in sorted(range(len(sizes)), key=sizes.__getitem__):
         if places and (len(places) + 1) * sizes[place] > _BYTES:
-            look()
+            check_limits()
             yield places
             places = []
         places.append(place)
-    look()
+    check_limits()
     if places:
         yield places
 

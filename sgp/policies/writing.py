@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from sgp.encoders.tokens import END, Tokens
 from sgp.errors import PlanError
-from sgp.planning.clock import look
+from sgp.planning.clock import check_limits
 from sgp.planning.pddl import Action
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.task import State, Successor, Task
@@ -243,7 +243,7 @@ class WrittenActions:
         """Writes an action with every pen, a token of each at a time."""
         writing = list(pens)
         while writing:
-            look()
+            check_limits()
             for pen in writing:
                 self._choose(pen)
             writing = [pen for pen in writing if not pen.failure]

@@ -24,9 +24,8 @@ from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
-from sgp.planning.symmetry import represented
 from sgp.planning.task import State, Successor, Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.trajectory import Trajectory, represented
 
 Source = Literal["experts", "optimal", "exact", "visited", "joined"]
 

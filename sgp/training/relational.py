@@ -16,7 +16,7 @@ from sgp.encoders.relations import RelationalStates
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.relational import RelationalModel
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.training.epochs import Epoch, train_epochs
 
 # Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
@@ -85,7 +85,9 @@ def train_values(
 
 def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:
     """The model's values [n] of states, computed in parts."""
-    parts = [model.values(part.objects, part.joined_arguments()) for part in looking(states.parts(PART[device]))]
+    parts = [
+        model.values(part.objects, part.joined_arguments()) for part in with_limit_checks(states.parts(PART[device]))
+    ]
     return np.concatenate([np.empty(0, np.float32), *parts])
 
 

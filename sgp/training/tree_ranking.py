@@ -18,7 +18,7 @@ from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError
 from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
-from sgp.planning.clock import looking
+from sgp.planning.clock import with_limit_checks
 from sgp.policies.tree_scores import PART
 from sgp.training.checkpoint import Parts
 from sgp.training.depth_ranking import depth_ranking_loss
@@ -72,7 +72,9 @@ class LabelledTrees:
                 "is no goal state"
             )
         return cls(
-            concatenate_trees([encoder.encode(each.task, each.state, each.choice) for each in looking(decisions)]),
+            concatenate_trees(
+                [encoder.encode(each.task, each.state, each.choice) for each in with_limit_checks(decisions)]
+            ),
             np.concatenate([each.positive for each in decisions]),
             np.array([each.weight for each in decisions]),
         )
@@ -184,7 +186,7 @@ def mean_loss(model: CandidateNetwork, labelled: LabelledTrees, device: Device) 
     """The mean contrastive loss, by weight."""
     losses = [
         contrastive_losses(scores, right, trees, len(part)).cpu().numpy()
-        for part in looking(labelled.trees.parts(PART[device]))
+        for part in with_limit_checks(labelled.trees.parts(PART[device]))
         for scores, _, right, trees, _ in [_forward(model, labelled, part, device)]
     ]
     return float(labelled.weights @ np.concatenate(losses) / labelled.weights.sum())

@@ -119,7 +119,7 @@ def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, 
     monkeypatch.setattr("sgp.methods.displacements._TOLD", set())
     model = model_of("renamed", lesson("blocksworld", "cross-domain", "ferry"))
     task = domain_instances("acpbench", "ferry")[0].task
-    actions = [each.actions[0] for each in task.applicable(task.init)]
+    actions = task.applicable(task.init)
     seen = [model.embed_seen(task, [task.init], action)[0] for action in actions]
     assert np.allclose(model.predict(task, [task.init] * len(actions), actions), seen, atol=1e-6)
     for name in {action.name for action in actions}:

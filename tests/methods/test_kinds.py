@@ -290,7 +290,7 @@ def test_decodings_are_named_changed_and_checked(kinds):
         with pytest.raises(ConfigurationError, match=words):
             load_planner(run.folder, name)
     assert load_planner(run.folder, "wide+margin=0.5").margin == 0.5
-    assert load_planner(run.folder, "wide+candidates=iw+enough=4").successors.enough == 4
+    assert load_planner(run.folder, "wide+candidates=iw+enough=4").successors.min_novel == 4
     for call in (sgp.evaluate, sgp.diagnose):
         with pytest.raises(ConfigurationError, match="no decoding is named; expected some, separated by commas"):
             call([run.folder], "state-centric", decodings=[])

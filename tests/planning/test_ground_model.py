@@ -8,11 +8,11 @@ from pymimir.advanced import formalism, search
 
 from sgp.domains import all_domains
 from sgp.planning.candidates import Candidates
-from sgp.planning.ground_model import GroundModel
-from sgp.planning.instances import TooLarge
+from sgp.planning.ground_model import GroundModel, TooLarge
 from sgp.planning.pddl import Atom, Problem
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.policy import one_step
+from sgp.planning.problem_index import ProblemIndex
 from sgp.planning.silence import native_output_silenced
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task
@@ -107,7 +107,7 @@ def test_successors_without_states_are_those_with_states(locks, mode):
             names = dict(zip(ours.identities, (each.state for each in ours), strict=True))
             assert len(names) == len({each.state for each in theirs})
             for place, each in enumerate(theirs):
-                changed = set(ours.changed[ours.first[place] : ours.first[place + 1]].tolist())
+                changed = set(ours.changed[ours.indptr[place] : ours.indptr[place + 1]].tolist())
                 assert changed == set(task.fluents(state)) ^ set(task.fluents(each.state))
             met += [each.state for each in theirs if each.state not in met]
         assert len(met) == (8 if task is locks else 5)
@@ -139,25 +139,27 @@ def test_instances_are_limited():
     problem = blocks_problem(
         " ".join(names), " ".join(f"(ontable {name}) (clear {name})" for name in names), "(on b0 b1)"
     )
-    task = Task(problem)
-    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 400)) == 840
-    with pytest.raises(TooLarge):  # 400 pairs of blocks to stack
-        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, 399)
-    assert len(GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, None, 840)) == 840
-    with pytest.raises(TooLarge):
-        GroundModel(task.domain_text, task.text, lambda atoms: range(len(atoms)), True, None, 839)
+    index = ProblemIndex(*problem.read())
+
+    def count(most, in_all=None):
+        return len(GroundModel(index, lambda atoms: range(len(atoms)), True, most, in_all))
+
+    assert count(400) == count(None, 840) == 840
+    for bounds in ((399,), (None, 839)):  # 400 pairs of blocks to stack
+        with pytest.raises(TooLarge):
+            count(*bounds)
 
 
 def test_the_arguments_of_atoms_and_actions_stand_beside_them(locks):
     model, names = locks.model, [thing.name for thing in locks.objects]
 
-    def named(lists, place):
-        return tuple(names[each] for each in lists.values[lists.first[place] : lists.first[place + 1]])
+    def named(row):
+        return tuple(names[each] for each in row.tolist() if each >= 0)
 
     for atom, index in model.fluents.items():
-        assert named(model.fluent_arguments, index) == atom.objects
+        assert named(model.arguments[index]) == atom.objects
     for number in range(len(model)):
-        assert named(model.action_arguments, number) == model.action(number).objects
+        assert named(model.rows[number, 1:]) == model.action(number).objects
     kinds = {(atom.predicate, int(model.predicates[index])) for atom, index in model.fluents.items()}
     assert len(kinds) == len({number for _, number in kinds}) == 2
     assert (model.predicates >= 0).sum() == len(model.fluents)

@@ -16,17 +16,14 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.rollout import Outcome, Rollout
 from sgp.planning.task import Task
+from tests.planning.pymimir_oracle import PymimirOracle
 
 WIDE = Path(__file__).parents[1] / "cases" / "wide-predicate"
 
 
-def by_pymimir(task, state):
-    found = (task._learn(each) for each in task._generator.generate_applicable_actions(state))
-    return [str(each.actions[0]) for each in sorted(found, key=lambda each: each.place)]
-
-
 def by_joins(task, state):
-    return [str(each) for each in task.lifted.applicable(task.fluents(state), alike=False)]
+    instances = task.lifted.applicable(task.fluents(state), representatives=False)
+    return [str(instances.action(number)) for number in range(len(instances))]
 
 
 def changing(problem):
@@ -42,14 +39,14 @@ def changing(problem):
 def test_atoms_of_a_wide_predicate_bind_all_that_they_hold(changes):
     problem = Problem.from_files(WIDE / "domain.pddl", WIDE / "problem.pddl")
     problem = changing(problem) if changes else problem
-    tasks = Task(problem), Task(problem, "lifted")
+    tasks, oracle = (Task(problem), Task(problem, "lifted")), PymimirOracle(problem)
     assert tasks[0].mode == ("lifted" if changes else "grounded")
     for task in tasks:
         state = task.init
         for left in range(30, 0, -3):  # each of ten parts has three plans
             found = by_joins(task, state)
             assert len(found) == left
-            assert found == by_pymimir(task, state) == [str(each.actions[0]) for each in task.applicable(state)]
+            assert found == oracle.applicable(task, state) == list(map(str, task.applicable(state)))
             state = task.successors(state)[-1].state
         assert task.is_goal(state)
 
@@ -103,17 +100,17 @@ def test_applicable_actions_of_random_domains_are_those_of_pymimir(monkeypatch):
     met = 0
     for seed in range(100):
         problem, rng = random_problem(seed), random.Random(seed)
-        lifted, grounded = Task(problem, "lifted"), Task(problem, "grounded")
+        lifted, grounded, oracle = Task(problem, "lifted"), Task(problem, "grounded"), PymimirOracle(problem)
         state, same = lifted.init, grounded.init
         for _ in range(4):
-            expected = by_pymimir(lifted, state)
+            expected = oracle.applicable(lifted, state)
             assert by_joins(lifted, state) == expected, seed
-            assert [str(each.actions[0]) for each in grounded.applicable(same)] == expected, seed
+            assert list(map(str, grounded.applicable(same))) == expected, seed
             if not expected:
                 break
             met, place = met + 1, rng.randrange(len(expected))
-            state = lifted.after(state, lifted.applicable(state)[place])
-            same = grounded.after(same, grounded.applicable(same)[place])
+            state = lifted.apply(state, lifted.applicable(state)[place])
+            same = grounded.apply(same, grounded.applicable(same)[place])
     assert met > 100
 
 

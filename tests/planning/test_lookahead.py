@@ -5,16 +5,16 @@ import pytest
 import sgp
 from sgp.errors import ConfigurationError
 from sgp.methods.loading import planner_of
-from sgp.planning.lookahead import Lookahead
+from sgp.planning.lookahead import Lookahead, check_candidate_set, successors_for
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import one_step
-from sgp.planning.reach import check_reach, successors_for
 from sgp.planning.rollout import Outcome
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task, replay
 from sgp.policies.random_successor import RandomSuccessor
 from tests.conftest import COURIER, blocks_problem
+from tests.planning.pymimir_oracle import PymimirOracle
 from tests.sampling import pairwise
 
 SUITE = sgp.load_suite("state-centric")
@@ -135,7 +135,7 @@ def test_a_layer_keeps_those_with_more_of_the_goal():
 def test_the_search_ends_after_the_depth_with_enough_and_progress(mode, enough):
     task = Task(SUITE.problems("visitall", "validation")[0], mode)
     for state in [task.init, *(each.state for each in task.successors(task.init))]:
-        whole, found = Lookahead()(task, state), Lookahead(enough=enough)(task, state)
+        whole, found = Lookahead()(task, state), Lookahead(min_novel=enough)(task, state)
         goals = [len(set(task.goal_atoms) & set(task.atoms(each.state))) for each in whole]
         better = [count > len(set(task.goal_atoms) & set(task.atoms(state))) for count in goals]
         last = max(len(each.actions) for each in whole)
@@ -156,24 +156,26 @@ def test_both_ways_to_search_keep_the_same_layers(domain):
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_ground_model_has_the_applicable_actions_and_their_effects(domain):
-    task, lifted = (Task(SUITE.problems(domain, "validation")[0], mode) for mode in ("grounded", "lifted"))
+    problem = SUITE.problems(domain, "validation")[0]
+    task, lifted, oracle = Task(problem, "grounded"), Task(problem, "lifted"), PymimirOracle(problem)
     model, state, same = task.model, task.init, lifted.init
 
     def listed(lists, action):
-        return set(lists.values[lists.first[action] : lists.first[action + 1]].tolist())
+        return set(lists.indices[lists.indptr[action] : lists.indptr[action + 1]].tolist())
 
     for _ in range(6):
         true = set(task.fluents(state))
         possible = [n for n in range(len(model)) if listed(model.operators.needs, n) <= true]
         usable = [n for n in possible if not listed(model.operators.forbids, n) & true]
-        expected = lifted.applicable(same)  # by pymimir's join
-        assert [model.action(n) for n in usable] == [each.actions[0] for each in expected]
+        expected = lifted.applicable(same)
+        assert list(map(str, expected)) == oracle.applicable(lifted, same)
+        assert [model.action(n) for n in usable] == expected
         for n, each in zip(usable, expected, strict=True):
             after = (true - listed(model.operators.deletes, n)) | listed(model.operators.adds, n)
             assert {task.fluent(atom) for atom in after} == {
-                *map(lifted.fluent, lifted.fluents(lifted.after(same, each)))
+                *map(lifted.fluent, lifted.fluents(lifted.apply(same, each)))
             }
-        assert [each.actions for each in task.applicable(state)] == [each.actions for each in expected]
+        assert task.applicable(state) == expected
         state, same = task.successors(state)[-1].state, lifted.successors(same)[-1].state
 
 
@@ -263,17 +265,17 @@ def test_enough_novel_states_end_nothing_without_progress(mode):
     """No state of the first depth has more of the goal, so that the search goes on, however many were novel."""
     init = "(ontable a) (ontable b) (on c a) (clear b) (clear c)"
     task = Task(blocks_problem("a b c", init, "(on a b) (on b c)"), mode)
-    first = Lookahead(enough=1)(task, task.init)
+    first = Lookahead(min_novel=1)(task, task.init)
     assert len([each for each in first if len(each.actions) == 1]) == 2, "more than enough, but none is nearer"
     assert max(len(each.actions) for each in first) == 2, "b on c is progress; the depth after is not searched"
     assert max(len(each.actions) for each in Lookahead()(task, task.init)) > 2
 
 
 def test_a_lookahead_that_nothing_ends_early_is_asked_for_with_0():
-    check_reach("iw", 0)
+    check_candidate_set("iw", 0)
     assert successors_for("iw") == successors_for("iw", 0) == Lookahead()
-    assert successors_for("iw", 1) == Lookahead(enough=1)
-    for refusing in (check_reach, successors_for):
+    assert successors_for("iw", 1) == Lookahead(min_novel=1)
+    for refusing in (check_candidate_set, successors_for):
         with pytest.raises(ConfigurationError, match="enough is -1; expected at least 0"):
             refusing("iw", -1)
         with pytest.raises(ConfigurationError, match="candidates is 'jumps'; expected one of one-step, iw"):

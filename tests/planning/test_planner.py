@@ -12,7 +12,7 @@ import sgp
 from sgp.errors import ConfigurationError
 from sgp.memory import resident_memory
 from sgp.planning import planner as planner_module
-from sgp.planning.clock import Clock, looking
+from sgp.planning.clock import Clock, with_limit_checks
 from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.policy import Ranking, Rules
 from sgp.planning.rollout import Mark, Outcome, Rollout
@@ -329,7 +329,7 @@ def test_a_decision_is_ended_that_takes_too_long(two_blocks, three_blocks):
 
     class Endless(Costs):
         def rank(self, nodes, choices):
-            for _ in looking(count()) if any(node.task is three_blocks for node in nodes) else ():
+            for _ in with_limit_checks(count()) if any(node.task is three_blocks for node in nodes) else ():
                 pass
             return super().rank(nodes, choices)
 
@@ -349,7 +349,7 @@ def test_looking_ahead_is_ended_and_the_steps_made_so_far_remain(three_blocks):
     def endless(task, state):
         asked.append(state)
         if len(asked) == 2:
-            for _ in looking(count()):
+            for _ in with_limit_checks(count()):
                 pass
         return task.successors(state)
 
@@ -364,7 +364,7 @@ def test_seconds_of_the_processor_do_not_pass_while_others_work(two_blocks):
         return task.successors(state)
 
     def busy(task, state):
-        for _ in looking(count()):
+        for _ in with_limit_checks(count()):
             pass
 
     with pytest.raises(ConfigurationError, match="one of the processor, and on no seconds; expected seconds beside"):

@@ -17,9 +17,8 @@ from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.policy import one_of_each, one_step
 from sgp.planning.state_space import StateSpace
-from sgp.planning.symmetry import represented, symmetry_of
 from sgp.planning.task import Task
-from sgp.planning.trajectory import Trajectory
+from sgp.planning.trajectory import Trajectory, represented
 from tests.conftest import COURIER, blocks_problem
 from tests.planning.test_state_space import GLUE, GLUE_PROBLEM
 from tests.sampling import each_value
@@ -133,7 +132,7 @@ def symmetric_relations(task, state, of):
 )
 def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, abstraction):
     grounded, lifted = Task(problem_of(name), "grounded"), Task(problem_of(name), "lifted")
-    lookahead = Lookahead(abstraction, enough=64, representatives=True)
+    lookahead = Lookahead(abstraction, min_novel=64, representatives=True)
     for state in walk(grounded, 6, np.random.default_rng(11)):
         same = lifted.state_of(lifted._indices([atom for atom in grounded.atoms(state) if is_fluent(grounded, atom)]))
         candidates, others = lookahead(grounded, state), lookahead(lifted, same)
@@ -169,8 +168,7 @@ def is_fluent(task, atom):
 @pytest.mark.parametrize("name", ["childsnack", "gripper", "logistics", "spanner", "transport"])
 def test_there_is_something_to_leave_out(name):
     task = Task(problem_of(name))
-    names, _ = symmetry_of(task, task.model)
-    assert names
+    assert task.model.arrays(symmetric=True).symmetry.symmetric.any()
     walked = list(walk(task, 30, np.random.default_rng(1)))
     assert any(len(one_of_each(task, state)) < len(one_step(task, state)) for state in walked)
 
@@ -203,8 +201,11 @@ def test_state_spaces_up_to_symmetry_have_the_distances_of_whole_ones(name):
 
 def test_a_state_space_has_one_state_of_all_that_differ_in_names_of_balls():
     task = Task(sgp.load_suite("state-centric").problems("gripper", "train")[-1])
-    alike, symmetry = symmetry_of(task, task.model)
-    names = [name for name, merged in zip(alike, symmetry.merged, strict=True) if merged]
+    symmetry = task.model.arrays(symmetric=True).symmetry
+    alike, names = (
+        [each.name for each, chosen in zip(task.objects, mask, strict=True) if chosen]
+        for mask in (symmetry.symmetric, symmetry.merged)
+    )
     assert set(names) == {each.name for each in task.objects if each.name.startswith("ball")}
     assert set(alike) - set(names) == {"left", "right"}
     whole, part = StateSpace.expand(task, 60_000), StateSpace.expand(task, 60_000, up_to_symmetry=True)
@@ -242,7 +243,8 @@ def test_a_plan_of_a_task_that_is_not_grounded_is_refused():
 
 def test_names_that_a_goal_tells_apart_are_kept():
     task = Task(problem_of("courier"))
-    names, _ = symmetry_of(task, task.model)
+    symmetric = task.model.arrays(symmetric=True).symmetry.symmetric
+    names = [each.name for each, chosen in zip(task.objects, symmetric, strict=True) if chosen]
     assert names == ["v1", "v2", "v3", "b1", "b2", "q1", "q2", "q3", "q4"]
     made = {each.actions[0] for each in one_of_each(task, task.init)}
     assert Action("load", ("q1", "v1", "depot")) in made

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined, longer
+from sgp.compilation import compiled, grow, inlined
 from sgp.encoders.kernels.marked_graph import (
     ATOM,
     COLOUR,
@@ -146,7 +146,7 @@ def recolour(
     the buffer, grown where it must, how many colours stand there, and how many atoms and objects were reached.
     """
     while len(change) > len(buffer):
-        buffer = longer(buffer)
+        buffer = grow(buffer)
     _mark(layout, graph, new, change, buffer)
     found = atoms = len(change)
     objects = 0
@@ -155,7 +155,7 @@ def recolour(
         objects = _reach_objects(layout, new, level, atoms_before, objects_before)
         atoms = _reach_atoms(graph, new, level, atoms_before, objects_before)
         while found + atoms + objects > len(buffer):
-            buffer = longer(buffer)
+            buffer = grow(buffer)
         found = _recolour_atoms(layout, graph, new, level, atoms, buffer, found)
         _exchange_edges(layout, graph, new, level, atoms_before, exchange)
         found = _recolour_objects(graph, new, level, objects, exchange, buffer, found)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, inlined, longer
+from sgp.compilation import compiled, grow, inlined
 from sgp.encoders.kernels.marked_colours import forget_recolouring, no_recolouring, recolour, unchanged
 from sgp.encoders.kernels.marked_graph import ATOM, EDGE, OBJECT, TOKEN, Hashes, Ints, MarkedLayout, number, pair
 from sgp.encoders.kernels.marked_sets import Vocabulary, find, no_exchange, take_columns, total_of_set
@@ -25,7 +25,7 @@ from sgp.encoders.kernels.marked_walks import (
     walkable_steps,
     walks_from,
 )
-from sgp.planning.clock import Flag
+from sgp.planning.clock import StopFlag
 
 
 class Touched(NamedTuple):
@@ -57,7 +57,7 @@ def transition_features(
     first: NDArray[np.int64],
     changed: Ints,
     vocabulary: Vocabulary,
-    stop: Flag,
+    stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Hashes]:
     """The features of the transitions from a state to each of b candidates.
 
@@ -89,7 +89,7 @@ def transition_features(
         buffer, found, atoms_reached, objects_reached = recolour(layout, graph, colours, exchange, change, buffer)
         _refine_tokens(layout, change, marked, touched.objects, touches, tokens)
         while found + len(change) + touches > len(buffer):
-            buffer = longer(buffer)
+            buffer = grow(buffer)
         found = _take_tokens(tokens, len(change), touched.objects, touches, buffer, found)
         if closed_atoms > 1:
             links = linked(steps, links, touched.objects, touches, touched.is_touched, touched.is_changed)
@@ -102,7 +102,7 @@ def transition_features(
         if closed_atoms > 1:
             unlink(steps, links, touched.objects, touches)
         while total + found > len(out):
-            out = longer(out)
+            out = grow(out)
         if by_column:
             total = _take_known(vocabulary, buffer, found, present, out, total)
         else:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, longer
+from sgp.compilation import compiled, grow
 from sgp.encoders.kernels.marked_graph import CLOSED, EDGE, OBJECT, OPEN, STEP, Hashes, Ints, MarkedLayout, number, pair
 
 
@@ -135,7 +135,7 @@ def linked(
             if is_touched[other] or is_changed[steps.atom[step]]:
                 continue
             if count == len(before):
-                before, stepped, origin = longer(before), longer(stepped), longer(origin)
+                before, stepped, origin = grow(before), grow(stepped), grow(origin)
             before[count], stepped[count], origin[count] = last[other], step, thing
             last[other] = count
             count += 1
@@ -182,7 +182,7 @@ def walks_from(
                 atom = steps.single[place]
                 if not is_changed[atom]:
                     if found == len(buffer):
-                        buffer = longer(buffer)
+                        buffer = grow(buffer)
                     buffer[found] = pair(OPEN, said[depth], atom_colour[atom])
                     found += 1
         length = depth + 1
@@ -197,7 +197,7 @@ def walks_from(
                 # Later on the way the link to it was followed already.
                 if depth == 0 and closed_atoms > 0 and not is_changed[atom]:
                     if found == len(buffer):
-                        buffer = longer(buffer)
+                        buffer = grow(buffer)
                     buffer[found] = pair(CLOSED, pair(STEP, said[0], hop), token[thing])
                     found += 1
                 continue
@@ -206,7 +206,7 @@ def walks_from(
             walk = pair(STEP, pair(STEP, said[depth], hop), passed[thing])
             if length <= open_atoms:
                 if found == len(buffer):
-                    buffer = longer(buffer)
+                    buffer = grow(buffer)
                 buffer[found] = pair(OPEN, walk, np.uint64(0))
                 found += 1
             if closes:
@@ -215,7 +215,7 @@ def walks_from(
                     last = steps.atom[links.step[link]]
                     if last != atom and not used[last]:
                         if found == len(buffer):
-                            buffer = longer(buffer)
+                            buffer = grow(buffer)
                         end = pair(STEP, walk, steps.back[links.step[link]])
                         buffer[found] = pair(CLOSED, end, token[links.origin[link]])
                         found += 1

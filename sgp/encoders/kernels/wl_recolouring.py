@@ -25,7 +25,7 @@ from sgp.encoders.kernels.wl_histogram import (
     neighbour_hash,
     start_hash,
 )
-from sgp.planning.clock import Flag
+from sgp.planning.clock import StopFlag
 
 NONE = -1  # the end of a list of edges
 ATOM, AFTER, BEFORE = range(3)  # columns of `Colouring.edges`
@@ -115,7 +115,7 @@ def candidate_histograms(
     first_change: NDArray[np.int64],
     changed: Ints,
     out: NDArray[np.float32],
-    stop: Flag,
+    stop: StopFlag,
 ) -> None:
     """Writes the histogram of each of b candidates of s states into its row of `out` [b, D].
 
