@@ -1,4 +1,4 @@
-"""A beam's candidates, pooled: what is closed, what is kept, and the paths that lead on."""
+"""A beam's candidates, pooled: what is closed, what is chosen, and the paths that lead on."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Pool:
         if rules.additive:
             self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
         # What tells candidates apart: their states, and their keys where the policy gave them.
-        self.states = [each for choice in choices for each in identities(choice)]
+        self.states = [key for choice in choices for key in identities(choice)]
         keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
         self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)
@@ -106,7 +106,7 @@ class Pool:
 
         How many candidates are unvisited, and how many of these are within the horizon.
         """
-        seen = np.fromiter((each in visited for each in self.states), np.bool_, len(self.states))
+        seen = np.fromiter((state in visited for state in self.states), np.bool_, len(self.states))
         ends = [path.node.length + lengths(choice) for path, choice in zip(self.paths, self.choices, strict=True)]
         beyond = np.concatenate(ends) > horizon
         self.marks[seen] |= _VISITED
@@ -119,21 +119,21 @@ class Pool:
         None costs more than `margin` over the cheapest, but for what ties with it. Dead ends among them are closed,
         and others looked at in their place.
         """
-        kept, states, keys = self._kept(width, margin)
+        chosen, states, keys = self._open_cheapest(width, margin)
         while is_dead_end is not None and (
-            dead := [place for place in kept if is_dead_end(self._successor(place).state)]
+            dead := [place for place in chosen if is_dead_end(self._successor(place).state)]
         ):
             self.closed[dead] = True
             self.marks[dead] |= _REJECTED
             self.dead_ends += len(dead)
-            kept, states, keys = self._kept(width, margin)
+            chosen, states, keys = self._open_cheapest(width, margin)
         for place in np.flatnonzero(~self.closed).tolist():
             if self.states[place] in states or self.keys[place] in keys:
                 self.marks[place] |= _COLLAPSED
-        self.marks[kept] = self.marks[kept] & ~_COLLAPSED | _BEAM
-        return kept
+        self.marks[chosen] = self.marks[chosen] & ~_COLLAPSED | _BEAM
+        return chosen
 
-    def _kept(self, width: int, margin: float) -> tuple[list[int], set[Hashable], set[Hashable]]:
+    def _open_cheapest(self, width: int, margin: float) -> tuple[list[int], set[Hashable], set[Hashable]]:
         """What `cheapest` finds of all that is open, with the states and keys of these."""
         open_places = np.flatnonzero(~self.closed)
         order = open_places[np.argsort(self.costs[open_places], kind="stable")]
@@ -141,20 +141,20 @@ class Pool:
             dearest = float(self.costs[order[0]]) + margin
             order = order[self.costs[order] <= max(dearest, _tie_bound(self.costs[order[0]], self.tie))]
         sorted_costs = self.costs[order]
-        kept: list[int] = []
+        chosen: list[int] = []
         states, keys = set[Hashable](), set[Hashable]()
         start = 0
-        while start < len(order) and len(kept) < width:
+        while start < len(order) and len(chosen) < width:
             end = int(np.searchsorted(sorted_costs, _tie_bound(sorted_costs[start], self.tie), side="right"))
             for place in np.sort(order[start:end]).tolist():
                 state, key = self.states[place], self.keys[place]
-                if len(kept) < width and state not in states and key not in keys:
-                    kept.append(place)
+                if len(chosen) < width and state not in states and key not in keys:
+                    chosen.append(place)
                     states.add(state)
                     if key is not None:
                         keys.add(key)
             start = end
-        return kept, states, keys
+        return chosen, states, keys
 
     def child(self, place: int) -> Trail:
         """The path that ends in a candidate."""

@@ -159,8 +159,8 @@ def identities(choice: Sequence[Successor]) -> Sequence[Hashable]:
     return [candidate.state for candidate in choice]
 
 
-def names(task: Task, state: State) -> tuple[Hashable, Hashable]:
-    """What a state can be called among candidates: itself, and the identity of its fluents."""
+def state_keys(task: Task, state: State) -> tuple[Hashable, Hashable]:
+    """The keys of a state among candidates: itself, and the identity of its fluents."""
     return state, state_identity(np.array(task.fluents(state), np.int32)).tobytes()
 
 

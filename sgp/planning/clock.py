@@ -1,8 +1,8 @@
-"""The limits of the work that runs now: whatever can take long looks at them, wherever it stands.
+"""Limits of the work that runs now, checked wherever it can take long.
 
-A clock is started around pieces of work. Below it, Python calls `look`, which raises once a limit is reached, and
-compiled searches are handed `stop`, an array that they read between two steps and leave early where it says so; who
-called them looks afterwards. A thread of the clock reads time and memory, so that looking costs next to nothing.
+`Clock.within` sets the limits of a piece of work. Below it, Python calls `check_limits`, which raises once a limit is
+reached; compiled searches read `stop_flag` between two steps and leave early, and their callers check the limits
+afterwards. A thread of the clock reads time and memory, so that a check costs next to nothing.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ StopFlag = NDArray[np.bool_]
 Item = TypeVar("Item")
 
 _PERIOD = 0.05  # seconds between two readings of time and memory
-_IDLE = 5.0  # seconds without a clock after which nothing reads any more
-_OFTEN = 256  # things that are done between two looks
+_CHECKED = 256  # items between two checks
 
 
 class LimitReached(Exception):
@@ -35,7 +34,7 @@ class LimitReached(Exception):
 
 
 class OutOfTime(LimitReached):
-    """The work is over its seconds."""
+    """The work took more seconds than it may."""
 
 
 class OutOfMemory(LimitReached):
@@ -43,21 +42,24 @@ class OutOfMemory(LimitReached):
 
 
 @dataclass
-class _Piece:
-    """A piece of work, until when it may go on, and whether it was told to stop."""
+class _Work:
+    """A piece of work, its deadline, and the limit that it reached."""
 
-    until: float
-    room: Callable[[], float]  # bytes that may still be taken
-    now: Callable[[], float]
+    clock: Clock
+    deadline: float
     reached: type[LimitReached] | None = None
     stop: StopFlag = field(default_factory=lambda: np.zeros(1, np.bool_))
+
+
+_CURRENT: ContextVar[_Work | None] = ContextVar("current work", default=None)
+_NEVER = np.zeros(1, np.bool_)
 
 
 class Clock:
     """Reads time and memory while pieces of work run, one after the other, each with seconds of its own.
 
-    `memory` bounds the bytes that the process holds, `now` says which seconds: of the wall, or of the processor. A
-    thread reads it from `__enter__` to `__exit__`.
+    `memory` bounds the bytes that the process holds, `now` gives wall-clock or CPU seconds. A thread reads both from
+    `__enter__` to `__exit__`.
     """
 
     def __init__(
@@ -66,109 +68,82 @@ class Clock:
         now: Callable[[], float] = time.perf_counter,
         held: Callable[[], int] = resident_memory,
     ):
-        self.memory = memory
-        self.now, self._held = now, held
-        self._piece: _Piece | None = None
+        self.memory, self.now, self.held = memory, now, held
+        self._work: _Work | None = None
         self._last = -math.inf  # when time and memory were read
+        self._closed = threading.Event()
 
     def __enter__(self) -> Clock:
-        _watched(self)
+        threading.Thread(target=self._watch, name="sgp-clock", daemon=True).start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        with _LOCK:
-            _OPEN.discard(self)
+        self._closed.set()
+
+    def _watch(self) -> None:
+        while not self._closed.wait(_PERIOD):
+            self.read()
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
         """Work that may take so many seconds. Raises LimitReached where it took more, or memory ran short."""
-        piece = self._piece = _Piece(self.now() + seconds, lambda: max(self.memory - self._held(), 0.0), self.now)
-        token = _NOW.set(piece)
+        work = self._work = _Work(self, self.now() + seconds)
+        token = _CURRENT.set(work)
         try:
             if self.now() - self._last >= _PERIOD:
                 self.read()
                 check_limits()
             yield
-            if self.now() > piece.until:
+            if self.now() > work.deadline:
                 raise OutOfTime
             check_limits()
         finally:
-            self._piece = None
-            _NOW.reset(token)
+            self._work = None
+            _CURRENT.reset(token)
 
     def read(self) -> None:
         """One reading of time and memory; tells the work that runs to stop where a limit is reached."""
-        piece = self._piece
-        if piece is None or piece.reached is not None:
+        work = self._work
+        if work is None or work.reached is not None:
             return
         self._last = self.now()
-        if self._last > piece.until:
-            piece.reached = OutOfTime
-        elif self._held() > self.memory:
-            piece.reached = OutOfMemory
-        piece.stop[0] = piece.reached is not None
-
-
-_LOCK = threading.Lock()
-_OPEN: set[Clock] = set()
-_WATCHERS: list[threading.Thread] = []  # at most one that lives; starting one takes as long as a small problem
-
-
-def _watched(clock: Clock) -> None:
-    """Has the thread of this process read a clock; it ends some time after the last clock."""
-    with _LOCK:
-        _OPEN.add(clock)
-        if not any(each.is_alive() for each in _WATCHERS):
-            _WATCHERS[:] = [threading.Thread(target=_watch, name="sgp-clock", daemon=True)]
-            _WATCHERS[0].start()
-
-
-def _watch() -> None:
-    idle = 0.0
-    while True:
-        time.sleep(_PERIOD)
-        with _LOCK:
-            clocks = list(_OPEN)
-            idle = 0.0 if clocks else idle + _PERIOD
-            if idle > _IDLE:
-                _WATCHERS.clear()
-                return
-        for clock in clocks:
-            clock.read()
-
-
-_NOW: ContextVar[_Piece | None] = ContextVar("piece of work", default=None)
-_NEVER = np.zeros(1, np.bool_)
+        if self._last > work.deadline:
+            work.reached = OutOfTime
+        elif self.held() > self.memory:
+            work.reached = OutOfMemory
+        work.stop[0] = work.reached is not None
 
 
 def check_limits() -> None:
     """Raises LimitReached where the work that runs now is over a limit."""
-    piece = _NOW.get()
-    if piece is not None and piece.reached is not None:
-        raise piece.reached
-
-
-def clock_seconds() -> float:
-    """The seconds of the clock that runs now, of which differences mean something: without one those of the wall."""
-    piece = _NOW.get()
-    return time.perf_counter() if piece is None else piece.now()
-
-
-def available_memory() -> float:
-    """Bytes that the work that runs now may still take: where no clock runs, of its share of what is free."""
-    piece = _NOW.get()
-    return max(0, fair_share(at_work()) - resident_memory()) if piece is None else piece.room()
-
-
-def stop_flag() -> StopFlag:
-    """What compiled searches read [1]: true once they are to end. Call `look` after them."""
-    piece = _NOW.get()
-    return _NEVER if piece is None else piece.stop
+    work = _CURRENT.get()
+    if work is not None and work.reached is not None:
+        raise work.reached
 
 
 def with_limit_checks(items: Iterable[Item]) -> Iterator[Item]:
-    """The items, with a look at the limits now and then. Raises LimitReached."""
+    """The items, with a check of the limits now and then. Raises LimitReached."""
     for place, item in enumerate(items):
-        if place % _OFTEN == 0:
+        if place % _CHECKED == 0:
             check_limits()
         yield item
+
+
+def stop_flag() -> StopFlag:
+    """What compiled searches read [1]: true once they are to end. Check the limits after them."""
+    work = _CURRENT.get()
+    return _NEVER if work is None else work.stop
+
+
+def clock_seconds() -> float:
+    """Seconds of the clock that runs now, of which differences mean something; wall-clock seconds without one."""
+    work = _CURRENT.get()
+    return time.perf_counter() if work is None else work.clock.now()
+
+
+def available_memory() -> float:
+    """Bytes that the work that runs now may still take; without a clock, of the process's share of what is free."""
+    work = _CURRENT.get()
+    if work is None:
+        return max(0, fair_share(at_work()) - resident_memory())
+    return max(0.0, work.clock.memory - work.clock.held())

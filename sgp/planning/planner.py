@@ -12,7 +12,7 @@ from typing import Literal, Protocol, get_args
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.memory import fair_share, give_back
 from sgp.planning.beam import Pool, Trail
-from sgp.planning.candidates import names
+from sgp.planning.candidates import state_keys
 from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
@@ -25,9 +25,9 @@ HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
 
 
 Keep = Literal["auto", "steps", "plan"]
-"""What a rollout keeps of its steps: all candidates, the chosen ones alone, or all up to MOST_KEPT."""
+"""What a rollout keeps of its steps: all candidates, the chosen ones alone, or all up to MOST_SAVED."""
 
-MOST_KEPT = 200_000  # candidates of a rollout: 40 MB of arrays, or 1 GB where each is a state
+MOST_SAVED = 200_000  # candidates of a rollout: 40 MB of arrays, or 1 GB where each is a state
 
 
 def horizon(size: int) -> int:
@@ -193,7 +193,7 @@ class Planner:
         return [rollouts[place] for place in sorted(rollouts)]
 
     def solve_each(self, tasks: Iterable[Task], limit: Limit = NO_LIMIT) -> Iterator[tuple[int, Rollout]]:
-        """Each task's place and rollout as it ends, so that neither has to be kept; tasks are taken when needed.
+        """Each task's place and rollout as it ends, so that neither has to be chosen; tasks are taken when needed.
 
         Which tasks share a batch changes no rollout; those that failed are tried again one after the other.
         """
@@ -272,18 +272,18 @@ class Planner:
             search.expand(self.successors, clock)
             if search.outcome is Outcome.MEMORY:
                 return
-        asked = [search for search in searches if search.outcome is None]
-        while asked:
-            rankings = self._rank(asked, clock)
+        ranked = [search for search in searches if search.outcome is None]
+        while ranked:
+            rankings = self._rank(ranked, clock)
             if rankings is not None:
-                for search in asked:
+                for search in ranked:
                     count = len(search.nodes)
                     search.choose(rankings[:count], self, clock)
                     rankings = rankings[count:]
                 return
-            if any(search.outcome is Outcome.MEMORY for search in asked):
+            if any(search.outcome is Outcome.MEMORY for search in ranked):
                 return
-            asked = [search for search in asked if search.outcome is None]
+            ranked = [search for search in ranked if search.outcome is None]
 
     def _rank(self, searches: Sequence[_Search], clock: Clock) -> list[Ranking] | None:
         """The rankings of all searches' nodes; None where a limit ended one of the searches.
@@ -322,12 +322,12 @@ class _Search:
         self.most = None if limit.decisions is None else max(1, int(share * limit.decisions))
         self.seconds = 0.0
         self.decisions = 0
-        self.met = 0  # candidates of all decisions
+        self.candidates = 0  # candidates of all decisions
         self.outcome: Outcome | None = None
         self.reason = ""
         self.written: Written = ()
         self.beam = [Trail(Node(task, task.init))]
-        self.visited = set(names(task, task.init))
+        self.visited = set(state_keys(task, task.init))
         self.paths: list[Trail] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
         self.nodes: list[Node] = []
         self.choices: list[Sequence[Successor]] = []
@@ -366,7 +366,7 @@ class _Search:
             pool = Pool([path], [choice], policy.rank([path.node], [choice]), policy.rules)
             pool.force(0)
             self.beam = [pool.child(0)]
-            self.visited.update(names(self.task, state))
+            self.visited.update(state_keys(self.task, state))
             if self.task.is_goal(state):
                 self.outcome = Outcome.SOLVED
             elif self.beam[0].node.length >= self.horizon:
@@ -402,8 +402,8 @@ class _Search:
                 if self.outcome is None:
                     self.end(error)
             self._count()
-            self.met += sum(map(len, self.choices))
-            if planner.keep == "plan" or (planner.keep == "auto" and self.met > MOST_KEPT):
+            self.candidates += sum(map(len, self.choices))
+            if planner.keep == "plan" or (planner.keep == "auto" and self.candidates > MOST_SAVED):
                 for path in self.beam:
                     path.forget_others()
         self.seconds += clock.now() - started
@@ -420,18 +420,19 @@ class _Search:
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
         goal = None if rules.only_chosen else pool.find_goal(self.task)
         dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
-        kept = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
+        chosen = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
         if rules.only_chosen:
-            goal = pool.find_goal(self.task, kept)
+            goal = pool.find_goal(self.task, chosen)
         if goal is not None:
             self.beam = [pool.child(goal)]
             self.outcome = Outcome.SOLVED
             return
-        if not kept:
-            told = [ranking for ranking in rankings if ranking.reason]
-            self.written = next((each.written for each in told or rankings if each.written), ())
-            if told:
-                self.outcome, self.reason = Outcome.REFUSED, "; ".join(dict.fromkeys(each.reason for each in told))
+        if not chosen:
+            refusing = [ranking for ranking in rankings if ranking.reason]
+            self.written = next((ranking.written for ranking in refusing or rankings if ranking.written), ())
+            if refusing:
+                reasons = dict.fromkeys(ranking.reason for ranking in refusing)
+                self.outcome, self.reason = Outcome.REFUSED, "; ".join(reasons)
             elif not unvisited:
                 self.outcome = Outcome.STUCK
             elif not within:
@@ -441,8 +442,8 @@ class _Search:
             else:
                 self.outcome, self.reason = Outcome.REFUSED, "the policy rejects every unvisited candidate"
             return
-        beam = [pool.child(place) for place in kept]
-        self.visited.update(pool.states[place] for place in kept)
+        beam = [pool.child(place) for place in chosen]
+        self.visited.update(pool.states[place] for place in chosen)
         self.beam = [path for path in beam if path.node.length < self.horizon]
         if not self.beam:
             self.beam, self.outcome = beam[:1], Outcome.HORIZON

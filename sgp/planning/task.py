@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any, NamedTuple, TypeAlias
@@ -115,13 +115,8 @@ class Task:
     @cached_property
     def missing_static(self) -> list[Literal]:
         """The goal's literals that no action changes, '=' included, and that do not hold."""
-        asked = [each for each in self.goal if each.atom.predicate not in self.changing]
-        true = set(self.static_atoms) if asked else set()
-        return [
-            each
-            for each in asked
-            if (_is_equation(each.atom) if each.atom.predicate == "=" else each.atom in true) != each.positive
-        ]
+        literals = [literal for literal in self.goal if literal.atom.predicate not in self.changing]
+        return [literal for literal in literals if _is_true(literal.atom, self._static) != literal.positive]
 
     @property
     def static_goal_holds(self) -> bool:
@@ -140,25 +135,18 @@ class Task:
         """All actions and atoms that can ever matter, as arrays; None where actions are instantiated as needed."""
         if self._mode == "lifted":
             return None
-        for bounds in self._bounds():
-            try:
-                return GroundModel(self._index, self._indices, self.static_goal_holds, *bounds)
-            except TooLarge:
-                continue
-        return None
-
-    def _bounds(self) -> Iterator[tuple[int | None, int | None]]:
-        """How many actions of a schema, and of all, may be instantiated: what is tried in turn.
-
-        Where very many are applicable at first, those that differ in interchangeable objects stay out of all searches.
-        """
-        if self._mode == "grounded":
-            yield None, None
-            return
-        # Where many atoms are given, pymimir would read them for longer than all instances take.
-        yield max(MOST_INSTANCES, len(self.text.init)), None
-        if not self.has_many_actions:
-            yield None, int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
+        try:
+            most = None if self._mode == "grounded" else max(MOST_INSTANCES, len(self.text.init))
+            return GroundModel(self._index, self._indices, self.static_goal_holds, most)
+        except TooLarge:
+            # Where very many are applicable at first, actions that differ in interchangeable objects stay out.
+            if self.has_many_actions:
+                return None
+        in_all = int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
+        try:
+            return GroundModel(self._index, self._indices, self.static_goal_holds, None, in_all)
+        except TooLarge:
+            return None
 
     @property
     def mode(self) -> Mode:
@@ -167,14 +155,14 @@ class Task:
 
     def _indices(self, atoms: Sequence[Atom]) -> list[int]:
         """The indices of fluent atoms."""
-        predicates = {each.get_name(): each for each in self._native.get_domain().get_fluent_predicates()}
-        (_, things), make = self._native_names, self._native.get_or_create_ground_atom
-        found = [
-            make(predicates[name], [things[each] for each in names]).get_index()
-            for name, names in with_limit_checks(atoms)
+        predicates = {native.get_name(): native for native in self._native.get_domain().get_fluent_predicates()}
+        (_, objects), make = self._native_names, self._native.get_or_create_ground_atom
+        indices = [
+            make(predicates[predicate], [objects[name] for name in names]).get_index()
+            for predicate, names in with_limit_checks(atoms)
         ]
-        self._fluents.update(zip(found, atoms, strict=True))
-        return found
+        self._fluents.update(zip(indices, atoms, strict=True))
+        return indices
 
     @property
     def name(self) -> str:
@@ -194,8 +182,7 @@ class Task:
     @cached_property
     def static_atoms(self) -> tuple[Atom, ...]:
         """The atoms that hold in every state, in the order of the PDDL."""
-        fluents = self.domain_text.fluent_predicates
-        return tuple(atom for atom in self.text.init if atom.predicate not in fluents)
+        return tuple(atom for atom in self.text.init if atom.predicate not in self.changing)
 
     @property
     def goal(self) -> tuple[Literal, ...]:
@@ -262,16 +249,16 @@ class Task:
         schema, numbers = self.domain_text.schemas.get(action.name), self._index.numbers
         if schema is None or len(schema.parameters) != len(action.objects) or not numbers.keys() >= set(action.objects):
             return False
-        for name, parameter in zip(action.objects, schema.parameters, strict=True):
-            if not self._index.of_types(parameter.types)[numbers[name]]:
-                return False
-        objects = {parameter.name: name for name, parameter in zip(action.objects, schema.parameters, strict=True)}
+        types = (self._index.of_types(parameter.types) for parameter in schema.parameters)
+        if not all(fits[numbers[name]] for name, fits in zip(action.objects, types, strict=True)):
+            return False
+        objects = dict(zip((parameter.name for parameter in schema.parameters), action.objects, strict=True))
         true = self._static | set(map(self.fluent, self.fluents(state)))
-        for (predicate, terms), positive in schema.precondition:
-            atom = Atom(predicate, tuple([objects.get(term, term) for term in terms]))
-            if (_is_equation(atom) if predicate == "=" else atom in true) != positive:
-                return False
-        return True
+        precondition = (
+            (Atom(predicate, tuple([objects.get(term, term) for term in terms])), positive)
+            for (predicate, terms), positive in schema.precondition
+        )
+        return all(_is_true(atom, true) == positive for atom, positive in precondition)
 
     @cached_property
     def _static(self) -> frozenset[Atom]:
@@ -297,7 +284,8 @@ class Task:
         atom = self._fluents.get(index)
         if atom is None:
             (native,) = self._native.get_repositories().get_fluent_ground_atoms_from_indices([index])
-            atom = self._fluents[index] = _named(native)
+            objects = tuple([argument.get_name() for argument in native.get_objects()])
+            atom = self._fluents[index] = Atom(native.get_predicate().get_name(), objects)
         return atom
 
     def state_of(self, fluents: Iterable[int]) -> State:
@@ -354,8 +342,8 @@ class Task:
 
     @cached_property
     def _native_names(self) -> tuple[dict[str, formalism.Action], dict[str, formalism.Object]]:
-        schemas = {each.get_name(): each for each in self._native.get_domain().get_actions()}
-        return schemas, {each.get_name(): each for each in self._native.get_problem_and_domain_objects()}
+        schemas = {native.get_name(): native for native in self._native.get_domain().get_actions()}
+        return schemas, {native.get_name(): native for native in self._native.get_problem_and_domain_objects()}
 
     def atoms(self, state: State) -> tuple[Atom, ...]:
         """All atoms true in `state`, static ones first: the one view that every encoder reads."""
@@ -366,10 +354,9 @@ class Task:
         return int(self._repository.get_state_count())
 
 
-def _is_equation(atom: Atom) -> bool:
-    """Whether an atom of '=' holds."""
-    one, other = atom.objects
-    return one == other
+def _is_true(atom: Atom, true: frozenset[Atom]) -> bool:
+    """Whether an atom holds; '=' compares names."""
+    return atom.objects[0] == atom.objects[1] if atom.predicate == "=" else atom in true
 
 
 def check(problem: Problem) -> int:
@@ -383,10 +370,6 @@ def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
     domain, text = problem.read()
     parsed(problem, domain, text)
     return domain, text
-
-
-def _named(native: formalism.FluentGroundAtom) -> Atom:
-    return Atom(native.get_predicate().get_name(), tuple([thing.get_name() for thing in native.get_objects()]))
 
 
 def replay(task: Task, actions: Sequence[Action]) -> list[State]:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgp.encoders.trees import LookaheadEncoder, Trees
-from sgp.planning.candidates import identities, names
+from sgp.planning.candidates import identities, state_keys
 from sgp.planning.pddl import Action, Atom
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.task import State, Successor, Task, replay
@@ -121,7 +121,7 @@ def transitions(task: Task, tried: Tried, successors: Successors, encoder: Looka
 
 def place_of(task: Task, choice: Sequence[Successor], state: State) -> int | None:
     """Which candidate a state is, or None where it is none."""
-    called = set(names(task, state))
+    called = set(state_keys(task, state))
     return next((place for place, each in enumerate(identities(choice)) if each in called), None)
 
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import identities, lengths, names
+from sgp.planning.candidates import identities, lengths, state_keys
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
@@ -159,7 +159,7 @@ def _longest(decision: Labelled) -> NDArray[np.bool_]:
 def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Labelled]:
     """The states of a trajectory; right is whatever the trajectory reaches later."""
     task, states = trajectory.task, trajectory.states
-    called = [names(task, state) for state in states]
+    called = [state_keys(task, state) for state in states]
     for step, state in enumerate(states[:-1]):
         choice = successors(task, state)
         later = set(chain.from_iterable(called[step + 1 :])).difference(called[step])

@@ -427,7 +427,7 @@ def test_what_a_rollout_keeps_changes_no_choice(three_blocks, monkeypatch):
             assert alone.state == step.state
             assert [each.actions for each in alone.candidates] == [step.successor.actions]
             assert (alone.costs[0], alone.marks[0]) == (step.costs[step.chosen], step.marks[step.chosen])
-        monkeypatch.setattr(planner_module, "MOST_KEPT", sum(len(step.candidates) for step in whole.steps) - 1)
+        monkeypatch.setattr(planner_module, "MOST_SAVED", sum(len(step.candidates) for step in whole.steps) - 1)
         assert Planner(anywhere, width=width).solve(three_blocks, Limit(actions=8)) == plan
         monkeypatch.undo()
     with pytest.raises(ConfigurationError, match="keep is 'all'; expected one of auto, steps, plan"):

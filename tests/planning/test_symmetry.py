@@ -12,7 +12,7 @@ from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
 from sgp.errors import ConfigurationError
 from sgp.planning import task as task_module
-from sgp.planning.candidates import goals, identities, names
+from sgp.planning.candidates import goals, identities, state_keys
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.policy import one_of_each, one_step
@@ -140,7 +140,7 @@ def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, a
         assert goals(grounded, candidates).tolist() == goals(lifted, others).tolist()
         for one, other in zip(candidates, others, strict=True):
             assert set(grounded.atoms(one.state)) == set(lifted.atoms(other.state))
-            assert names(lifted, other.state)[1] in set(identities(others))
+            assert state_keys(lifted, other.state)[1] in set(identities(others))
 
 
 @pytest.mark.parametrize("name", ["blocksworld", "childsnack", "courier", "transport"])
