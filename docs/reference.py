@@ -36,7 +36,6 @@ CHAPTERS = (
         "The verbs, and grids of them.",
         (
             "sgp.api",
-            "sgp.estimator",
             "sgp.experiments.grid",
             "sgp.experiments.joint",
             "sgp.experiments.learning_curve",

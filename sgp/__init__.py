@@ -57,7 +57,6 @@ __all__, _get = lazy_names(
         "sgp.encoders.trees": "TreeConfig",
         "sgp.encoders.wl": "WLConfig WLEncoder",
         "sgp.errors": "SgpError",
-        "sgp.estimator": "Estimator",
         "sgp.evaluation.attempts": "AttemptRow",
         "sgp.evaluation.curves": "curve_scores",
         "sgp.evaluation.dynamic_validation": "DynamicConfig",

@@ -25,7 +25,7 @@ LAYERS = [
     {"analysis", "viewer"},
     {"reports"},
     {"api"},
-    {"experiments", "service", "estimator"},
+    {"experiments", "service"},
     {"cli", "engine", "contracts"},
     {"__main__"},
 ]
