@@ -38,7 +38,6 @@ CHAPTERS = (
             "sgp.api",
             "sgp.experiments.grid",
             "sgp.experiments.joint",
-            "sgp.experiments.learning_curve",
             "sgp.experiments.retrieval",
             "sgp.experiments.retrieval_record",
             "sgp.experiments.scaling_runs",

@@ -153,8 +153,8 @@ strip(
 # ## How many problems does it take?
 #
 # Training problems are few. Are they more than needed? Coverage of extrapolation after training on 1, 2, 4, half and
-# all of them, five draws of each number (`sgp learning-curve`), as far as it was measured and committed: the line is
-# the mean of the draws, the band goes from the least to the most of them.
+# all of them, five draws of each number (`sgp grid --preset learning-curve`), as far as it was measured and committed:
+# the line is the mean of the draws, the band goes from the least to the most of them.
 
 # %%
 learned = sgp.measured_learning()
@@ -164,7 +164,8 @@ sgp.learning_figure(learned) if learned else "not measured yet"
 # And here and now, two draws each of Gripper's:
 
 # %%
-cells = sgp.learning_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, draws=2, splits=["interpolation"])
+cells = sgp.grid_cells(SUITE, LIVE, {"contrastive-jumps": ["one-step"]}, (13,), ["interpolation"])
+cells = sgp.learning_cells(cells, draws=2)
 sgp.learning_table(sgp.run_grid(cells).scores, "coverage of interpolation by the number of training problems")
 
 # %% [markdown]

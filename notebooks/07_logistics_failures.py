@@ -314,7 +314,8 @@ CHANGES = {
     "no walks at all": {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
     "successors alone": {"candidates": "one-step"},
 }
-cells = sgp.ablation_cells(suite.name, "contrastive-jumps", ["logistics"], SEED, ["extrapolation"])
+cells = sgp.grid_cells(suite.name, ["logistics"], {"contrastive-jumps": ["aiw"]}, (SEED,), ["extrapolation"])
+cells = sgp.ablation_cells(cells)
 cells = [replace(cell, decodings=(decoding,)) for cell in cells for decoding in cell.decodings]  # a line each
 names = {(tuple(sorted(change.items())), ("default",)): name for name, change in CHANGES.items()}
 chosen = [each for each in cells if not FAST or (each.overrides, each.decodings) in names]

@@ -332,8 +332,8 @@ Markdown(sgp.trials_table(trials, "Settings").markdown())
 # sgp evaluate RUN --suite courier --splits larger --record               # coverage, judged by VAL
 # sgp solve domain.pddl problem.pddl --run RUN --plan plan.txt            # any problem of the domain
 # sgp solve domain.pddl problem.pddl --run RUN --html plan.html           # the player as one file
-# sgp diagnose RUN --suite courier-middle                                 # ranks of the expert's choices
-# sgp select --suite courier --validation courier-middle                  # settings by validation
+# sgp evaluate RUN --suite courier-middle --diagnose                      # ranks of the expert's choices
+# sgp grid --preset select --suite courier --validation courier-middle    # settings by validation
 # sgp train --method contrastive-jumps --domain courier --suite courier --set candidates=one-step
 # sgp evaluate RUN --suite courier --splits larger --decoding default,greedy
 # sgp dashboard                                                           # Failures, What if, Your own problem

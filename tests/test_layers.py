@@ -6,7 +6,7 @@ import ast
 from pathlib import Path
 
 import sgp
-from sgp.cli.verbs import app
+from sgp.cli.commands import app
 from sgp.domains import all_domains
 from sgp.methods import all_methods, method_keys
 from sgp.reports.papers import all_papers

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import sgp
-from sgp.cli.verbs import FAILED
+from sgp.cli.commands import FAILED
 from sgp.datasets.runs import list_runs
 from sgp.errors import ConfigurationError, PddlError, SuiteError, ToolError
 from sgp.evaluation.keeping import Keeping

@@ -48,7 +48,7 @@ def show(data: dict) -> None:
 def main() -> None:
     """The page."""
     if not LIBRARY.rollouts:
-        st.info("There are no recorded rollouts yet; make some with `sgp record`.")
+        st.info("There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`.")
         return
     show(sources.player_data(choose()))
 

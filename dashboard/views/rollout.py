@@ -135,7 +135,7 @@ def main() -> None:
     for sentence in LIBRARY.damaged:
         st.warning(sentence)
     if not LIBRARY.rollouts:
-        st.info("There are no recorded rollouts yet; make some with `sgp record`.")
+        st.info("There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`.")
         return
     st.html(STYLE)
     show(LIBRARY.rollouts)

@@ -102,7 +102,7 @@ def main() -> None:
     """The page."""
     path = sgp.viewer.recorded_folder() / "tour.json"
     if not path.is_file():
-        st.info("There is no recorded tour yet; make one with `sgp record`.")
+        st.info("There is no recorded tour yet; make one with `python -m sgp.experiments.bundle rollouts`.")
         return
     found = tour(str(path), path.stat().st_mtime_ns)
     asked = st.query_params.get("stop", "1")

@@ -259,8 +259,13 @@ def _sha256(path: Path) -> str:
     return sha256(path.read_bytes()).hexdigest()
 
 
-def open_run(folder: Path | str) -> Run:
-    """The run in a folder, every file of it compared with its hash. Raises StoreError where something is amiss."""
+def open_run(folder: Run | Path | str) -> Run:
+    """The run in a folder, every file of it compared with its hash; an opened run as it is.
+
+    Raises StoreError for a folder without a run, or with a damaged one.
+    """
+    if isinstance(folder, Run):
+        return folder
     folder = Path(folder)
     try:
         return _read_run(folder)

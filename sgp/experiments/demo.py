@@ -36,10 +36,10 @@ def _trained(method: str, variant: str, domain: str) -> Path:
 
 
 def run_demo(jobs: int, console: Console) -> Evaluation:
-    """Trains the demo's methods on every domain of the bundled suite and prints coverage beside the paper's.
+    """Train the demo's methods on every domain of the bundled suite and print coverage beside the paper's.
 
-    A method whose libraries are not installed is left out, and that is said. Where the dashboard is installed,
-    some rollouts of the learned ones, solved and not, are left with their maps for it.
+    Methods whose libraries are not installed are left out with a message. If the dashboard is installed, some rollouts
+    of the learned methods, solved and not, are recorded with their maps.
     """
     started = time.perf_counter()
     domains = list(load_suite(SUITE).domains)
@@ -67,7 +67,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
 
 
 def _record(runs: Sequence[Path], found: Evaluation, jobs: int, console: Console) -> None:
-    """Records rollouts of the learned runs, with maps, for the dashboard."""
+    """Record rollouts of the learned runs, with maps, for the dashboard."""
     started = time.perf_counter()
     learned = [run for run in map(open_run, runs) if (run.key.method, run.key.variant) in LEARNED]
     tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]

@@ -6,10 +6,9 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from statistics import mean
 
-from sgp.api import measured_here
+from sgp.api import RunLike, measured_here
 from sgp.datasets.runs import open_run
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
@@ -34,7 +33,7 @@ from sgp.workers import Jobs
 
 
 def scaling(
-    run: Path | str,
+    run: RunLike,
     config: ScalingConfig = PAPERS,
     seed: int = 0,
     jobs: Jobs = 1,
@@ -43,16 +42,12 @@ def scaling(
     watch: Callable[[Measured], None] = lambda measured: None,
     decoding: str = DEFAULT,
 ) -> Curve:
-    """How far a run scales: its coverage at every size of its domain, on problems that are generated from `seed`.
+    """How far a run scales: its coverage at every size of its domain, on problems generated from `seed`.
 
-    A plan for a problem of n objects may have `bound` + n actions; without one, `plan_bound` of what the run was
-    trained on. After so many `hours` no more problems are tried, and the curve says so. `watch` sees every size as it
-    is done. What is done is kept and not done again. `curve_scores` gives a curve's numbers, any property of its
-    attempts among them. `jobs` as for `evaluate`. Source: dynamic validation, algorithm 3.
-    Raises InputError for a run whose domain the house cannot generate problems of, for settings that cannot be, and for
-    a generator that fails; UnsolvableProblem for a problem that is proven to have no plan where its domain promises
-    one; StoreError for a damaged run or damaged attempts; ToolError where Fast Downward fails or VAL is missing; and
-    ValidationDisagreement where VAL refuses a plan.
+    A plan for a problem of n objects may have `bound` + n actions; the default bound is `plan_bound` of the training
+    data. After so many `hours` no more problems are tried, and the curve reports it. `watch` sees every size as it is
+    done. Results are saved, so that the same call resumes. `curve_scores` gives a curve's numbers. `jobs` as for
+    `evaluate`. Source: dynamic validation, algorithm 3.
     """
     if not hours >= 0:
         raise ConfigurationError(f"hours is {hours}; expected 0 or more")
@@ -86,7 +81,7 @@ class ScalingBeside:
 
 
 def scaling_beside(
-    run: Path | str,
+    run: RunLike,
     config: ScalingConfig = PAPERS,
     seed: int = 0,
     jobs: Jobs = 1,
@@ -94,7 +89,7 @@ def scaling_beside(
     hours: float = math.inf,
     decoding: str = DEFAULT,
 ) -> ScalingBeside:
-    """`scaling` of a run, its scores and tables; where no largest size is given up to twice the published Scale."""
+    """`scaling` of a run, its scores and table; the default largest size is twice the published Scale."""
     opened, theirs = open_run(run), [score for score in beside_ours() if is_scaling(score)]
     key = opened.key
     config = replace(config, largest=config.largest or published_cap(theirs, key.domain))
@@ -106,12 +101,9 @@ def scaling_beside(
 
 
 def scaling_subject(
-    run: Path | str, config: ScalingConfig = PAPERS, jobs: Jobs = 1, decoding: str = DEFAULT
+    run: RunLike, config: ScalingConfig = PAPERS, jobs: Jobs = 1, decoding: str = DEFAULT
 ) -> Measurement:
-    """What the scores of a run's curve share: which run it is, when and where it is measured, with which time limit.
-
-    Raises StoreError for a damaged run.
-    """
+    """What all scores of a run's curve have in common: the run, when and where it is measured, and the time limit."""
     opened = open_run(run)
     limited = "" if config.seconds is None else f"; at most {config.seconds:g} seconds"
     return Measurement(
@@ -120,19 +112,16 @@ def scaling_subject(
 
 
 def source_for(domain_pddl: str, name: str, seed: int) -> Source:
-    """Where problems of a domain come from, in the words of its text.
-
-    Raises InputError for one that the house has no generator for.
-    """
+    """A generator of problems of a domain, in the words of its text. Raises InputError if there is none."""
     source = generator_for(domain_pddl, name, seed)
     if source is None:
         known = ", ".join(each.name for each in all_domains())
-        raise InputError(f"the house has no generator for problems of {name}; choose one of {known}")
+        raise InputError(f"there is no built-in generator for problems of {name}; choose one of {known}")
     return source
 
 
 def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> Source | None:
-    """As `source_for`, or None for a domain that the house has no generator for; see `Source` for `tracked`."""
+    """As `source_for`, or None for a domain without a built-in generator; see `Source` for `tracked`."""
     text = read_domain(domain_pddl, name)
     domain = serving(text)
     if domain is None:
@@ -144,7 +133,7 @@ def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False)
 def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:
     """L: the domain's bound, or 3N with N the mean length of the expert plans for the largest training problems.
 
-    `data` is asked for where it is needed. Source: dynamic validation, section 2 and Table 2.
+    `data` is called only if it is needed. Source: dynamic validation, section 2 and Table 2.
     """
     if domain is not None and domain.scaling is not None and domain.scaling.bound is not None:
         return domain.scaling.bound

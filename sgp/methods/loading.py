@@ -19,7 +19,7 @@ from sgp.planning.transition_model import TransitionModel
 from sgp.policies.decoding import DEFAULT
 
 
-def load_planner(folder: Path | str, decoding: str = DEFAULT) -> Planner:
+def load_planner(folder: Run | Path | str, decoding: str = DEFAULT) -> Planner:
     """The planner of a run's folder, verified; `decoding` is one of its method's, with settings as in `default+beam=1`.
 
     A run's default is the decoding that it was validated by, where its training names one.
@@ -63,7 +63,7 @@ def load_portfolio(
     return replace(first, fallbacks=(*fallbacks, Restarts(restarts, seed)))
 
 
-def load_model(folder: Path | str) -> TransitionModel:
+def load_model(folder: Run | Path | str) -> TransitionModel:
     """The model of transitions in a run's folder, verified.
 
     Raises StoreError where a file of it is damaged or of another version, InputError for an unknown method and for one

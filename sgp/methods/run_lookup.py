@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 
 def shipped_folder() -> Path:
-    """Where the trained runs lie that come with the package, a folder each; 'sgp ship' makes them.
+    """The folder of the trained runs that come with the package; `sgp.experiments.bundle` makes them.
 
     Raises StoreError where the package's data are missing.
     """

@@ -37,7 +37,7 @@ class Library:
 
 
 def recorded_folder() -> Path:
-    """Where the recorded rollouts lie; 'sgp record' makes them.
+    """Where the recorded rollouts lie; 'python -m sgp.experiments.bundle rollouts' makes them.
 
     Raises StoreError where the package's data are missing.
     """

@@ -1,6 +1,6 @@
 """The dashboard's tour: from a state to the nearest successor, training, the other method, and a failure.
 
-Every number of it was recorded (`sgp record`).
+Every number of it was recorded (`python -m sgp.experiments.bundle rollouts`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Shown(NamedTuple):
 
 @dataclass(frozen=True)
 class Tour:
-    """A recorded decision with everything that led to it, as `sgp record` writes it."""
+    """A recorded decision with everything that led to it, as `python -m sgp.experiments.bundle rollouts` writes it."""
 
     source: str
     data: Mapping[str, Any]
@@ -310,8 +310,8 @@ def tour_titles() -> tuple[str, ...]:
 
 
 def read_tour(path: Path | str) -> Tour:
-    """The tour that `sgp record` wrote. Raises StoreError where it is missing, cut or of another version."""
+    """The recorded tour. Raises StoreError where it is missing, cut or of another version."""
     data = read_json(path)
     if not isinstance(data, dict) or data.get("format") != _FORMAT:
-        raise StoreError(f"{path} is no tour of format {_FORMAT}; make it again with 'sgp record'")
+        raise StoreError(f"{path} is no tour of format {_FORMAT}; make it again with sgp.experiments.bundle")
     return Tour(str(path), data)

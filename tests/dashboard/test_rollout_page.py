@@ -72,7 +72,8 @@ def test_an_address_that_names_nothing_opens_the_first_rollout():
 
 def test_without_recorded_rollouts_it_says_how_to_make_them(folder):
     app = page()
-    assert [each.value for each in app.info] == ["There are no recorded rollouts yet; make some with `sgp record`."]
+    expected = "There are no recorded rollouts yet; make some with `sgp evaluate RUN --record`."
+    assert [each.value for each in app.info] == [expected]
     assert not address(app)
 
 

@@ -51,7 +51,7 @@ def test_an_address_that_names_no_stop_opens_the_first(open_page):
 
 def test_without_a_recorded_tour_it_says_how_to_make_one(open_page, monkeypatch, tmp_path):
     monkeypatch.setattr(sgp.viewer, "recorded_folder", lambda: tmp_path)
-    assert "make one with `sgp record`" in words(open_page("tour"))
+    assert "make one with `python -m sgp.experiments.bundle rollouts`" in words(open_page("tour"))
     (tmp_path / "tour.json").write_text("{")
     app = open_page("tour")
     assert not app.exception

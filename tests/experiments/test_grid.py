@@ -24,13 +24,18 @@ from sgp.experiments.grid import (
     baseline_results,
     grid_cells,
     jackknife_cells,
-    kept_files,
     parse_seeds,
     parse_variants,
+    result_files,
     run_grid,
 )
 from sgp.methods import get_method
 from sgp.reports.tables import spread_table
+
+
+def default_jumps():
+    return grid_cells("state-centric", ["gripper"], {"contrastive-jumps": ["aiw"]}, (13,), ["interpolation"])
+
 
 TIMES = {"seconds", "training_seconds", "training_processor_seconds", "memory"}
 
@@ -41,7 +46,7 @@ def test_the_published_grid_runs_deterministic_variants_once():
     assert len(cells) == 4 * (4 * 3 + 3 * 3 + 4 + 1 + 1 + 3)
     assert {cell.seed for cell in cells if cell.method == "random-successor"} == {13, 14, 15}
     assert {cell.seed for cell in cells if "xgboost" in cell.variant or cell.method == "zero-change"} == {13}
-    assert len(set(kept_files(cells).values())) == len(cells)
+    assert len(set(result_files(cells).values())) == len(cells)
 
 
 def test_cells_are_chosen_by_words():
@@ -74,12 +79,12 @@ def test_what_trained_longest_before_begins_first(monkeypatch):
 
 def test_results_are_kept_under_their_settings(monkeypatch):
     (cell,) = grid_cells("state-centric", ["gripper"], parse_variants("zero-change"))
-    files = {kept_files([cell])[cell]}
+    files = {result_files([cell])[cell]}
     method = get_method("zero-change")
     monkeypatch.setattr(type(method), "variants", {"wl": replace(method.variants["wl"], wl=WLConfig(iterations=1))})
-    files.add(kept_files([cell])[cell])
+    files.add(result_files([cell])[cell])
     monkeypatch.setattr(type(method), "decodings", {"default": replace(method.decodings["default"], beam=1)})
-    files.add(kept_files([cell])[cell])
+    files.add(result_files([cell])[cell])
     assert len(files) == 3
 
 
@@ -138,7 +143,7 @@ def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
 
 @pytest.mark.slow
 def test_an_ablation_changes_one_ingredient_at_a_time(home):
-    cells = ablation_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
+    cells = ablation_cells(default_jumps())
     assert cells[0].overrides == ()
     assert cells[0].decodings == ("default", "default+revisits=true", "default+beam=1"), "one training, three ways"
     assert len({cell.overrides for cell in cells}) == len(cells) >= 10
@@ -146,16 +151,16 @@ def test_an_ablation_changes_one_ingredient_at_a_time(home):
     covered = [score for score in run_grid(some).scores if score.metric == "coverage"]
     assert {score.variant for score in covered} == {"aiw", "aiw+candidates=one-step"}
     with pytest.raises(InputError, match="method zero-change describes no ablations; choose one of aiw-ad, contr"):
-        ablation_cells("state-centric", "zero-change")
+        ablation_cells(grid_cells("state-centric", ["gripper"], {"zero-change": ["wl"]}))
 
 
 @pytest.mark.slow
 def test_a_jackknife_leaves_each_training_problem_out_once(home):
-    cells = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"])
+    cells = jackknife_cells(default_jumps())
     names = [entry.name for entry in sgp.load_suite("state-centric").domain("gripper").splits["train"]]
     assert [cell.without for cell in cells] == names
-    assert len(set(kept_files(cells).values())) == len(names)
-    some = jackknife_cells("state-centric", "contrastive-jumps", ["gripper"], splits=["interpolation"], most=2)
+    assert len(set(result_files(cells).values())) == len(names)
+    some = jackknife_cells(default_jumps(), most=2)
     assert [cell.without for cell in some] == [names[0], names[-1]]
     results = run_grid(some)
     trained = [run.record["data"]["train"] for run in list_runs()]

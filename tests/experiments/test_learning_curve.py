@@ -13,22 +13,22 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import problem_texts, training_texts
 from sgp.errors import ConfigurationError, SuiteError
 from sgp.evaluation.scores import Score, read_scores
-from sgp.experiments.learning_curve import counts_of, learning_cells
+from sgp.experiments.grid import grid_cells, learning_cells, subset_sizes
 from sgp.reports.learning_plots import learning_figure
 from sgp.reports.learning_table import learning_curves, learning_table
 from sgp.reports.report import write_report
 
 
 def test_the_numbers_of_training_problems():
-    assert counts_of(15) == [1, 2, 4, 8, 15]
-    assert counts_of(4) == [1, 2, 4]
-    assert counts_of(1) == [1]
+    assert subset_sizes(15) == [1, 2, 4, 8, 15]
+    assert subset_sizes(4) == [1, 2, 4]
+    assert subset_sizes(1) == [1]
 
 
 def test_a_draw_contains_those_of_fewer_problems():
     texts = training_texts(load_suite("state-centric"), "blocksworld")
     for data in (texts, problem_texts(load_suite("state-centric"), "blocksworld")):
-        drawn = {count: data.drawn(count, 3) for count in counts_of(len(data.train))}
+        drawn = {count: data.drawn(count, 3) for count in subset_sizes(len(data.train))}
         assert [len(each.train) for each in drawn.values()] == list(drawn)
         assert set(drawn[2].train) < set(drawn[4].train)
         assert [each for each in data.train if each in drawn[4].train] == list(drawn[4].train), "in their order"
@@ -48,16 +48,17 @@ def test_problems_that_teach_nothing_are_not_drawn():
 
 
 def test_every_method_learns_from_the_same_draws():
-    cells = learning_cells("state-centric", ["gripper"], {"zero-change": (), "contrastive-jumps": ["aiw"]}, draws=3)
+    variants = {"zero-change": (), "contrastive-jumps": ["aiw"]}
+    cells = learning_cells(grid_cells("state-centric", ["gripper"], variants, (13,)), draws=3)
     problems = len(load_suite("state-centric").domain("gripper").splits["train"])
-    expected = [(count, draw) for count in counts_of(problems) for draw in range(3 if count < problems else 1)]
+    expected = [(count, draw) for count in subset_sizes(problems) for draw in range(3 if count < problems else 1)]
     by_method = {
         method: {cell.drawn for cell in cells if cell.method == method}
         for method in ("zero-change", "contrastive-jumps")
     }
     assert by_method == {key: set(expected) for key in by_method}
     with pytest.raises(ConfigurationError, match="draws is 0; expected at least 1"):
-        learning_cells("state-centric", draws=0)
+        learning_cells(cells, draws=0)
 
 
 @pytest.mark.slow
@@ -66,7 +67,18 @@ def test_the_verb_measures_draws_and_shows_them(home, tmp_path):
     words = ["--domains", "gripper", "--variants", "contrastive-jumps:one-step", "--draws", "2", "--jobs", "1"]
     told = CliRunner().invoke(
         app,
-        ["learning-curve", *words, "--splits", "interpolation", "--csv", str(csv), "--html", str(html)],
+        [
+            "grid",
+            "--preset",
+            "learning-curve",
+            *words,
+            "--splits",
+            "interpolation",
+            "--csv",
+            str(csv),
+            "--html",
+            str(html),
+        ],
         env={"COLUMNS": "200"},
     )
     assert told.exit_code == 0, told.output
