@@ -50,7 +50,7 @@ __all__, _get = lazy_names(
         "sgp.domains": "get_domain",
         "sgp.encoders.fsf": "FSFEncoder",
         "sgp.encoders.marked_transition": "MarkedConfig MarkedTransitionEncoder",
-        "sgp.encoders.node_colours": "coloured_graph",
+        "sgp.encoders.wl_vocabulary": "coloured_graph",
         "sgp.encoders.pairs": "tree_encoder",
         "sgp.encoders.text": "TextConfig",
         "sgp.encoders.tokens": "Tokens Vocabulary",

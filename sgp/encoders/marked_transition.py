@@ -31,10 +31,9 @@ from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from sgp.encoders.fluent_numbers import Change, FluentNumbers
-from sgp.encoders.kernels.marked_features import transition_features
-from sgp.encoders.kernels.marked_graph import MarkedLayout
-from sgp.encoders.kernels.marked_sets import Vocabulary, make_vocabulary
-from sgp.encoders.kernels.sparse_rows import measured_rows
+from sgp.encoders.kernels.hashing import HashTable, make_table
+from sgp.encoders.kernels.marked_colours import MarkedLayout
+from sgp.encoders.kernels.marked_features import measured_rows, transition_features
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords, Walked
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
@@ -111,7 +110,7 @@ class MarkedTransitionEncoder:
 
     def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: Walked):
         self.config, self.domain_text, self.hashes, self.walked = config, text, hashes, walked
-        self._vocabulary = make_vocabulary(hashes)
+        self._vocabulary = _table(hashes)
         self._graphs: weakref.WeakKeyDictionary[Task, _Graph] = weakref.WeakKeyDictionary()  # a memo
 
     @classmethod
@@ -177,7 +176,7 @@ class MarkedTransitionEncoder:
 
     def unseen(self, task: Task, state: State, choice: Sequence[Successor]) -> float:
         """The share of the transitions' features that training never saw."""
-        _, found = self._features(task, state, choice, make_vocabulary(self.hashes[:0]))
+        _, found = self._features(task, state, choice, _table(self.hashes[:0]))
         return float(1 - np.isin(found, self.hashes).mean()) if len(found) else 0.0
 
     def save(self, path: Path) -> None:
@@ -194,7 +193,7 @@ class MarkedTransitionEncoder:
             raise StoreError(f"{path} holds no features of transitions; train the run again") from error
 
     def _features(
-        self, task: Task, state: State, choice: Sequence[Successor], vocabulary: Vocabulary
+        self, task: Task, state: State, choice: Sequence[Successor], vocabulary: HashTable
     ) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
         graph = self._graph(task)
         found, config = graph.change(state, choice), self.config
@@ -219,6 +218,11 @@ class MarkedTransitionEncoder:
         if graph is None:
             graph = self._graphs[task] = _Graph(task, self.walked)
         return graph
+
+
+def _table(hashes: NDArray[np.uint64]) -> HashTable:
+    """The columns of features by their hashes."""
+    return make_table(hashes, np.arange(len(hashes), dtype=np.int32))
 
 
 def _joined(pieces: Sequence[Any]) -> Any:

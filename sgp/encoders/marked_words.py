@@ -11,21 +11,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sgp.encoders.kernels.marked_graph import (
-    ATOM,
-    CLOSED,
-    COLOUR,
-    EDGE,
-    LEVEL,
-    OBJECT,
-    OPEN,
-    STEP,
-    TOKEN,
-    marked,
-    number,
-    pair,
-)
-from sgp.encoders.kernels.marked_sets import total_of_set
+from sgp.encoders.kernels.hashing import number, pair, total_of_set
+from sgp.encoders.kernels.marked_colours import ATOM, CLOSED, COLOUR, EDGE, LEVEL, OBJECT, OPEN, STEP, TOKEN, marked
 from sgp.planning.pddl import OBJECT as ROOT
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Task

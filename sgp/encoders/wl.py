@@ -1,6 +1,6 @@
 """Weisfeiler-Leman features of states (state-centric, appendix E).
 
-wlplan collects the vocabulary; kernels of our own compute the histograms, equal to wlplan's.
+wlplan collects the vocabulary; kernels compute the histograms, equal to wlplan's.
 """
 
 from __future__ import annotations
@@ -10,21 +10,20 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.instance_graph import InstanceGraph
-from sgp.encoders.kernels.wl_histogram import histograms
-from sgp.encoders.kernels.wl_recolouring import candidate_histograms
-from sgp.encoders.wl_vocabulary import Vocabulary
-from sgp.encoders.wl_words import ColourWords
+from sgp.encoders.fluent_numbers import Changes, FluentNumbers
+from sgp.encoders.kernels.wl import ABSENT, Colouring, GraphLayout, candidate_histograms, start_colouring
+from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, ColourWords, Vocabulary, predicate_colour, predicate_places
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import write_text
 from sgp.planning import pddl
-from sgp.planning.clock import check_limits, stop_flag
+from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.silence import native_output_silenced
 from sgp.planning.task import State, Successor, Task
 
@@ -49,6 +48,85 @@ class WLConfig:
         for name, kind in (("hash", Hash), ("pruning", Pruning)):
             if getattr(self, name) not in get_args(kind):
                 raise ConfigurationError(f"WL {name} is '{getattr(self, name)}'; expected one of {get_args(kind)}")
+
+
+class InstanceGraph:
+    """The instance learning graph of a task (Chen, Trevizan and Thiebaux 2024), as arrays for the kernels.
+
+    Atoms are numbered from the start, or as they are met.
+    """
+
+    def __init__(self, task: Task, vocabulary: Vocabulary):
+        self.fluents = FluentNumbers(task)
+        self._vocabulary = vocabulary
+        self._predicates = predicate_places(task.domain_text.predicates)
+        self._max_arity = max(task.domain_text.predicates.values(), default=0)
+        self._object_colour = [vocabulary.initial(OBJECT_COLOUR)] * task.size
+        self._objects = {item.name: place for place, item in enumerate(task.objects)}
+        self._goal_sign = {literal.atom: literal.positive for literal in task.goal}
+        self._numbers: dict[pddl.Atom, int] = {}
+        self._first, self._arguments = [0], list[int]()
+        self._true, self._false = list[int](), list[int]()
+        self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms)]
+        self._goal = [self.number(atom) for atom in self._goal_sign]
+        self.goal_atoms = np.array([self.number(atom) for atom in dict.fromkeys(task.goal_atoms)], np.int32)
+        if task.model is not None:
+            for atom in with_limit_checks(
+                task.model.fluents
+            ):  # an atom met later would make layout and colouring again
+                self.number(atom)
+        self._layout: GraphLayout | None = None
+        self._colouring: Colouring | None = None
+
+    @property
+    def layout(self) -> GraphLayout:
+        """The arrays of all atoms met so far."""
+        if self._layout is None:
+            parts = (self._object_colour, self._static, self._goal, self._first, self._arguments, self._true)
+            self._layout = GraphLayout(*(np.array(part, np.int32) for part in (*parts, self._false)))
+        return self._layout
+
+    def start_colouring(self, with_static: bool) -> Colouring:
+        """A colouring of the graph in which no fluent atom holds."""
+        vocabulary = self._vocabulary
+        return start_colouring(
+            self.layout,
+            vocabulary.table,
+            vocabulary.iterations,
+            vocabulary.multiset,
+            self._max_arity,
+            with_static,
+            vocabulary.dimension,
+        )
+
+    def colouring(self, with_static: bool) -> Colouring:
+        """The colouring that kernels move from state to state; a memo: the colouring of any state will do."""
+        if self._colouring is None:
+            self._colouring = self.start_colouring(with_static)
+        return self._colouring
+
+    def count_nodes(self, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool) -> NDArray[np.int64]:
+        """Nodes [b] of the states' graphs: objects, true atoms, and goal atoms that are not true."""
+        static = self._static if with_static else []
+        open_goals = [
+            len(set(self._goal) - set(static) - set(atoms[start:end].tolist())) for start, end in pairwise(first)
+        ]
+        return np.asarray(len(self._object_colour) + len(static) + np.diff(first) + open_goals)
+
+    def number(self, atom: pddl.Atom) -> int:
+        """The number of an atom; a new one becomes part of the layout."""
+        number = self._numbers.get(atom)
+        if number is None:
+            number = self._numbers[atom] = len(self._numbers)
+            place, sign = self._predicates[atom.predicate], self._goal_sign.get(atom)
+            true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
+            self._true.append(true)
+            self._false.append(ABSENT if sign is None else false)
+            if sign is not False:  # wlplan gives negated goals no edges
+                self._arguments += [self._objects[name] for name in atom.objects]
+            self._first.append(len(self._arguments))
+            self._layout = self._colouring = None
+        return number
 
 
 class WLEncoder:
@@ -92,7 +170,8 @@ class WLEncoder:
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
         """Histograms [n, D] of the states of one task."""
         graph = self._graph(task)
-        return self._histograms(graph, *graph.fluent_atoms(states), with_static=self.static)
+        first, atoms = graph.fluents.of(states, graph.number)
+        return self._histograms(graph, graph.colouring(self.static), _unchanged(first, atoms))
 
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
@@ -101,21 +180,15 @@ class WLEncoder:
 
         They are those of `embed`, recoloured from each state's own graph, of which a candidate changes little.
         """
-        graph, words = self._graph(task), self.vocabulary
-        changes = graph.changes(states, choices)
-        rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
-        candidate_histograms(
-            graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows, stop_flag()
-        )
-        check_limits()
-        return rows
+        graph = self._graph(task)
+        changes = graph.fluents.changes(states, choices, graph.number)
+        return self._histograms(graph, graph.colouring(self.static), changes)
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
         """The goal's histogram [D]."""
         graph = self._graph(task)
-        first = np.array([0, len(graph.goal_atoms)], np.int64)
-        rows = self._histograms(graph, first, graph.goal_atoms, with_static=False)
-        return rows.reshape(self.dimension)
+        goal = _unchanged(np.array([0, len(graph.goal_atoms)], np.int64), graph.goal_atoms)
+        return self._histograms(graph, graph.start_colouring(with_static=False), goal).reshape(self.dimension)
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
         """The neighbourhoods that some columns count."""
@@ -128,8 +201,8 @@ class WLEncoder:
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
         """The share [n] of each state's colours, counted with their multiplicity, that the vocabulary lacks."""
         graph = self._graph(task)
-        first, atoms = graph.fluent_atoms(states)
-        seen = self._histograms(graph, first, atoms, with_static=self.static).sum(axis=1)
+        first, atoms = graph.fluents.of(states, graph.number)
+        seen = self.embed(task, states).sum(axis=1)
         colours = graph.count_nodes(first, atoms, self.static) * (self.vocabulary.iterations + 1)
         return np.asarray(1.0 - seen / np.maximum(colours, 1))
 
@@ -151,22 +224,13 @@ class WLEncoder:
             graph = self._graphs[task] = InstanceGraph(task, self.vocabulary)
         return graph
 
-    def _histograms(
-        self, graph: InstanceGraph, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool
-    ) -> NDArray[np.float32]:
-        rows = np.zeros((len(first) - 1, self.dimension), np.float32)
-        words = self.vocabulary
-        histograms(
-            graph.layout,
-            words.table,
-            words.iterations,
-            words.multiset,
-            graph.max_arity,
-            with_static,
-            first,
-            atoms,
-            rows,
+    def _histograms(self, graph: InstanceGraph, colouring: Colouring, changes: Changes) -> NDArray[np.float32]:
+        vocabulary = self.vocabulary
+        rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
+        candidate_histograms(
+            graph.layout, vocabulary.table, vocabulary.multiset, colouring, *changes, rows, stop_flag()
         )
+        check_limits()
         return rows
 
 
@@ -191,6 +255,12 @@ class WL:
     def load(self, path: Path, domain_text: pddl.DomainText, largest: int) -> WLEncoder:
         """Reads the vocabulary. Raises StoreError for one that is damaged or of another wlplan."""
         return WLEncoder.load(path, domain_text)
+
+
+def _unchanged(first: NDArray[np.int64], atoms: NDArray[np.int32]) -> Changes:
+    """States as their own candidates: those of state i are `atoms[first[i] : first[i + 1]]`."""
+    count = len(first)
+    return Changes(first, atoms, np.arange(count), np.zeros(count, np.int64), np.empty(0, np.int32))
 
 
 def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> str:

@@ -12,8 +12,8 @@ from sgp.api import train
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import load_training_data
-from sgp.encoders.node_colours import coloured_graph
 from sgp.encoders.wl import WLEncoder
+from sgp.encoders.wl_vocabulary import coloured_graph
 from sgp.errors import InputError
 from sgp.evaluation.subjects import subject_of
 from sgp.files import write_json

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
-from sgp.encoders.node_colours import ColouredGraph
 from sgp.encoders.pairs import tree_encoder
 from sgp.encoders.trees import TreeConfig
+from sgp.encoders.wl_vocabulary import ColouredGraph
 from sgp.errors import InputError
 from sgp.planning.candidates import goals, parents
 from sgp.planning.domain import Scene

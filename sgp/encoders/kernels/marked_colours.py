@@ -1,4 +1,4 @@
-"""Marked colours: refined once without a change, and for each candidate anew only where its change reaches."""
+"""Marked colours: refined once without a change, and for each candidate again only where its change reaches."""
 
 from __future__ import annotations
 
@@ -7,24 +7,29 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, grow, inlined
-from sgp.encoders.kernels.marked_graph import (
-    ATOM,
-    COLOUR,
-    EDGE,
-    LEVEL,
-    OBJECT,
-    Hashes,
-    Ints,
-    MarkedLayout,
-    incidence,
-    marked,
-    number,
-    pair,
-)
-from sgp.encoders.kernels.marked_sets import Exchange, total_after, total_of_set
+from sgp.compilation import compiled, grow, inlined, mix
+from sgp.encoders.kernels.hashing import Hashes, Ints, number, pair, total_of_set
 
 Flags = NDArray[np.bool_]
+
+# Salts keep the kinds of features and of hashes apart.
+COLOUR, TOKEN, OPEN, CLOSED, ATOM, OBJECT, EDGE, LEVEL, STEP = range(1, 10)
+
+
+class MarkedLayout(NamedTuple):
+    """The atoms and objects of a task, as far as they are the same in all transitions.
+
+    The arguments of atom a are `arguments[first_argument[a] : first_argument[a + 1]]`. `kind` is the hash of an atom's
+    predicate and its place in the goal. Static atoms of one argument are part of the object's colour and no nodes.
+    """
+
+    object_colour: Hashes  # [n]
+    static_atoms: Ints  # [s]
+    goal_atoms: Ints  # [g], positive and negative
+    first_argument: Ints  # [a + 1]
+    arguments: Ints  # [sum of arities]
+    kind: Hashes  # [a]
+    walkable: NDArray[np.bool_]  # of each argument, whether walks may enter the atom there
 
 
 class Unchanged(NamedTuple):
@@ -33,8 +38,8 @@ class Unchanged(NamedTuple):
     The edges of object o are the numbers from `edges[o]` up to `edges[o + 1]`.
     """
 
-    holds: Flags  # [a], whether the atom is true
-    in_graph: Flags  # [a]: true atoms and goals
+    holds: StopFlags  # [a], whether the atom is true
+    in_graph: StopFlags  # [a]: true atoms and goals
     edges: Ints  # [n + 1]
     edge_atom: Ints  # [e]
     edge_position: Ints  # [e]
@@ -49,12 +54,49 @@ class Recolouring(NamedTuple):
 
     atom_colour: Hashes  # [l, a]
     object_colour: Hashes  # [l, n]
-    atom_differs: Flags  # [l, a], whether the colour is one that the atom has not without the change
-    object_differs: Flags  # [l, n]
-    atom_reached: Flags  # [a]
-    object_reached: Flags  # [n]
+    atom_differs: StopFlags  # [l, a], whether the colour is one that the atom has not without the change
+    object_differs: StopFlags  # [l, n]
+    atom_reached: StopFlags  # [a]
+    object_reached: StopFlags  # [n]
     atoms: Ints  # [a], those reached in the order in which they were
     objects: Ints  # [n]
+
+
+class Exchange(NamedTuple):
+    """For each object what its edges to recoloured atoms were and are, as linked lists."""
+
+    last: Ints  # [n], of each object, or -1
+    before: Ints  # of each entry the one before it, or -1
+    was: Hashes
+    has: NDArray[np.bool_]  # whether there was an edge
+    now: Hashes
+
+
+@compiled
+def marked(kind: np.uint64, before: bool, after: bool) -> np.uint64:
+    """Colour of an atom by whether it is true before and after."""
+    return pair(ATOM, kind, np.uint64(2 * before + after))
+
+
+@compiled
+def incidence(layout: MarkedLayout, nodes: Ints, count: int) -> tuple[Ints, Ints, Ints]:
+    """For each object where its edges begin [n + 1], and of each edge the atom and the argument's position."""
+    first = np.zeros(len(layout.object_colour) + 1, np.int32)
+    for node in range(count):
+        for place in range(layout.first_argument[nodes[node]], layout.first_argument[nodes[node] + 1]):
+            first[layout.arguments[place] + 1] += 1
+    for obj in range(len(layout.object_colour)):
+        first[obj + 1] += first[obj]
+    atoms, positions = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
+    filled = first[:-1].copy()
+    for node in range(count):
+        begin = layout.first_argument[nodes[node]]
+        for place in range(begin, layout.first_argument[nodes[node] + 1]):
+            obj = layout.arguments[place]
+            atoms[filled[obj]] = nodes[node]
+            positions[filled[obj]] = place - begin
+            filled[obj] += 1
+    return first, atoms, positions
 
 
 @compiled
@@ -96,7 +138,7 @@ def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
 
 
 @compiled
-def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: int) -> int:
+def _true_nodes(atoms: Ints, holds: StopFlags, in_graph: StopFlags, nodes: Ints, count: int) -> int:
     """Makes atoms true and nodes of the graph; how many nodes it has then."""
     for atom in atoms:
         holds[atom] = True
@@ -111,13 +153,13 @@ def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: 
 def _refine_objects(graph: Unchanged, level: int) -> None:
     """Colours of all objects at the next level, by the set of their edges."""
     colour, around = graph.atom_colour[level], graph.around[level]
-    for thing in range(graph.object_colour.shape[1]):
-        start, end = graph.edges[thing], graph.edges[thing + 1]
+    for obj in range(graph.object_colour.shape[1]):
+        start, end = graph.edges[obj], graph.edges[obj + 1]
         for edge in range(start, end):
             around[edge] = pair(EDGE, colour[graph.edge_atom[edge]], np.uint64(graph.edge_position[edge]))
         total = total_of_set(around[start:end])
-        graph.total_around[level, thing] = total
-        graph.object_colour[level + 1, thing] = pair(OBJECT, graph.object_colour[level, thing], total)
+        graph.total_around[level, obj] = total
+        graph.object_colour[level + 1, obj] = pair(OBJECT, graph.object_colour[level, obj], total)
 
 
 @compiled
@@ -183,10 +225,10 @@ def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: in
         atom = new.atoms[which]
         if new.atom_differs[level, atom]:
             for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-                thing = layout.arguments[place]
-                if not new.object_reached[thing]:
-                    new.object_reached[thing] = True
-                    new.objects[count] = thing
+                obj = layout.arguments[place]
+                if not new.object_reached[obj]:
+                    new.object_reached[obj] = True
+                    new.objects[count] = obj
                     count += 1
     return count
 
@@ -195,9 +237,9 @@ def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: in
 def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, objects: int) -> int:
     """Reaches the atoms of the first objects, where these were recoloured; how many atoms are reached then."""
     for which in range(objects):
-        thing = new.objects[which]
-        if new.object_differs[level, thing]:
-            for edge in range(graph.edges[thing], graph.edges[thing + 1]):
+        obj = new.objects[which]
+        if new.object_differs[level, obj]:
+            for edge in range(graph.edges[obj], graph.edges[obj + 1]):
                 atom = graph.edge_atom[edge]
                 if not new.atom_reached[atom]:
                     new.atom_reached[atom] = True
@@ -235,12 +277,12 @@ def _exchange_edges(
         if new.atom_differs[level, atom]:
             begin = layout.first_argument[atom]
             for place in range(begin, layout.first_argument[atom + 1]):
-                thing = layout.arguments[place]
-                exchange.before[entry] = exchange.last[thing]
+                obj = layout.arguments[place]
+                exchange.before[entry] = exchange.last[obj]
                 exchange.was[entry] = pair(EDGE, graph.atom_colour[level, atom], np.uint64(place - begin))
                 exchange.has[entry] = graph.in_graph[atom]
                 exchange.now[entry] = pair(EDGE, new.atom_colour[level, atom], np.uint64(place - begin))
-                exchange.last[thing] = entry
+                exchange.last[obj] = entry
                 entry += 1
 
 
@@ -252,14 +294,14 @@ def _recolour_objects(
     salt = number(LEVEL, level + 1)
     around = graph.around[level]
     for which in range(objects):
-        thing = new.objects[which]
-        edges = around[graph.edges[thing] : graph.edges[thing + 1]]
-        total = total_after(exchange, thing, graph.total_around[level, thing], edges)
-        exchange.last[thing] = -1
-        colour = pair(OBJECT, new.object_colour[level, thing], total)
-        new.object_colour[level + 1, thing] = colour
-        if colour != graph.object_colour[level + 1, thing]:
-            new.object_differs[level + 1, thing] = True
+        obj = new.objects[which]
+        edges = around[graph.edges[obj] : graph.edges[obj + 1]]
+        total = total_after(exchange, obj, graph.total_around[level, obj], edges)
+        exchange.last[obj] = -1
+        colour = pair(OBJECT, new.object_colour[level, obj], total)
+        new.object_colour[level + 1, obj] = colour
+        if colour != graph.object_colour[level + 1, obj]:
+            new.object_differs[level + 1, obj] = True
             buffer[found] = pair(COLOUR, salt, colour)
             found += 1
     return found
@@ -276,11 +318,11 @@ def forget_recolouring(graph: Unchanged, new: Recolouring, atoms: int, objects: 
             new.atom_colour[level, atom] = graph.atom_colour[level, atom]
             new.atom_differs[level, atom] = False
     for which in range(objects):
-        thing = new.objects[which]
-        new.object_reached[thing] = False
+        obj = new.objects[which]
+        new.object_reached[obj] = False
         for level in range(levels):
-            new.object_colour[level, thing] = graph.object_colour[level, thing]
-            new.object_differs[level, thing] = False
+            new.object_colour[level, obj] = graph.object_colour[level, obj]
+            new.object_differs[level, obj] = False
 
 
 @inlined
@@ -291,3 +333,57 @@ def _refined_atom(layout: MarkedLayout, atom: int, atom_colour: Hashes, object_c
     for place in range(begin, layout.first_argument[atom + 1]):
         value += pair(EDGE, object_colour[layout.arguments[place]], np.uint64(place - begin))
     return pair(ATOM, atom_colour[atom], value)
+
+
+@compiled
+def no_exchange(objects: int, edges: int) -> Exchange:
+    """Nothing exchanged, and room for so many edges."""
+    return Exchange(
+        np.full(objects, -1, np.int32),
+        np.empty(edges, np.int32),
+        np.empty(edges, np.uint64),
+        np.empty(edges, np.bool_),
+        np.empty(edges, np.uint64),
+    )
+
+
+@inlined
+def total_after(exchange: Exchange, obj: int, total: np.uint64, values: Hashes) -> np.uint64:
+    """The total of an object's set after the exchange; before it was `total`, of `values`, ascending with repetition.
+
+    An element leaves the set with its last occurrence, unless it is also new; it joins with its first.
+    """
+    entry = exchange.last[obj]
+    while entry >= 0:
+        value = exchange.now[entry]
+        if not _earlier(exchange, entry, value, True) and _occurrences(values, value) == 0:
+            total += mix(value)
+        if exchange.has[entry] and not _earlier(exchange, entry, exchange.was[entry], False):
+            value = exchange.was[entry]
+            gone, back = 0, False
+            other = exchange.last[obj]
+            while other >= 0:
+                gone += exchange.has[other] and exchange.was[other] == value
+                back = back or exchange.now[other] == value
+                other = exchange.before[other]
+            if not back and gone == _occurrences(values, value):
+                total -= mix(value)
+        entry = exchange.before[entry]
+    return total
+
+
+@inlined
+def _earlier(exchange: Exchange, entry: int, value: np.uint64, now: bool) -> bool:
+    """Whether an entry before this one has the value, now or formerly."""
+    other = exchange.before[entry]
+    while other >= 0:
+        if (now and exchange.now[other] == value) or (not now and exchange.has[other] and exchange.was[other] == value):
+            return True
+        other = exchange.before[other]
+    return False
+
+
+@inlined
+def _occurrences(values: Hashes, value: np.uint64) -> int:
+    """How often a value stands among ascending ones."""
+    return int(np.searchsorted(values, value, side="right") - np.searchsorted(values, value, side="left"))

@@ -12,10 +12,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled, grow, inlined
-from sgp.encoders.kernels.marked_colours import forget_recolouring, no_recolouring, recolour, unchanged
-from sgp.encoders.kernels.marked_graph import ATOM, EDGE, OBJECT, TOKEN, Hashes, Ints, MarkedLayout, number, pair
-from sgp.encoders.kernels.marked_sets import Vocabulary, find, no_exchange, take_columns, total_of_set
+from sgp.compilation import compiled, grow, inlined, mix
+from sgp.encoders.kernels.hashing import Hashes, HashTable, Ints, find, number, pair, total_of_set
+from sgp.encoders.kernels.marked_colours import (
+    ATOM,
+    EDGE,
+    OBJECT,
+    TOKEN,
+    MarkedLayout,
+    forget_recolouring,
+    no_exchange,
+    no_recolouring,
+    recolour,
+    unchanged,
+)
 from sgp.encoders.kernels.marked_walks import (
     linked,
     new_search,
@@ -26,6 +36,12 @@ from sgp.encoders.kernels.marked_walks import (
     walks_from,
 )
 from sgp.planning.clock import StopFlag
+
+# The upper six bits of 2^i times a de Bruijn sequence differ for all i: which bit is set, without looking at each.
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_PLACE_OF_BIT = np.empty(64, np.int64)
+for _bit in range(64):
+    _PLACE_OF_BIT[((1 << _bit) * int(_DE_BRUIJN) % 2**64) >> 58] = _bit
 
 
 class Touched(NamedTuple):
@@ -56,7 +72,7 @@ def transition_features(
     state: Ints,
     first: NDArray[np.int64],
     changed: Ints,
-    vocabulary: Vocabulary,
+    vocabulary: HashTable,
     stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Hashes]:
     """The features of the transitions from a state to each of b candidates.
@@ -77,8 +93,8 @@ def transition_features(
     exchange = no_exchange(objects, len(layout.arguments))
     touched, tokens = _nothing_touched(known, objects), _no_tokens(layout, first, changed)
     links, search = no_links(objects), new_search(known, max(open_atoms, closed_atoms))
-    by_column = len(vocabulary.hashes) > 0 and not counted
-    present = np.zeros((len(vocabulary.hashes) + 63) // 64, np.uint64)  # a bit for each column
+    by_column = len(vocabulary.keys) > 0 and not counted
+    present = np.zeros((len(vocabulary.keys) + 63) // 64, np.uint64)  # a bit for each column
     starts, total = np.zeros(len(first), np.int64), 0
     buffer, out = np.empty(256, np.uint64), np.empty(1024, np.uint64)
     for candidate in range(len(first) - 1):
@@ -106,7 +122,7 @@ def transition_features(
         if by_column:
             total = _take_known(vocabulary, buffer, found, present, out, total)
         else:
-            if len(vocabulary.hashes) > 0:
+            if len(vocabulary.keys) > 0:
                 found = _columns(vocabulary, buffer[:found])
             total = _take_sorted(buffer[:found], counted, out, total)
         starts[candidate + 1] = total
@@ -128,10 +144,10 @@ def _touch(layout: MarkedLayout, change: Ints, touched: Touched) -> int:
     for atom in change:
         touched.is_changed[atom] = True
         for place in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
-            thing = layout.arguments[place]
-            if not touched.is_touched[thing]:
-                touched.is_touched[thing] = True
-                touched.objects[touches] = thing
+            obj = layout.arguments[place]
+            if not touched.is_touched[obj]:
+                touched.is_touched[obj] = True
+                touched.objects[touches] = obj
                 touches += 1
     return touches
 
@@ -169,14 +185,14 @@ def _refine_tokens(
 ) -> None:
     """Two rounds on the graph of the changed atoms, of these colours, and their arguments alone."""
     for which in range(touches):
-        thing = touched[which]
-        tokens.of_object[thing] = layout.object_colour[thing]
+        obj = touched[which]
+        tokens.of_object[obj] = layout.object_colour[obj]
     for which in range(len(change)):
         tokens.of_change[which] = colour[change[which]]
     for _ in range(2):
         for which in range(touches):
-            thing = touched[which]
-            tokens.next[thing] = _refined_object(layout, change, thing, tokens)
+            obj = touched[which]
+            tokens.next[obj] = _refined_object(layout, change, obj, tokens)
         for which in range(len(change)):
             value = np.uint64(0)
             begin = layout.first_argument[change[which]]
@@ -184,52 +200,66 @@ def _refine_tokens(
                 value += pair(EDGE, tokens.of_object[layout.arguments[place]], np.uint64(place - begin))
             tokens.of_change[which] = pair(ATOM, tokens.of_change[which], value)
         for which in range(touches):
-            thing = touched[which]
-            tokens.of_object[thing] = tokens.next[thing]
+            obj = touched[which]
+            tokens.of_object[obj] = tokens.next[obj]
 
 
 @inlined
-def _refined_object(layout: MarkedLayout, change: Ints, thing: int, tokens: Tokens) -> np.uint64:
+def _refined_object(layout: MarkedLayout, change: Ints, obj: int, tokens: Tokens) -> np.uint64:
     """Token of an object and the set of its edges to changed atoms."""
     size = 0
     for which in range(len(change)):
         begin = layout.first_argument[change[which]]
         for place in range(begin, layout.first_argument[change[which] + 1]):
-            if layout.arguments[place] == thing:
+            if layout.arguments[place] == obj:
                 tokens.around[size] = pair(EDGE, tokens.of_change[which], np.uint64(place - begin))
                 size += 1
-    return pair(OBJECT, tokens.of_object[thing], total_of_set(tokens.around[:size]))
+    return pair(OBJECT, tokens.of_object[obj], total_of_set(tokens.around[:size]))
 
 
 @inlined
 def _take_tokens(tokens: Tokens, changes: int, touched: Ints, touches: int, buffer: Hashes, found: int) -> int:
     """Adds the tokens of the changed atoms and touched objects to the features; how many there are then."""
-    atom, thing_salt = number(ATOM, 0), number(OBJECT, 0)
+    atom, object_salt = number(ATOM, 0), number(OBJECT, 0)
     for change in range(changes):
         buffer[found] = pair(TOKEN, atom, tokens.of_change[change])
         found += 1
     for which in range(touches):
-        buffer[found] = pair(TOKEN, thing_salt, tokens.of_object[touched[which]])
+        buffer[found] = pair(TOKEN, object_salt, tokens.of_object[touched[which]])
         found += 1
     return found
 
 
 @inlined
-def _take_known(vocabulary: Vocabulary, features: Hashes, count: int, present: Hashes, out: Hashes, total: int) -> int:
+def _take_known(vocabulary: HashTable, features: Hashes, count: int, present: Hashes, out: Hashes, total: int) -> int:
     """Adds the places of known features to `out`, ascending and each once; how many stand there then."""
     for place in range(count):
-        column = find(vocabulary, features[place])
+        column = find(vocabulary.slots, vocabulary.keys, vocabulary.values, features[place])
         if column >= 0:
             present[column >> 6] |= np.uint64(1) << np.uint64(column & 63)
-    return take_columns(present, out, total)
+    return _take_columns(present, out, total)
 
 
 @inlined
-def _columns(vocabulary: Vocabulary, features: Hashes) -> int:
+def _take_columns(present: Hashes, out: Hashes, total: int) -> int:
+    """Adds the places of the set bits to `out`, ascending, and clears them; how many stand there then."""
+    for word in range(len(present)):
+        bits = present[word]
+        while bits != np.uint64(0):
+            lowest = bits & (~bits + np.uint64(1))
+            out[total] = 64 * word + _PLACE_OF_BIT[(lowest * _DE_BRUIJN) >> np.uint64(58)]
+            total += 1
+            bits ^= lowest
+        present[word] = 0
+    return total
+
+
+@inlined
+def _columns(vocabulary: HashTable, features: Hashes) -> int:
     """Replaces known features by their places, and drops others; how many are left."""
     kept = 0
     for feature in features:
-        column = find(vocabulary, feature)
+        column = find(vocabulary.slots, vocabulary.keys, vocabulary.values, feature)
         if column >= 0:
             features[kept] = np.uint64(column)
             kept += 1
@@ -245,3 +275,34 @@ def _take_sorted(features: Hashes, counted: bool, out: Hashes, total: int) -> in
             out[total] = features[place]
             total += 1
     return total
+
+
+@compiled
+def measured_rows(
+    first: NDArray[np.int64], columns: NDArray[np.int64], numbers: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], Hashes]:
+    """Of each row its product with the weights [b], its squared norm [b], and a 128-bit hash [b, 2].
+
+    Row i has the columns `columns[first[i] : first[i + 1]]`, ascending; one that stands n times has the value n there.
+    Its last columns are `numbers[i]`.
+    """
+    rows, last = len(first) - 1, len(weights) - numbers.shape[1]
+    products, squares, names = np.zeros(rows), np.zeros(rows), np.empty((rows, 2), np.uint64)
+    bits = numbers.view(np.uint64)
+    for row in range(rows):
+        one, two = np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93)
+        times = 0
+        for place in range(first[row], first[row + 1]):
+            column = columns[place]
+            products[row] += weights[column]
+            times = times + 1 if place > first[row] and columns[place - 1] == column else 1
+            squares[row] += 2 * times - 1  # n^2 is the sum of the first n odd numbers
+            one = mix(one + np.uint64(column))
+            two = mix(two ^ np.uint64(column))
+        for which in range(numbers.shape[1]):
+            products[row] += weights[last + which] * numbers[row, which]
+            squares[row] += numbers[row, which] ** 2
+            one = mix(one + bits[row, which])
+            two = mix(two ^ bits[row, which])
+        names[row, 0], names[row, 1] = one, two
+    return products, squares, names

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.compilation import compiled, grow
-from sgp.encoders.kernels.marked_graph import CLOSED, EDGE, OBJECT, OPEN, STEP, Hashes, Ints, MarkedLayout, number, pair
+from sgp.encoders.kernels.hashing import Hashes, Ints, number, pair
+from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP, MarkedLayout
 
 
 class Steps(NamedTuple):
@@ -69,21 +70,21 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
     """The steps over the atoms of a state's graph."""
     objects = len(layout.object_colour)
     first, first_single = np.zeros(objects + 1, np.int32), np.zeros(objects + 1, np.int32)
-    for thing in range(objects):
+    for obj in range(objects):
         steps = singles = 0
-        for edge in range(edges[thing], edges[thing + 1]):
+        for edge in range(edges[obj], edges[obj + 1]):
             atom = edge_atom[edge]
             if layout.walkable[layout.first_argument[atom] + edge_position[edge]]:
                 arity = layout.first_argument[atom + 1] - layout.first_argument[atom]
                 steps += arity - 1
                 singles += arity == 1
-        first[thing + 1], first_single[thing + 1] = first[thing] + steps, first_single[thing] + singles
+        first[obj + 1], first_single[obj + 1] = first[obj] + steps, first_single[obj] + singles
     atoms, targets = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
     there, back = np.empty(first[-1], np.uint64), np.empty(first[-1], np.uint64)
     single = np.empty(first_single[-1], np.int32)
     step = singles = 0
-    for thing in range(objects):
-        for edge in range(edges[thing], edges[thing + 1]):
+    for obj in range(objects):
+        for edge in range(edges[obj], edges[obj + 1]):
             atom, position = edge_atom[edge], edge_position[edge]
             begin, end = layout.first_argument[atom], layout.first_argument[atom + 1]
             if not layout.walkable[begin + position]:
@@ -105,14 +106,14 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
 def passed_colours(layout: MarkedLayout, edges: Ints, edge_atom: Ints, colour: Hashes) -> Hashes:
     """Of each object [n] its first colour, with the atoms of it alone in a state's graph."""
     passed = layout.object_colour.copy()
-    for thing in range(len(passed)):
+    for obj in range(len(passed)):
         alone = np.uint64(0)
-        for edge in range(edges[thing], edges[thing + 1]):
+        for edge in range(edges[obj], edges[obj + 1]):
             atom = edge_atom[edge]
             if layout.first_argument[atom + 1] - layout.first_argument[atom] == 1:
                 alone += pair(EDGE, colour[atom], np.uint64(0))
         if alone != 0:
-            passed[thing] = pair(OBJECT, passed[thing], alone)
+            passed[obj] = pair(OBJECT, passed[obj], alone)
     return passed
 
 
@@ -129,14 +130,14 @@ def linked(
     last, before, stepped, origin = links
     count = 0
     for which in range(touches):
-        thing = touched[which]
-        for step in range(steps.first[thing], steps.first[thing + 1]):
+        obj = touched[which]
+        for step in range(steps.first[obj], steps.first[obj + 1]):
             other = steps.target[step]
             if is_touched[other] or is_changed[steps.atom[step]]:
                 continue
             if count == len(before):
                 before, stepped, origin = grow(before), grow(stepped), grow(origin)
-            before[count], stepped[count], origin[count] = last[other], step, thing
+            before[count], stepped[count], origin[count] = last[other], step, obj
             last[other] = count
             count += 1
     return Links(last, before, stepped, origin)
@@ -189,28 +190,28 @@ def walks_from(
         deeper = length + 2 <= closed_atoms or length + 1 <= open_atoms
         descends = False
         while step < steps.first[here + 1] and not descends:
-            atom, thing, hop = steps.atom[step], steps.target[step], steps.there[step]
+            atom, obj, hop = steps.atom[step], steps.target[step], steps.there[step]
             step += 1
             # What a further step could still be: the last of a closed walk, one inside a walk, the end of an open one.
-            closes = length < closed_atoms and links.last[thing] >= 0
-            if is_touched[thing]:
+            closes = length < closed_atoms and links.last[obj] >= 0
+            if is_touched[obj]:
                 # Later on the way the link to it was followed already.
                 if depth == 0 and closed_atoms > 0 and not is_changed[atom]:
                     if found == len(buffer):
                         buffer = grow(buffer)
-                    buffer[found] = pair(CLOSED, pair(STEP, said[0], hop), token[thing])
+                    buffer[found] = pair(CLOSED, pair(STEP, said[0], hop), token[obj])
                     found += 1
                 continue
             if not (closes or deeper or length <= open_atoms) or is_changed[atom] or used[atom]:
                 continue
-            walk = pair(STEP, pair(STEP, said[depth], hop), passed[thing])
+            walk = pair(STEP, pair(STEP, said[depth], hop), passed[obj])
             if length <= open_atoms:
                 if found == len(buffer):
                     buffer = grow(buffer)
                 buffer[found] = pair(OPEN, walk, np.uint64(0))
                 found += 1
             if closes:
-                link = links.last[thing]
+                link = links.last[obj]
                 while link >= 0:
                     last = steps.atom[links.step[link]]
                     if last != atom and not used[last]:
@@ -225,7 +226,7 @@ def walks_from(
                 descends = True
                 next_step[depth] = step
                 depth += 1
-                at[depth], said[depth], next_step[depth] = thing, walk, steps.first[thing]
+                at[depth], said[depth], next_step[depth] = obj, walk, steps.first[obj]
         if not descends:
             depth -= 1
             if depth >= 0:

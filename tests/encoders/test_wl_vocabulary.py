@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 import sgp
-from sgp.encoders.node_colours import coloured_graph
 from sgp.encoders.wl import WLConfig, WLEncoder
+from sgp.encoders.wl_vocabulary import coloured_graph
 from sgp.planning.task import Task
 
 

@@ -1,9 +1,14 @@
-"""Histograms of Weisfeiler-Leman colours for all candidates of a state, recolouring only what their changes reach.
+"""Histograms of Weisfeiler-Leman colours for states and their candidates, recolouring only what changes.
+
+A colour is refined by hashing a node's colour and those of its neighbours with their edge labels. The 64-bit hash of a
+neighbourhood is a sum over its members, so that their order does not matter; the vocabulary maps hashes to colours, and
+a hash that it lacks makes the node's colour unseen from there on, as in wlplan. Two different neighbourhoods share a
+hash with a probability of about 10^-19 each.
 
 A colouring holds the colours of one state's graph at every level of refinement, and for each object the sum of its
 neighbours' hashes. An atom that changes alters its own colour; at each further level the nodes whose colour changed
-alter their neighbours. As sums do not depend on order, an object's hash is kept up by what leaves and what joins,
-however many neighbours it has. The result is that of `wl_histogram.histograms`, bit by bit.
+alter their neighbours. As sums do not depend on order, an object's hash is updated by the neighbours that change,
+however many it has.
 """
 
 from __future__ import annotations
@@ -13,22 +18,32 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.compilation import compiled
-from sgp.encoders.kernels.wl_histogram import (
-    ABSENT,
-    UNSEEN,
-    ColourTable,
-    GraphLayout,
-    Hashes,
-    Ints,
-    find,
-    neighbour_hash,
-    start_hash,
-)
+from sgp.compilation import compiled, mix
+from sgp.encoders.kernels.hashing import Hashes, HashTable, Ints, find
 from sgp.planning.clock import StopFlag
 
+UNSEEN = -1  # a colour that the vocabulary lacks; the value of an empty slot of its table
+ABSENT = -2  # of an atom that is no node
 NONE = -1  # the end of a list of edges
 ATOM, AFTER, BEFORE = range(3)  # columns of `Colouring.edges`
+
+
+class GraphLayout(NamedTuple):
+    """The instance learning graph of one task, as far as it is the same in all states.
+
+    Objects are nodes 0 to n-1. Every atom that was met has an index; the arguments of atom a are
+    `arguments[first_argument[a] : first_argument[a + 1]]`, and an edge's label is the argument's position.
+    `true_colour` and `false_colour` are the atom's initial colours where it holds and where it does not (only goal
+    atoms are nodes then; others have ABSENT). Colours are columns of the histogram or UNSEEN.
+    """
+
+    object_colour: Ints  # [n]
+    static_atoms: Ints  # [s], indices of the atoms that hold in every state
+    goal_atoms: Ints  # [g]
+    first_argument: Ints  # [a + 1]
+    arguments: Ints  # [sum of arities]
+    true_colour: Ints  # [a]
+    false_colour: Ints  # [a]
 
 
 class Colouring(NamedTuple):
@@ -55,9 +70,21 @@ class Colouring(NamedTuple):
 
 
 @compiled
+def start_hash(level: int, colour: int) -> np.uint64:
+    """Hash of a node of this colour without neighbours, at a level of refinement (from 1)."""
+    return mix(np.uint64(0x9E3779B97F4A7C15) * np.uint64(level) + np.uint64(colour) + np.uint64(1))
+
+
+@compiled
+def neighbour_hash(label: int, colour: int) -> np.uint64:
+    """What a neighbour adds to the hash."""
+    return mix((np.uint64(label + 1) << np.uint64(40)) + np.uint64(colour) + np.uint64(1))
+
+
+@compiled
 def start_colouring(
     layout: GraphLayout,
-    table: ColourTable,
+    table: HashTable,
     iterations: int,
     multiset: bool,
     max_arity: int,
@@ -86,12 +113,12 @@ def start_colouring(
     for atom in range(known):
         for edge in range(layout.first_argument[atom], layout.first_argument[atom + 1]):
             colouring.edges[edge, ATOM] = atom
-    for thing in range(objects):
-        colour = layout.object_colour[thing]
+    for obj in range(objects):
+        colour = layout.object_colour[obj]
         for level in range(iterations + 1):
             if level > 0 and colour != UNSEEN:
-                colour = find(table.hashes, table.colours, start_hash(level, colour))
-            colouring.colour[level, thing] = colour
+                colour = find(table.slots, table.keys, table.values, start_hash(level, colour))
+            colouring.colour[level, obj] = colour
             if colour != UNSEEN:
                 colouring.histogram[colour] += 1
     # A goal atom that held and was no node becomes a node that does not hold.
@@ -106,7 +133,7 @@ def start_colouring(
 @compiled
 def candidate_histograms(
     layout: GraphLayout,
-    table: ColourTable,
+    table: HashTable,
     multiset: bool,
     colouring: Colouring,
     first_atom: NDArray[np.int64],
@@ -137,7 +164,7 @@ def candidate_histograms(
 
 
 @compiled
-def _move(layout: GraphLayout, table: ColourTable, multiset: bool, colouring: Colouring, state: Ints) -> None:
+def _move(layout: GraphLayout, table: HashTable, multiset: bool, colouring: Colouring, state: Ints) -> None:
     """Makes the colouring that of another state: between a state and its successor little changes."""
     objects = len(layout.object_colour)
     holds, true, counts, stamps = colouring.holds, colouring.true, colouring.counts, colouring.stamps
@@ -161,7 +188,7 @@ def _move(layout: GraphLayout, table: ColourTable, multiset: bool, colouring: Co
 @compiled
 def _change(
     layout: GraphLayout,
-    table: ColourTable,
+    table: HashTable,
     multiset: bool,
     colouring: Colouring,
     change: Ints,
@@ -211,21 +238,21 @@ def _change(
             old, new = altered[entry, 1], last[node]
             begin = first_argument[node - objects]
             for edge in range(begin, first_argument[node - objects + 1]):
-                thing = arguments[edge]
-                if stamps[thing] != now:
-                    stamps[thing] = now
-                    old_sums[reaches, 0], old_sums[reaches, 1] = sums_here[thing, 0], sums_here[thing, 1]
-                    reached[reaches] = thing
+                obj = arguments[edge]
+                if stamps[obj] != now:
+                    stamps[obj] = now
+                    old_sums[reaches, 0], old_sums[reaches, 1] = sums_here[obj, 0], sums_here[obj, 1]
+                    reached[reaches] = obj
                     reaches += 1
                 if multiset:
                     if old >= 0:
-                        sums_here[thing, 0] -= neighbour_hash(edge - begin, old)
+                        sums_here[obj, 0] -= neighbour_hash(edge - begin, old)
                     elif old == UNSEEN:
-                        sums_here[thing, 1] -= np.uint64(1)
+                        sums_here[obj, 1] -= np.uint64(1)
                     if new >= 0:
-                        sums_here[thing, 0] += neighbour_hash(edge - begin, new)
+                        sums_here[obj, 0] += neighbour_hash(edge - begin, new)
                     elif new == UNSEEN:
-                        sums_here[thing, 1] += np.uint64(1)
+                        sums_here[obj, 1] += np.uint64(1)
         for entry in range(ends[level, 1], reaches):
             node = reached[entry]
             new = last[node]
@@ -256,7 +283,7 @@ def _change(
                             value += neighbour_hash(label, seen)
                         edge = edges[edge, AFTER]
                 if new != UNSEEN:
-                    new = find(table.hashes, table.colours, value)
+                    new = find(table.slots, table.keys, table.values, value)
             if new != here[node]:
                 alterations = _alter(here, node, new, altered, alterations, histogram)
         ends[level + 1, 0], ends[level + 1, 1] = alterations, reaches
