@@ -6,7 +6,7 @@ The states are the successors of the states of random walks, from extrapolation 
 vocabulary is that of the training trajectories. Every encoder starts from the states of the planning library:
 
 - wlplan: state by state, its `Atom` objects made once and found again by the number of the fluent;
-- plain: `WLEncoder.embed`, every graph coloured anew, all successors of a problem in one call;
+- plain: `WLEncoder.embed`, all successors of a problem in one call, without their parents;
 - incremental: `WLEncoder.embed_candidates`, all successors of a problem in one call, and of one walk's state a call.
 
 Figures are of processor time, the best of several passes. The vectors must be equal.
