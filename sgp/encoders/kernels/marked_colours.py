@@ -38,8 +38,8 @@ class Unchanged(NamedTuple):
     The edges of object o are the numbers from `edges[o]` up to `edges[o + 1]`.
     """
 
-    holds: StopFlags  # [a], whether the atom is true
-    in_graph: StopFlags  # [a]: true atoms and goals
+    holds: Flags  # [a], whether the atom is true
+    in_graph: Flags  # [a]: true atoms and goals
     edges: Ints  # [n + 1]
     edge_atom: Ints  # [e]
     edge_position: Ints  # [e]
@@ -54,10 +54,10 @@ class Recolouring(NamedTuple):
 
     atom_colour: Hashes  # [l, a]
     object_colour: Hashes  # [l, n]
-    atom_differs: StopFlags  # [l, a], whether the colour is one that the atom has not without the change
-    object_differs: StopFlags  # [l, n]
-    atom_reached: StopFlags  # [a]
-    object_reached: StopFlags  # [n]
+    atom_differs: Flags  # [l, a], whether the colour is one that the atom has not without the change
+    object_differs: Flags  # [l, n]
+    atom_reached: Flags  # [a]
+    object_reached: Flags  # [n]
     atoms: Ints  # [a], those reached in the order in which they were
     objects: Ints  # [n]
 
@@ -112,7 +112,7 @@ def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
             nodes[count] = atom
             count += 1
     edges, edge_atom, edge_position = incidence(layout, nodes, count)
-    found = Unchanged(
+    graph = Unchanged(
         holds,
         in_graph,
         edges,
@@ -123,22 +123,22 @@ def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
         np.empty((iterations, len(edge_atom)), np.uint64),
         np.zeros((iterations, objects), np.uint64),
     )
-    found.object_colour[0] = layout.object_colour
+    graph.object_colour[0] = layout.object_colour
     for node in range(count):
         atom = nodes[node]
-        found.atom_colour[0, atom] = marked(layout.kind[atom], holds[atom], holds[atom])
+        graph.atom_colour[0, atom] = marked(layout.kind[atom], holds[atom], holds[atom])
     for level in range(iterations):
         for node in range(count):
             atom = nodes[node]
-            found.atom_colour[level + 1, atom] = _refined_atom(
-                layout, atom, found.atom_colour[level], found.object_colour[level]
+            graph.atom_colour[level + 1, atom] = _refined_atom(
+                layout, atom, graph.atom_colour[level], graph.object_colour[level]
             )
-        _refine_objects(found, level)
-    return found
+        _refine_objects(graph, level)
+    return graph
 
 
 @compiled
-def _true_nodes(atoms: Ints, holds: StopFlags, in_graph: StopFlags, nodes: Ints, count: int) -> int:
+def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: int) -> int:
     """Makes atoms true and nodes of the graph; how many nodes it has then."""
     for atom in atoms:
         holds[atom] = True
@@ -190,18 +190,18 @@ def recolour(
     while len(change) > len(buffer):
         buffer = grow(buffer)
     _mark(layout, graph, new, change, buffer)
-    found = atoms = len(change)
+    filled = atoms = len(change)
     objects = 0
     for level in range(len(graph.around)):
         atoms_before, objects_before = atoms, objects
         objects = _reach_objects(layout, new, level, atoms_before, objects_before)
         atoms = _reach_atoms(graph, new, level, atoms_before, objects_before)
-        while found + atoms + objects > len(buffer):
+        while filled + atoms + objects > len(buffer):
             buffer = grow(buffer)
-        found = _recolour_atoms(layout, graph, new, level, atoms, buffer, found)
+        filled = _recolour_atoms(layout, graph, new, level, atoms, buffer, filled)
         _exchange_edges(layout, graph, new, level, atoms_before, exchange)
-        found = _recolour_objects(graph, new, level, objects, exchange, buffer, found)
-    return buffer, found, atoms, objects
+        filled = _recolour_objects(graph, new, level, objects, exchange, buffer, filled)
+    return buffer, filled, atoms, objects
 
 
 @inlined
@@ -250,7 +250,7 @@ def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, obj
 
 @inlined
 def _recolour_atoms(
-    layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, buffer: Hashes, found: int
+    layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, buffer: Hashes, filled: int
 ) -> int:
     """Colours of the atoms reached at the next level; how many colours stand in the buffer then."""
     salt = number(LEVEL, level + 1)
@@ -261,9 +261,9 @@ def _recolour_atoms(
         new.atom_colour[level + 1, atom] = colour
         if not graph.in_graph[atom] or colour != graph.atom_colour[level + 1, atom]:
             new.atom_differs[level + 1, atom] = True
-            buffer[found] = pair(COLOUR, salt, colour)
-            found += 1
-    return found
+            buffer[filled] = pair(COLOUR, salt, colour)
+            filled += 1
+    return filled
 
 
 @inlined
@@ -288,7 +288,7 @@ def _exchange_edges(
 
 @inlined
 def _recolour_objects(
-    graph: Unchanged, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, found: int
+    graph: Unchanged, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, filled: int
 ) -> int:
     """Colours of the objects reached at the next level; empties the exchange. How many colours stand there then."""
     salt = number(LEVEL, level + 1)
@@ -302,9 +302,9 @@ def _recolour_objects(
         new.object_colour[level + 1, obj] = colour
         if colour != graph.object_colour[level + 1, obj]:
             new.object_differs[level + 1, obj] = True
-            buffer[found] = pair(COLOUR, salt, colour)
-            found += 1
-    return found
+            buffer[filled] = pair(COLOUR, salt, colour)
+            filled += 1
+    return filled
 
 
 @inlined

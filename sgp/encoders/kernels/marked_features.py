@@ -102,29 +102,29 @@ def transition_features(
             break
         change = changed[first[candidate] : first[candidate + 1]]
         touches = _touch(layout, change, touched)
-        buffer, found, atoms_reached, objects_reached = recolour(layout, graph, colours, exchange, change, buffer)
+        buffer, filled, atoms_reached, objects_reached = recolour(layout, graph, colours, exchange, change, buffer)
         _refine_tokens(layout, change, marked, touched.objects, touches, tokens)
-        while found + len(change) + touches > len(buffer):
+        while filled + len(change) + touches > len(buffer):
             buffer = grow(buffer)
-        found = _take_tokens(tokens, len(change), touched.objects, touches, buffer, found)
+        filled = _take_tokens(tokens, len(change), touched.objects, touches, buffer, filled)
         if closed_atoms > 1:
             links = linked(steps, links, touched.objects, touches, touched.is_touched, touched.is_changed)
         if open_atoms > 0 or closed_atoms > 0:
             for which in range(touches):
-                buffer, found = walks_from(
+                buffer, filled = walks_from(
                     steps, open_atoms, closed_atoms, touched.objects[which], tokens.of_object, touched.is_touched,
-                    touched.is_changed, links, search, plain, passed, buffer, found,
+                    touched.is_changed, links, search, plain, passed, buffer, filled,
                 )  # fmt: skip
         if closed_atoms > 1:
             unlink(steps, links, touched.objects, touches)
-        while total + found > len(out):
+        while total + filled > len(out):
             out = grow(out)
         if by_column:
-            total = _take_known(vocabulary, buffer, found, present, out, total)
+            total = _take_known(vocabulary, buffer, filled, present, out, total)
         else:
             if len(vocabulary.keys) > 0:
-                found = _columns(vocabulary, buffer[:found])
-            total = _take_sorted(buffer[:found], counted, out, total)
+                filled = _columns(vocabulary, buffer[:filled])
+            total = _take_sorted(buffer[:filled], counted, out, total)
         starts[candidate + 1] = total
         forget_recolouring(graph, colours, atoms_reached, objects_reached)
         _forget_touch(change, touched, touches)
@@ -218,16 +218,16 @@ def _refined_object(layout: MarkedLayout, change: Ints, obj: int, tokens: Tokens
 
 
 @inlined
-def _take_tokens(tokens: Tokens, changes: int, touched: Ints, touches: int, buffer: Hashes, found: int) -> int:
+def _take_tokens(tokens: Tokens, changes: int, touched: Ints, touches: int, buffer: Hashes, filled: int) -> int:
     """Adds the tokens of the changed atoms and touched objects to the features; how many there are then."""
     atom, object_salt = number(ATOM, 0), number(OBJECT, 0)
     for change in range(changes):
-        buffer[found] = pair(TOKEN, atom, tokens.of_change[change])
-        found += 1
+        buffer[filled] = pair(TOKEN, atom, tokens.of_change[change])
+        filled += 1
     for which in range(touches):
-        buffer[found] = pair(TOKEN, object_salt, tokens.of_object[touched[which]])
-        found += 1
-    return found
+        buffer[filled] = pair(TOKEN, object_salt, tokens.of_object[touched[which]])
+        filled += 1
+    return filled
 
 
 @inlined

@@ -43,7 +43,7 @@ class Search(NamedTuple):
     used: NDArray[np.bool_]  # [a]
     at: Ints
     step: Ints
-    said: Hashes
+    path_hash: Hashes
 
 
 @compiled
@@ -165,27 +165,27 @@ def walks_from(
     atom_colour: Hashes,
     passed: Hashes,
     buffer: Hashes,
-    found: int,
+    filled: int,
 ) -> tuple[Hashes, int]:
     """Adds the walks from a touched object that use no atom twice and pass no other touched object.
 
     A walk ends open after at most `open_atoms` atoms, or closed on a touched object after at most `closed_atoms`. The
-    last atom of a closed walk is found by its link, from the walk's end, not by looking at all atoms of the last object
-    but one.
+    last atom of a closed walk is reached by its link, from the walk's end, not over all atoms of the last object but
+    one.
     """
-    used, at, next_step, said = search
+    used, at, next_step, path_hash = search
     depth = 0
-    at[0], said[0], next_step[0] = start, pair(STEP, number(STEP, 0), token[start]), steps.first[start]
+    at[0], path_hash[0], next_step[0] = start, pair(STEP, number(STEP, 0), token[start]), steps.first[start]
     while depth >= 0:
         here, step = at[depth], next_step[depth]
         if step == steps.first[here] and depth < open_atoms:
             for place in range(steps.first_single[here], steps.first_single[here + 1]):
                 atom = steps.single[place]
                 if not is_changed[atom]:
-                    if found == len(buffer):
+                    if filled == len(buffer):
                         buffer = grow(buffer)
-                    buffer[found] = pair(OPEN, said[depth], atom_colour[atom])
-                    found += 1
+                    buffer[filled] = pair(OPEN, path_hash[depth], atom_colour[atom])
+                    filled += 1
         length = depth + 1
         deeper = length + 2 <= closed_atoms or length + 1 <= open_atoms
         descends = False
@@ -197,38 +197,38 @@ def walks_from(
             if is_touched[obj]:
                 # Later on the way the link to it was followed already.
                 if depth == 0 and closed_atoms > 0 and not is_changed[atom]:
-                    if found == len(buffer):
+                    if filled == len(buffer):
                         buffer = grow(buffer)
-                    buffer[found] = pair(CLOSED, pair(STEP, said[0], hop), token[obj])
-                    found += 1
+                    buffer[filled] = pair(CLOSED, pair(STEP, path_hash[0], hop), token[obj])
+                    filled += 1
                 continue
             if not (closes or deeper or length <= open_atoms) or is_changed[atom] or used[atom]:
                 continue
-            walk = pair(STEP, pair(STEP, said[depth], hop), passed[obj])
+            walk = pair(STEP, pair(STEP, path_hash[depth], hop), passed[obj])
             if length <= open_atoms:
-                if found == len(buffer):
+                if filled == len(buffer):
                     buffer = grow(buffer)
-                buffer[found] = pair(OPEN, walk, np.uint64(0))
-                found += 1
+                buffer[filled] = pair(OPEN, walk, np.uint64(0))
+                filled += 1
             if closes:
                 link = links.last[obj]
                 while link >= 0:
                     last = steps.atom[links.step[link]]
                     if last != atom and not used[last]:
-                        if found == len(buffer):
+                        if filled == len(buffer):
                             buffer = grow(buffer)
                         end = pair(STEP, walk, steps.back[links.step[link]])
-                        buffer[found] = pair(CLOSED, end, token[links.origin[link]])
-                        found += 1
+                        buffer[filled] = pair(CLOSED, end, token[links.origin[link]])
+                        filled += 1
                     link = links.before[link]
             if deeper:
                 used[atom] = True
                 descends = True
                 next_step[depth] = step
                 depth += 1
-                at[depth], said[depth], next_step[depth] = obj, walk, steps.first[obj]
+                at[depth], path_hash[depth], next_step[depth] = obj, walk, steps.first[obj]
         if not descends:
             depth -= 1
             if depth >= 0:
                 used[steps.atom[next_step[depth] - 1]] = False
-    return buffer, found
+    return buffer, filled
