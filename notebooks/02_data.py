@@ -182,7 +182,7 @@ encoders = {
     domain: sgp.WLEncoder.fit(sgp.WLConfig(), [(each.task, each.states) for each in of_domain.train])
     for domain, of_domain in data.items()
 }
-slots = {domain: sgp.FSFEncoder(suite.house_domain(domain), of_domain.largest) for domain, of_domain in data.items()}
+slots = {domain: sgp.FSFEncoder(suite.built_in_domain(domain), of_domain.largest) for domain, of_domain in data.items()}
 printed = {
     (score.table, score.variant, score.domain): int(score.value) for score in published if score.metric == "dimension"
 }

@@ -59,7 +59,7 @@ for domain, of_domain in data.items():
     states = [(each.task, each.states) for each in of_domain.train]
     encoders[domain] = {name: sgp.WLEncoder.fit(config, states) for name, config in CONFIGS.items()}
     encoders[domain]["WL k=2 no static"] = encoders[domain]["WL k=2"].without_static()
-    encoders[domain]["FSF"] = sgp.FSFEncoder(suite.house_domain(domain), of_domain.largest)
+    encoders[domain]["FSF"] = sgp.FSFEncoder(suite.built_in_domain(domain), of_domain.largest)
 
 # %% [markdown]
 # ### Dimension

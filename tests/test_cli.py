@@ -516,7 +516,7 @@ def test_a_killed_training_leaves_no_half_run(tmp_path):
     command = ["sgp", "train", "--domain", "visitall", "--suite", "state-centric", "--set", "boosting.rounds=12"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
     deadline = time.monotonic() + 60
-    while not list(tmp_path.glob("home/*/*/*/*/.seed13.*")) and time.monotonic() < deadline:
+    while not list(tmp_path.glob("home/*/*/*/*/.seed13.draft")) and time.monotonic() < deadline:
         time.sleep(0.02)
     process.kill()
     process.wait(timeout=60)

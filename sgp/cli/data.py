@@ -73,7 +73,7 @@ def import_(
     imported = import_folder(source, suite, overwrite=replace)
     for name, domain in imported.domains.items():
         splits = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
-        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.house})" if domain.house else ""))
+        typer.echo(f"{suite}/{name}: {splits}" + (f" (served by {domain.built_in})" if domain.built_in else ""))
 
 
 @command("export", "sgp export RUN --out gripper.zip")

@@ -28,7 +28,7 @@ def suites() -> Table:
             continue
         for domain in suite.domains.values():
             counts = ", ".join(f"{split} {len(entries)}" for split, entries in domain.splits.items())
-            table.add_row(name, domain.name, domain.house, counts)
+            table.add_row(name, domain.name, domain.built_in, counts)
     return table
 
 

@@ -63,7 +63,7 @@ def _sources(suites: Sequence[str]) -> dict[str, Suite]:
 
 def _larger(suite: Suite, name: str) -> Suite:
     """A suite of distinct problems with twice the objects of the largest training problem, or a few more."""
-    domain = suite.house_domain(name)
+    domain = suite.built_in_domain(name)
     if domain is None:
         raise SuiteError(f"{name} of suite {suite.name} has no generator; ship domains of the house")
     largest = max(entry.size for entry in suite.domain(name).splits["train"])

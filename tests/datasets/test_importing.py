@@ -57,8 +57,8 @@ def test_the_published_layout_with_its_plans(home, tmp_path):
         "interpolation": ["i"],
         "extrapolation": ["e"],
     }
-    assert suite.domain("blocks").house == "blocksworld"
-    assert suite.domain("courier").house == ""
+    assert suite.domain("blocks").built_in == "blocksworld"
+    assert suite.domain("courier").built_in == ""
     assert suite.domain("blocksworld").name == "blocks"
     taken = kept_plans(suite, "blocks", "train")
     assert [(plan.problem, plan.planner, len(plan.plan)) for plan in taken.values()] == [("p2", "imported", 2)]
@@ -105,7 +105,7 @@ def test_the_ipc_learning_track_is_taken_in_with_what_it_does_not_declare(home, 
             files[f"{domain.name}/{place}/p1.pddl"] = made
     suite = import_folder(write(tmp_path / "ipc", files), "ipc")
     assert {name: len(splits(suite, name)) for name in suite.domains} == {each.name: 4 for each in all_domains()}
-    assert all(suite.domain(name).house == name for name in suite.domains)
+    assert all(suite.domain(name).built_in == name for name in suite.domains)
     assert suite.problems("blocksworld", "train")[0].problem_pddl == files["blocksworld/training/easy/p1.pddl"]
     noticed = [record.getMessage() for record in caplog.records]
     of_blocks = [remark for remark in noticed if "/blocksworld/" in remark]
@@ -159,7 +159,7 @@ def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
     with pytest.raises(PddlError, match=r"p2\.pddl"):
         import_folder(folder, "mine")
     assert "mine" not in sgp.suite_names()
-    assert list((home / "suites").iterdir()) == []
+    assert list((home / "suites").glob("[!.]*")) == []
 
 
 @pytest.mark.parametrize(

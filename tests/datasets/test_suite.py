@@ -82,7 +82,7 @@ def places(domain):
     found: dict[str, list[Place]] = {}
     counts = Counter(size for _, _, entries in splits(domain) for size in {entry.size for entry in entries})
     for suite, split, entries in splits(domain):
-        without_files = suite.kept_by_seed is not None and split in suite.kept_by_seed.splits
+        without_files = suite.seeded is not None and split in suite.seeded.splits
         if not without_files or any(counts[entry.size] > 1 for entry in entries):
             for problem, entry in zip(suite.problems(domain, split), entries, strict=True):
                 form = form_of(read_domain(problem.domain_pddl), read_problem(problem.problem_pddl))
