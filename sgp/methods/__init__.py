@@ -23,7 +23,7 @@ from sgp.plugins import Plugin, plugins
 logger = logging.getLogger(__name__)
 
 _SHARED = frozenset(
-    {"configuration", "contract", "loading", "passing", "run_lookup", "texts"}
+    {"configuration", "contract", "loading", "network_method", "run_lookup", "texts"}
 )  # what the methods have in common
 
 

@@ -137,7 +137,7 @@ def _labelled(
     def fit(decisions: Sequence[Labelled]) -> Planner:
         return decoding.planner(_fit(training, encoder, decisions)[0], one_step)
 
-    return label(training.labels, data.train, one_step, fit, np.random.default_rng(seed))
+    return label(training.labels, data.train, one_step, np.random.default_rng(seed), fit)
 
 
 def _fit(

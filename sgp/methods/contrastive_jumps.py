@@ -272,12 +272,12 @@ def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int)
         return _planner(config, decoding, _Embedded.of(config, decisions, _tasks(data)).fit(config)[0])
 
     rng = np.random.default_rng(seed)
-    return label(config.labels, data.train, config.successors, fit, rng, config.representatives)
+    return label(config.labels, data.train, config.successors, rng, fit, config.representatives)
 
 
 def _labelling(config: ContrastiveJumpsTraining) -> ContrastiveJumpsTraining:
     """The configuration without what its labels do not depend on."""
-    if config.labels.source in ("visited", "joined"):
+    if config.labels.visits_states:
         return config  # what is learned visits states
     plain = ContrastiveJumpsTraining()
     return replace(config, embedding=plain.embedding, loss=plain.loss, delta=plain.delta)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
-from itertools import product
+from itertools import islice, product
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -41,9 +41,11 @@ from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
 from sgp.policies.nearest_embedding import Metric, NearestEmbedding
 from sgp.policies.predictors import Mode, RecurrentPredictor, RowPredictor
+from sgp.progress import track
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
-from sgp.training.prediction_rows import Sequences, prediction_rows
-from sgp.training.recurrent import Loss, RecurrentFit, RecurrentTraining
+from sgp.training.checkpoint import identify
+from sgp.training.fit import Epoch, FitContext
+from sgp.training.recurrent import Loss, RecurrentTraining, Sequences, best_epoch, fit_recurrent, prediction_rows
 
 Model = Literal["xgboost", "lstm"]
 
@@ -139,7 +141,10 @@ class StateCentric:
         if config.model == "xgboost":
             fitted = fitting.with_trees(fitting.trees(title)[0])
         else:
-            fitted = fitting.with_network(*fitting.recurrent().best(config.lstm.training.epochs, title))
+            epochs = track(fitting.epochs(FitContext(draft.key.seed, draft.device)), title, config.lstm.training.epochs)
+            best = best_epoch(epochs)
+            assert best is not None, "there is at least one epoch"
+            fitted = fitting.with_network(best)
         fitted.save(data, draft)
         draft.facts["seconds"] = round(time.perf_counter() - started, 3)
         return fitted.planner(self.decodings[DEFAULT])
@@ -153,16 +158,29 @@ class StateCentric:
         device: Device,
         after: int = 0,
     ) -> Iterator[Snapshot]:
-        """One planner for each part of a training's rounds or epochs: the one of least validation loss in that part.
+        """The planner of least validation loss of each part of a training's rounds or epochs.
 
-        So the one of least loss is what `train` gives. An LSTM's training goes on from `folder`; boosting, which is
-        quick beside validation, is done anew.
+        So the one of least loss is what `train` gives. An LSTM's training resumes from `folder`; boosting, which is
+        quick beside validation, is repeated.
         """
         fitting = _Fitting.of(config, data, seed, device)
         title = f"train {data.domain} {config.encoder}-{config.model}-{config.mode} seed {seed}"
         if config.model == "xgboost":
-            return fitting.rounds(config.parts, title, after)
-        return fitting.epochs(config.parts, title, after, folder)
+            trees, losses = fitting.trees(title)
+            for part in _parts(len(losses), config.parts)[after:]:
+                rounds = min(part, key=lambda number: losses[number - 1])
+                fitted = fitting.with_trees(trees if rounds == trees.rounds else trees.after(rounds))
+                yield Snapshot(f"round {rounds}", config, losses[rounds - 1], partial(fitted.save, data))
+            return
+        parts = _parts(config.lstm.training.epochs, config.parts)
+        ends, identity = [part[-1] for part in parts], identify((data.sha256, asdict(config), seed))
+        done = ends[after - 1] if after else 0
+        epochs = track(fitting.epochs(FitContext(seed, device, folder, identity, done, ends)), title, ends[-1] - done)
+        for part in parts[after:]:
+            best = best_epoch(islice(epochs, len(part)))
+            if best is not None:
+                save = partial(fitting.with_network(best).save, data)
+                yield Snapshot(f"epoch {best.number}", config, best.validation_loss, save)
 
     def load(self, run: Run, decoding: StateCentricDecoding) -> Planner:
         """The planner of a run, verified to predict what it predicted when it was trained.
@@ -252,55 +270,23 @@ class _Fitting:
         facts = {"rounds": trees.rounds, "nodes": trees.count_nodes()}
         return _Fitted(self.config, self.encoder, RowPredictor(trees, self.config.mode), facts)
 
-    def rounds(self, parts: int, title: str, after: int) -> Iterator[Snapshot]:
-        """The round of least validation loss of each part of a boosting, without the first `after` of them."""
-        trees, losses = self.trees(title)
-        for part in _parts(len(losses), parts)[after:]:
-            best = min(part, key=lambda rounds: losses[rounds - 1])
-            kept = trees if best == trees.rounds else trees.after(best)
-            yield self._snapshot(f"round {best}", losses[best - 1], self.with_trees(kept))
-
-    def recurrent(self) -> RecurrentFit:
-        """The training of a network, at its start."""
+    def epochs(self, context: FitContext) -> Iterator[Epoch]:
+        """The epochs of a network's training."""
         config, (train, validation) = self.config, self._transitions()
         network = _network(config, self.encoder.dimension, self.seed)
-        return RecurrentFit(
-            network, config.lstm.training, LOSSES[config.mode], train, validation, self.seed, self.device
-        )
+        return fit_recurrent(network, config.lstm.training, LOSSES[config.mode], train, validation, context)
 
-    def with_network(self, network: RecurrentModel, best: Mapping[str, float]) -> _Fitted:
-        facts = {"parameters": network.count_parameters(), **best}
-        return _Fitted(self.config, self.encoder, RecurrentPredictor(network, self.config.mode), facts)
-
-    def epochs(self, parts: int, title: str, after: int, folder: Path) -> Iterator[Snapshot]:
-        """The epoch of least validation loss of each part of a training, without the first `after` of them.
-
-        After each part the training is kept in `folder`; where the one after part `after` is missing, it is done anew.
-        """
-        fit = self.recurrent()
-        ends = [0, *(part[-1] for part in _parts(self.config.lstm.training.epochs, parts))]
-        kept = folder / f"epoch{ends[after]}.safetensors"
-        if kept.is_file():
-            fit.resume(kept)
-        for end in ends[1:]:
-            if end <= fit.epoch:
-                continue
-            network, best = fit.best(end - fit.epoch, f"{title}, to epoch {end}")
-            if end > ends[after]:
-                yield self._snapshot(
-                    f"epoch {best['epoch']}", best["validation_loss"], self.with_network(network, best)
-                )
-                before, kept = kept, folder / f"epoch{end}.safetensors"
-                fit.save(kept)
-                before.unlink(missing_ok=True)
+    def with_network(self, epoch: Epoch) -> _Fitted:
+        network = _network(self.config, self.encoder.dimension, seed=0)
+        network.load_state_dict(epoch.weights)
+        facts = {"parameters": network.count_parameters(), **epoch.facts}
+        predictor = RecurrentPredictor(network.to(self.device).eval(), self.config.mode)
+        return _Fitted(self.config, self.encoder, predictor, facts)
 
     def _transitions(self) -> tuple[Sequences, Sequences]:
         """Of the training trajectories, and of those for validation."""
         encoder, mode = self.encoder, self.config.mode
         return prediction_rows(encoder, self.data.train, mode), prediction_rows(encoder, self.data.validation, mode)
-
-    def _snapshot(self, name: str, loss: float, fitted: _Fitted) -> Snapshot:
-        return Snapshot(name, fitted.config, loss, partial(fitted.save, self.data))
 
 
 def _kind(config: StateCentricTraining) -> EncoderKind:
@@ -314,7 +300,7 @@ def _fsf(text: DomainText, objects: int) -> FSFEncoder:
     domain = serving(text)
     if domain is None:
         raise ConfigurationError(
-            f"domain '{text.name}' is none of the house's, so that the encoding 'fsf' has no slots for it; use 'wl'"
+            f"encoder fsf is defined for built-in domains only and '{text.name}' is none; use encoder wl"
         )
     return FSFEncoder(domain, objects)
 

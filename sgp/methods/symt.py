@@ -8,24 +8,21 @@ a reproduction. What is ours is said at the fields.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
-from pathlib import Path
-from typing import Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, get_args
 from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.encoders.tokens import Tokens, Vocabulary
 from sgp.errors import ConfigurationError, expected_one_of
-from sgp.methods.configuration import configure_decoding, from_record
-from sgp.methods.contract import Settings, Snapshot
-from sgp.methods.passing import keep_one, require_readable
-from sgp.models.device import Device, choose_device
+from sgp.methods.configuration import configure_decoding
+from sgp.methods.contract import Settings
+from sgp.methods.network_method import NetworkMethod, Vectors, require_readable
+from sgp.models.device import Device
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, SequenceTransformer, TransformerShape, padded
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
@@ -36,26 +33,24 @@ from sgp.policies.decoding import DEFAULT
 from sgp.policies.lowest_value import LowestValue
 from sgp.policies.writers import PlanWriter, SequenceWriter
 from sgp.policies.writing import How, WrittenActions
-from sgp.training.checkpoint import identify
-from sgp.training.epochs import Epoch
+from sgp.training.fit import Epoch, FitContext
 from sgp.training.plan_examples import ExpertsPlan, sources
 from sgp.training.two_views import (
     Lengths,
     Loss,
     TwoViews,
     distance_loss,
+    fit_views,
     plan_lengths,
     plan_loss,
     sequence_lengths,
     sequence_loss,
     state_lengths,
-    train_views,
 )
 
 Kind = Literal["plans", "heuristic", "sequence"]
 Model = PlanTransformer | HeuristicTransformer | SequenceTransformer
 
-_WEIGHTS = "model.safetensors"
 _AT_ONCE = 1 << 20  # scores of a head that are computed together: 4 MB of them
 _SOON = TwoViews(alone=1000, ramp=1000)  # the losses count where copying was learned
 
@@ -143,13 +138,20 @@ class LearnedDistance:
         return np.array(found)
 
 
-class SymT:
+class Transformer(NamedTuple):
+    """A trained network with its tokens."""
+
+    model: Model
+    tokens: Tokens
+    device: Device
+
+
+class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
     """The method of the paper. Decoding `unvisited` is ours: it ranks what can be done, and visits no state twice."""
 
     key = "symt"
     title = "Symmetry-aware transformers"
     paper = "symt"
-    libraries = ("torch",)
     learns_from = Demonstrations
     variants: Mapping[str, SymTTraining] = {
         "ed": SymTTraining(training=_SOON, decoding="regrounding"),
@@ -165,98 +167,62 @@ class SymT:
         "lowest": SymTDecoding("lowest", revisits=True),
         "unvisited": SymTDecoding(),
     }
-    sweep: Sequence[Settings] = ()  # it passes through epochs
-
-    def deterministic(self, training: SymTTraining) -> bool:
-        """Training starts from random weights."""
-        return False
+    sweep: Sequence[Settings] = ()  # its planners are epochs
 
     def invariant(self, training: SymTTraining) -> bool:
         """That names say nothing is learned, and never wholly."""
         return False
 
-    def snapshots(
-        self, training: SymTTraining, data: Demonstrations, folder: Path, seed: int, device: Device, after: int = 0
-    ) -> Iterator[Snapshot]:
-        """The planner after every epoch; `folder` keeps the last epochs, from which the training goes on.
-
-        Raises ConfigurationError for a problem that cannot be told in tokens or where the loss is no longer finite,
-        StoreError where the folder is damaged or of another training.
-        """
-        _check(training.kind, configure_decoding(self, training.decoding)[1])
-        tokens = _tokens(training, data.train[0].task.domain_text)
-        require_readable(data, tokens.refuses)
-        model = _network(training, tokens.vocabulary, seed)
-        goals = training.kind == "heuristic"
-        train, validation = (sources(part, training.training.space, goals) for part in (data.train, data.validation))
-        for part, of in ((train, "training"), (validation, "validation")):
-            if not part:
-                raise ConfigurationError(
-                    f"no {of} problem of {data.domain} has a plan with actions; expected one whose initial state is no "
-                    "goal state"
-                )
-        identity = identify((data.sha256, asdict(training), seed))
-        loss = _loss(model, tokens, device)
-        experts = sum(isinstance(each, ExpertsPlan) for each in train)
-        width, lengths = training.shape.width, _lengths(training, tokens)
-        for epoch in train_views(
-            model,
-            loss,
-            tokens,
-            training.training,
-            train,
-            validation,
-            width,
-            lengths,
-            seed,
-            device,
-            folder,
-            identity,
-            after,
-        ):
-            save = partial(self._save, training, data, experts, epoch)
-            yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
-
-    def train(self, training: SymTTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Trains all epochs and keeps the one of least validation loss; the paper's way is `--by coverage`."""
-        keep_one(self, training, training.training.epochs, data, draft, "least loss")
-        domain = data.train[0].task.domain_text
-        return _planner(training, domain, draft.folder / _WEIGHTS, configure_decoding(self, training.decoding)[1])
-
-    def load(self, run: Run, decoding: SymTDecoding) -> Planner:
-        """The planner of a run, verified to compute what it did when it was trained.
-
-        Raises ConfigurationError for a decoding of another kind of model.
-        """
-        training = from_record(SymTTraining, run.training)
-        run.verify(_sample(training, run.domain_text, run.folder / _WEIGHTS, Task(run.check_problem)))
-        return _planner(training, run.domain_text, run.folder / _WEIGHTS, decoding)
-
-    def _save(self, training: SymTTraining, data: Demonstrations, experts: int, epoch: Epoch, draft: RunDraft) -> None:
-        task = data.train[0].task
-        model = _network(training, _tokens(training, task.domain_text).vocabulary, seed=0)
-        model.load_state_dict(epoch.weights)
-        model.save(draft.folder / _WEIGHTS)
-        draft.facts.update(
-            **epoch.facts,
-            parameters=model.count_parameters(),
-            experts_plans=experts,  # problems whose state space is too large: their experts' plans are learned from
-        )
-        draft.keep_check(task.problem, _sample(training, task.domain_text, draft.folder / _WEIGHTS, task))
-
-
-def _tokens(training: SymTTraining, domain: DomainText) -> Tokens:
-    return Tokens(Vocabulary(domain, training.names))
-
-
-def _network(training: SymTTraining, vocabulary: Vocabulary, seed: int) -> Model:
-    """The network with first weights from the seed; torch's global generator is left as it was."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
+    def build(self, training: SymTTraining, domain: DomainText) -> Model:
+        """The network of this kind."""
+        vocabulary = Vocabulary(domain, training.names)
         if training.kind == "sequence":
             return SequenceTransformer(len(vocabulary), training.positions, training.shape)
         kind = PlanTransformer if training.kind == "plans" else HeuristicTransformer
         return kind(len(vocabulary), vocabulary.arity, training.shape)
+
+    def fit(self, training: SymTTraining, data: Demonstrations, network: Model, context: FitContext) -> Iterator[Epoch]:
+        """Learns from optimal plans, or from experts' plans where a state space is too large."""
+        _check(training.kind, configure_decoding(self, training.decoding)[1])
+        tokens = Tokens(Vocabulary(data.train[0].task.domain_text, training.names))
+        require_readable((*data.train, *data.validation), tokens.refuses)
+        goals, space = training.kind == "heuristic", training.training.space
+        train, validation = (sources(part, space, goals) for part in (data.train, data.validation))
+        for part, split in ((train, "training"), (validation, "validation")):
+            if not part:
+                raise ConfigurationError(
+                    f"no {split} problem of {data.domain} has a plan with actions; expected one whose initial state is "
+                    "no goal state"
+                )
+        experts = {"experts_plans": sum(isinstance(each, ExpertsPlan) for each in train)}
+        loss, lengths = _loss(network, tokens, context.device), _lengths(training, tokens)
+        width = training.shape.width
+        for epoch in fit_views(network, loss, tokens, training.training, train, validation, width, lengths, context):
+            yield replace(epoch, metrics={**epoch.metrics, **experts})
+
+    def learned(self, training: SymTTraining, domain: DomainText, network: Model, device: Device) -> Transformer:
+        """The network with its tokens."""
+        return Transformer(network, Tokens(Vocabulary(domain, training.names)), device)
+
+    def planner(self, training: SymTTraining, learned: Transformer, decoding: SymTDecoding) -> Planner:
+        """A beam of one policy over successors. Raises ConfigurationError for a decoding of another kind of model."""
+        _check(training.kind, decoding)
+        model, tokens, device = learned
+        policy: LowestValue | WrittenActions
+        if isinstance(model, HeuristicTransformer):
+            rules = Rules(additive=False, only_chosen=decoding.how == "lowest")
+            policy = LowestValue(LearnedDistance(model, tokens, device, decoding.seed), rules)
+        else:
+            how: How = "ranked" if decoding.how == "best" or decoding.how == "lowest" else decoding.how
+            policy = WrittenActions(_writer(model, device), tokens, how, decoding.seed)
+        return Planner(policy, one_step, decoding.beam, revisits=decoding.revisits)
+
+    def sample(self, training: SymTTraining, learned: Transformer, task: Task) -> Vectors:
+        """The value of the initial state, or the logits of the first token written behind it."""
+        model, tokens, device = learned
+        if isinstance(model, HeuristicTransformer):
+            return {"value": LearnedDistance(model, tokens, device, 0)([(task, [task.init])])}
+        return WrittenActions(_writer(model, device), tokens, "ranked").sample(task)
 
 
 def _loss(model: Model, tokens: Tokens, device: Device) -> Loss:
@@ -273,13 +239,6 @@ def _lengths(training: SymTTraining, tokens: Tokens) -> Lengths:
     return sequence_lengths(tokens, training.positions) if training.kind == "sequence" else plan_lengths(tokens)
 
 
-def _read(training: SymTTraining, domain: DomainText, weights: Path) -> tuple[Model, Tokens, Device]:
-    tokens, device = _tokens(training, domain), choose_device("auto")
-    model = _network(training, tokens.vocabulary, seed=0)
-    model.read(weights)
-    return model.to(device).eval(), tokens, device
-
-
 def _check(kind: Kind, decoding: SymTDecoding) -> None:
     """Raises ConfigurationError for a decoding of another kind of model."""
     if decoding.how == "best" or (kind == "heuristic") == (decoding.how == "lowest"):
@@ -289,28 +248,8 @@ def _check(kind: Kind, decoding: SymTDecoding) -> None:
     raise ConfigurationError(f"decoding by {decoding.how} conflicts with {what}; expected how {expected}")
 
 
-def _planner(training: SymTTraining, domain: DomainText, weights: Path, decoding: SymTDecoding) -> Planner:
-    _check(training.kind, decoding)
-    model, tokens, device = _read(training, domain, weights)
-    if isinstance(model, HeuristicTransformer):
-        rules = Rules(additive=False, only_chosen=decoding.how == "lowest")
-        value = LearnedDistance(model, tokens, device, decoding.seed)
-        return Planner(LowestValue(value, rules), one_step, decoding.beam, revisits=decoding.revisits)
-    how: How = "ranked" if decoding.how == "best" or decoding.how == "lowest" else decoding.how
-    policy = WrittenActions(_writer(model, device), tokens, how, decoding.seed)
-    return Planner(policy, one_step, decoding.beam, revisits=decoding.revisits)
-
-
 def _writer(model: PlanTransformer | SequenceTransformer, device: Device) -> PlanWriter | SequenceWriter:
     return PlanWriter(model, device) if isinstance(model, PlanTransformer) else SequenceWriter(model, device)
-
-
-def _sample(training: SymTTraining, domain: DomainText, weights: Path, task: Task) -> dict[str, NDArray[np.float64]]:
-    """What is computed first of a task's initial state, by which a run is verified."""
-    model, tokens, device = _read(training, domain, weights)
-    if isinstance(model, HeuristicTransformer):
-        return {"value": LearnedDistance(model, tokens, device, 0)([(task, [task.init])])}
-    return WrittenActions(_writer(model, device), tokens, "ranked").sample(task)
 
 
 METHOD = SymT()

@@ -37,7 +37,7 @@ class Text:
 
     def load(self, path: Path, domain_text: DomainText, largest: int) -> TextEncoder:
         """The encoder of a domain. Raises StoreError for a damaged file, or one that was saved with other weights."""
-        encoder = _encoder(self.config, domain_text)
+        encoder = encoder_of_domain(self.config, domain_text)
         record = read_json(path)
         saved = record.get("vectors") if isinstance(record, dict) else None
         if saved != encoder.vectors.identity:
@@ -54,13 +54,14 @@ def text_encoders(config: TextConfig) -> Callable[[Task], TextEncoder]:
     damaged files of vectors.
     """
     _vectors(config.sentences)  # what it raises
-    return lambda task: _encoder(config, task.domain_text)
+    return lambda task: encoder_of_domain(config, task.domain_text)
 
 
 _KNOWN: dict[Any, TextEncoder] = {}  # one a process for each domain: what learns and what measures share vectors
 
 
-def _encoder(config: TextConfig, domain: DomainText) -> TextEncoder:
+def encoder_of_domain(config: TextConfig, domain: DomainText) -> TextEncoder:
+    """The encoder of a domain, made once per process."""
     place = (config, domain.signature)
     if place not in _KNOWN:
         _KNOWN[place] = TextEncoder(_vectors(config.sentences), words_of(domain), domain, config.mode)

@@ -59,6 +59,19 @@ class LabelConfig:
         """Whether no states are drawn."""
         return self.source in ("experts", "visited")
 
+    @property
+    def visits_states(self) -> bool:
+        """Whether a planner that is fitted to the other labels visits states (DAgger)."""
+        return self.source in ("visited", "joined")
+
+    def refuse_dagger(self) -> None:
+        """Raises ConfigurationError for labels of visited states, for methods that fit one model, once."""
+        if self.visits_states:
+            raise ConfigurationError(
+                f"labels.source is {self.source}; expected exact, optimal or experts, because this method fits no "
+                "planner that could visit states before it has all labels"
+            )
+
 
 class Labelled(NamedTuple):
     """A state, its candidates, which of them are right, and the decision's weight."""
@@ -74,8 +87,8 @@ def label(
     config: LabelConfig,
     trajectories: Sequence[Trajectory],
     successors: Successors,
-    fit: Callable[[Sequence[Labelled]], Planner],
     rng: np.random.Generator,
+    fit: Callable[[Sequence[Labelled]], Planner] | None = None,
     up_to_symmetry: bool = False,
 ) -> list[Labelled]:
     """The decisions to learn from, those of each problem weighing the same together.
@@ -103,7 +116,8 @@ def label(
                 decisions += weighed(_optimal(space, drawn, successors))
             elif config.source != "joined":
                 decisions += weighed(_followed(trajectory, successors))
-    if config.source in ("visited", "joined"):
+    if config.visits_states:
+        assert fit is not None, "a method without it refuses such labels"
         planner = fit(decisions)
         for trajectory in trajectories:
             off, space = _visited(planner, trajectory, visits), spaces[trajectory.task]
@@ -114,11 +128,6 @@ def label(
             found = map(represented, plans) if up_to_symmetry else plans
             decisions += weighed(chain.from_iterable(_followed(each, successors) for each in found))
     return decisions
-
-
-def no_fit(decisions: Sequence[Labelled]) -> Planner:
-    """For `label`, of methods without labels from visited states."""
-    raise AssertionError("no states are visited")
 
 
 def followed(

@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 import torch
@@ -24,7 +23,7 @@ from sgp.models.latent_transition import LatentTransition
 from sgp.planning.pddl import Action
 from sgp.planning.task import State, Task
 from sgp.progress import track
-from sgp.training.epochs import Epoch, train_epochs
+from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 
 
 @dataclass(frozen=True)
@@ -138,44 +137,31 @@ def loss(model: LatentTransition, config: ContrastTraining, rows: TransitionRows
     return found
 
 
-def train_transitions(
+def fit_transitions(
     model: LatentTransition,
     config: ContrastTraining,
     train: TransitionRows,
     validation: TransitionRows,
-    seed: int,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains in place, until the loss in validation has not fallen for `patience` epochs; gives those after the first
-    `after`. See `train_epochs`.
-    """
+    """Trains until the validation loss has not fallen for `patience` epochs; see `fit`."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=config.learning_rate, weight_decay=config.weight_decay)
-    train, validation = train.to(device), validation.to(device)
+    train, validation = train.to(context.device), validation.to(context.device)
 
-    def learn(number: int) -> float:
-        model.train()
-        for group in optimizer.param_groups:
-            group["lr"] = config.learning_rate * min(number / max(config.warm_up, 1), 1.0)
-        order = torch.from_numpy(np.random.default_rng([seed, number]).permutation(len(train))).to(device)
-        losses = []
-        for chosen in torch.split(order, config.batch):
-            if len(chosen) > 1 or len(train) == 1:  # nothing contrasts with one alone
-                optimizer.zero_grad()
-                found = loss(model, config, train, chosen)
-                found.backward()  # type: ignore[no-untyped-call]
-                optimizer.step()
-                losses.append(float(found.detach()) * len(chosen))
-        return sum(losses) / len(train)
+    def batches(epoch: int) -> Iterator[Tensor]:
+        order = torch.from_numpy(np.random.default_rng([context.seed, epoch]).permutation(len(train)))
+        parts = torch.split(order.to(context.device), config.batch)
+        return (chosen for chosen in parts if len(chosen) > 1 or len(train) == 1)  # one alone has no contrast
 
-    def validate() -> float:
-        return mean_loss(model, config, validation)
+    def losses(chosen: Tensor) -> Iterator[LossPart]:
+        value = loss(model, config, train, chosen)
+        yield LossPart(value, float(value.detach()) * len(chosen), len(chosen))
 
-    return train_epochs(
-        model, optimizer, config.epochs, learn, validate, device, folder, training, after, patience=config.patience
-    )
+    def rate(epoch: int, batch: int) -> float:
+        return config.learning_rate * min(epoch / max(config.warm_up, 1), 1.0)
+
+    schedule = Schedule(config.epochs, rate, patience=config.patience)
+    return fit(model, optimizer, schedule, batches, losses, lambda: mean_loss(model, config, validation), context)
 
 
 @torch.no_grad()

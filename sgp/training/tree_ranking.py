@@ -1,18 +1,17 @@
-"""Trains a network on trees whose right candidates are known; what was interrupted goes on after its last epoch."""
+"""Trains a network that scores the candidates of lookahead trees, by labels or as `sgp.training.jump_learning`."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
-from pathlib import Path
 from types import MappingProxyType
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn.functional import softplus
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError
@@ -21,8 +20,7 @@ from sgp.models.device import Device
 from sgp.planning.clock import with_limit_checks
 from sgp.policies.tree_scores import PART
 from sgp.training.checkpoint import Parts
-from sgp.training.depth_ranking import depth_ranking_loss
-from sgp.training.epochs import Epoch, train_epochs
+from sgp.training.fit import Batch, Epoch, FitContext, LossPart, Schedule, fit
 from sgp.training.labels import Labelled
 
 
@@ -53,6 +51,11 @@ class TreeTraining:
         """The learning rate of a step, counted from 0 over all epochs."""
         share = step / max(self.epochs * self.steps - 1, 1)
         return self.learning_rate + min(share, 1.0) * (self.last_rate - self.learning_rate)
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule of a training."""
+        return Schedule(self.epochs, lambda epoch, batch: self.rate((epoch - 1) * self.steps + batch), self.clip)
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,79 +94,60 @@ def spread(decisions: Sequence[Labelled], most: int) -> list[Labelled]:
     return [decisions[place] for place in places]
 
 
-def train_ranking(
+def fit_ranking(
     model: CandidateNetwork,
     config: TreeTraining,
     train: LabelledTrees,
     validation: LabelledTrees,
-    seed: int,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
     others: Parts = MappingProxyType({}),
 ) -> Iterator[Epoch]:
-    """Trains in place by the contrastive loss, and gives every epoch after the first `after`; see `train_epochs`.
+    """Trains by the contrastive loss on trees that are drawn by their weights; see `fit_trees`."""
+    shares, device = train.weights / train.weights.sum(), context.device
 
-    Trees are drawn by their weights, those of an epoch by its number and `seed` alone.
-    """
+    def batches(epoch: int) -> Iterator[NDArray[np.int64]]:
+        rng = np.random.default_rng([context.seed, epoch])
+        return (rng.choice(len(shares), config.batch, p=shares) for _ in range(config.steps))
 
-    def epoch(optimizer: torch.optim.Optimizer, number: int) -> float:
-        return _train_epoch(model, optimizer, config, train, np.random.default_rng([seed, number]), device, number)
+    def losses(batch: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
+        for part in train.trees.select(batch).parts(PART[device]):
+            scores, depths, right, trees, depth_trees = _forward(model, train, batch[part], device)
+            depth_losses = depth_ranking_loss(depths, depth_trees, len(part))
+            yield contrastive_losses(scores, right, trees, len(part)), depth_losses
 
-    return train_trees(model, config, epoch, validation, device, folder, training, after, others)
+    return fit_trees(model, config, batches, losses, validation, context, others)
 
 
-def train_trees(
+def fit_trees(
     model: CandidateNetwork,
     config: TreeTraining,
-    epoch: Callable[[torch.optim.Optimizer, int], float],
+    batches: Callable[[int], Iterable[Batch]],
+    losses: Callable[[Batch], Iterator[tuple[Tensor, Tensor]]],
     validation: LabelledTrees,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
     others: Parts = MappingProxyType({}),
 ) -> Iterator[Epoch]:
-    """Epochs with steps of Adam, which are compared by the mean contrastive loss; see `train_epochs`."""
-    optimizer = torch.optim.Adam(model.to(device).parameters(), lr=config.learning_rate)
-    return train_epochs(
+    """Trains with Adam; epochs are compared by the mean contrastive loss. See `fit`.
+
+    `losses` gives the losses of the trees of a part of a batch [n], and those of the order of their depths [n].
+    """
+
+    def parts(batch: Batch) -> Iterator[LossPart]:
+        for tree_losses, depth_losses in losses(batch):
+            loss = (tree_losses + config.depth_weight * depth_losses).sum() / config.batch
+            yield LossPart(loss, tree_losses.detach().sum(), len(tree_losses))
+
+    optimizer = torch.optim.Adam(model.to(context.device).parameters(), lr=config.learning_rate)
+    return fit(
         model,
         optimizer,
-        config.epochs,
-        partial(epoch, optimizer),
-        lambda: mean_loss(model, validation, device),
-        device,
-        folder,
-        training,
-        after,
+        config.schedule,
+        batches,
+        parts,
+        lambda: mean_loss(model, validation, context.device),
+        context,
         others,
     )
-
-
-def take_step(
-    model: CandidateNetwork,
-    optimizer: torch.optim.Optimizer,
-    config: TreeTraining,
-    step: int,
-    parts: Iterable[tuple[Tensor, Tensor]],
-) -> float:
-    """One step, the first having the number 0, and the sum of the losses that it lowers.
-
-    `parts` has the losses of some trees each, computed when it is asked for, and those of their depths; their gradients
-    add up, so that memory stays that of one part.
-    """
-    for group in optimizer.param_groups:
-        group["lr"] = config.rate(step)
-    optimizer.zero_grad()
-    total = 0.0
-    for losses, ordered in parts:
-        loss: Tensor = (losses + config.depth_weight * ordered).sum() / config.batch
-        loss.backward()  # type: ignore[no-untyped-call]
-        total += float(losses.detach().sum())
-    nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-    optimizer.step()
-    return total
 
 
 def contrastive_losses(scores: Tensor, right: Tensor, trees: Tensor, count: int) -> Tensor:
@@ -179,6 +163,23 @@ def _log_sums(scores: Tensor, trees: Tensor, count: int) -> Tensor:
     most = scores.detach().new_full((count,), -math.inf).scatter_reduce(0, trees, scores.detach(), "amax")
     sums = scores.new_zeros(count).index_add(0, trees, (scores - most[trees]).exp())
     return sums.log() + most
+
+
+def depth_ranking_loss(scores: Tensor, trees: Tensor, count: int) -> Tensor:
+    """The loss of the order of depths in each of `count` trees [count] (AIW-AD, section 6, after Burges et al. 2005).
+
+    `scores` z [d] are those of depths 1, 2, ... of each tree, `trees` [d] is the tree of each. Each pair k < l has the
+    loss log(1 + exp(z_k - z_l)), weighted by 1 / (l - k) over the sum of all weights in the tree; a tree of less than
+    two depths has the loss 0.
+    """
+    earlier, later = torch.triu_indices(len(scores), len(scores), 1, device=scores.device)
+    together = trees[earlier] == trees[later]
+    earlier, later = earlier[together], later[together]
+    weights = 1.0 / (later - earlier)
+    total = weights.new_zeros(count).index_add(0, trees[earlier], weights)
+    shares = weights / total[trees[earlier]]
+    losses: Tensor = shares * softplus(scores[earlier] - scores[later])
+    return losses.new_zeros(count).index_add(0, trees[earlier], losses)
 
 
 @torch.inference_mode()
@@ -200,28 +201,3 @@ def _forward(
     scores, depths = model(graphs)
     right = torch.as_tensor(labelled.right_of(part), device=device)
     return scores, depths, right, graphs.candidate_trees, graphs.depth_trees
-
-
-def _train_epoch(
-    model: CandidateNetwork,
-    optimizer: torch.optim.Optimizer,
-    config: TreeTraining,
-    train: LabelledTrees,
-    rng: np.random.Generator,
-    device: Device,
-    number: int,
-) -> float:
-    """The steps of an epoch; the mean loss met on the way."""
-    shares = train.weights / train.weights.sum()
-
-    def losses(drawn: NDArray[np.int64]) -> Iterator[tuple[Tensor, Tensor]]:
-        for part in train.trees.select(drawn).parts(PART[device]):
-            scores, depths, right, trees, depth_trees = _forward(model, train, drawn[part], device)
-            ordered = depth_ranking_loss(depths, depth_trees, len(part))
-            yield contrastive_losses(scores, right, trees, len(part)), ordered
-
-    total = 0.0
-    for step in range((number - 1) * config.steps, number * config.steps):
-        drawn = rng.choice(len(shares), config.batch, p=shares)
-        total += take_step(model, optimizer, config, step, losses(drawn))
-    return total / (config.steps * config.batch)

@@ -9,13 +9,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import functional
 
 from sgp.encoders.tokens import BEGIN, END, Naming, Numbers, Tokens
@@ -24,7 +23,7 @@ from sgp.models.device import Device
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer, padded
 from sgp.models.weights import Network
 from sgp.policies.writers import MOST_TOKENS
-from sgp.training.epochs import Epoch, train_epochs
+from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 from sgp.training.plan_examples import Example, Source, draw
 from sgp.training.symmetry_losses import Reduction, attention_loss, hidden_loss
 
@@ -105,6 +104,7 @@ class Losses(NamedTuple):
 
 Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming], bool], Losses]  # with attention's scores or not
 Length = Callable[[Example], int]  # in tokens, of what is padded
+Views = tuple[Sequence[Example], list[Naming], list[Naming]]
 
 
 class Lengths(NamedTuple):
@@ -182,7 +182,7 @@ def distance_loss(model: HeuristicTransformer, tokens: Tokens, device: Device) -
     return loss
 
 
-def train_views(
+def fit_views(
     model: Network,
     loss: Loss,
     tokens: Tokens,
@@ -191,64 +191,49 @@ def train_views(
     validation: Sequence[Source],
     width: int,
     lengths: Lengths,
-    seed: int,
-    device: Device,
-    folder: Path,
-    training: str,
-    after: int = 0,
+    context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains in place and gives every epoch after the first `after`, compared by the loss of what is predicted.
+    """Trains on examples that fit, whose epochs are compared by the loss of what is predicted; see `fit`.
 
-    Examples, of those that fit, and namings of an epoch depend on its number and `seed` alone; `width` is d_k. See
-    `train_epochs`.
+    The examples and namings of an epoch depend on its number and the seed alone; `width` is d_k.
     """
-    optimizer = torch.optim.AdamW(model.to(device).parameters(), lr=config.learning_rate)
-    random = np.random.default_rng((seed, 0))
-    drawn = _alike(_drawn(validation, config.compared, lengths, random), lengths, config.batch, random)
-    compared = [_views(tokens, config, some, random) for some in drawn]
+    optimizer = torch.optim.AdamW(model.to(context.device).parameters(), lr=config.learning_rate)
+    rng = np.random.default_rng((context.seed, 0))
+    examples = _similar_lengths(_drawn(validation, config.compared, lengths, rng), lengths, config.batch, rng)
+    held_out = [_views(tokens, config, batch, rng) for batch in examples]
+    metrics = dict[str, float]()
 
-    def epoch(number: int) -> float:
-        random, total = np.random.default_rng((seed, number)), 0.0
-        drawn = _drawn(train, config.steps * config.batch, lengths, random)
-        batches = _alike(drawn, lengths, config.batch, random)
-        for step, some in enumerate(batches, start=(number - 1) * config.steps):
-            for group in optimizer.param_groups:
-                group["lr"] = config.rate(step)
-            share = config.share(step)
-            attends = bool(config.attention and share)
-            found = loss(*_views(tokens, config, some, random), attends)
-            whole = found.predicted
-            if attends:
-                whole = whole + share * config.attention * attention_loss(found.seen, config.reduction)
-            if config.hidden and share:
-                whole = whole + share * config.hidden * hidden_loss(found.seen, width, config.reduction)
-            if not math.isfinite(float(whole.detach())):
-                raise ConfigurationError(
-                    f"step {step + 1}, in epoch {number}, has the loss {float(whole.detach())}; expected a number, as "
-                    f"a learning_rate below {config.learning_rate:g} may give; the epochs before are kept"
-                )
-            optimizer.zero_grad()
-            whole.backward()  # type: ignore[no-untyped-call]
-            nn.utils.clip_grad_norm_(model.parameters(), config.clip)
-            optimizer.step()
-            total += float(found.predicted.detach())
-        return total / config.steps
+    def batches(epoch: int) -> Iterator[tuple[float, Views]]:
+        rng = np.random.default_rng((context.seed, epoch))
+        examples = _drawn(train, config.steps * config.batch, lengths, rng)
+        for place, batch in enumerate(_similar_lengths(examples, lengths, config.batch, rng)):
+            yield config.share((epoch - 1) * config.steps + place), _views(tokens, config, batch, rng)
 
-    told = dict[str, float]()
+    def losses(batch: tuple[float, Views]) -> Iterator[LossPart]:
+        share, views = batch
+        attends = bool(config.attention and share)
+        parts = loss(*views, attends)
+        whole = parts.predicted
+        if attends:
+            whole = whole + share * config.attention * attention_loss(parts.seen, config.reduction)
+        if config.hidden and share:
+            whole = whole + share * config.hidden * hidden_loss(parts.seen, width, config.reduction)
+        yield LossPart(whole, float(parts.predicted.detach()), 1)
 
     @torch.inference_mode()
     def validate() -> float:
-        predicted, copied = list[float](), list[float]()
-        for batch in compared:
-            found = loss(*batch, False)
-            predicted.append(float(found.predicted))
-            copied += [] if found.copied is None else [float(found.copied)]
+        found = [loss(*views, False) for views in held_out]
+        copied = [float(each.copied) for each in found if each.copied is not None]
         if copied:
-            told["copied"] = round(float(np.mean(copied)), 4)
-        return float(np.mean(predicted))
+            metrics["copied"] = round(float(np.mean(copied)), 4)
+        return float(np.mean([float(each.predicted) for each in found]))
 
-    for each in train_epochs(model, optimizer, config.epochs, epoch, validate, device, folder, training, after):
-        yield replace(each, compared=dict(told))
+    def rate(epoch: int, batch: int) -> float:
+        return config.rate((epoch - 1) * config.steps + batch)
+
+    schedule = Schedule(config.epochs, rate, config.clip)
+    for epoch in fit(model, optimizer, schedule, batches, losses, validate, context):
+        yield replace(epoch, metrics=dict(metrics))
 
 
 def _drawn(of: Sequence[Source], count: int, lengths: Lengths, random: np.random.Generator) -> list[Example]:
@@ -264,7 +249,7 @@ def _drawn(of: Sequence[Source], count: int, lengths: Lengths, random: np.random
     )
 
 
-def _alike(
+def _similar_lengths(
     examples: Sequence[Example], lengths: Lengths, size: int, random: np.random.Generator
 ) -> list[list[Example]]:
     """Batches of examples about as long as each other, in any order: little is padded."""
@@ -273,9 +258,7 @@ def _alike(
     return [batches[place] for place in random.permutation(len(batches))]
 
 
-def _views(
-    tokens: Tokens, config: TwoViews, examples: Sequence[Example], random: np.random.Generator
-) -> tuple[Sequence[Example], list[Naming], list[Naming]]:
+def _views(tokens: Tokens, config: TwoViews, examples: Sequence[Example], random: np.random.Generator) -> Views:
     """Examples with two namings each."""
     fixed = config.rename == "one"
     ones = [tokens.drawn_naming(each.task) if fixed else tokens.naming(each.task, random) for each in examples]

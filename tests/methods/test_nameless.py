@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
 from sgp.methods.loading import planner_of
-from sgp.methods.nameless import _network, _policy
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
 from sgp.planning.policy import Node, one_step
@@ -55,33 +53,6 @@ def test_an_interrupted_training_gives_what_an_uninterrupted_one_gives(tmp_path)
         assert cut == whole
 
 
-def test_the_same_command_goes_on_after_an_interruption(home, monkeypatch):
-    """What is trained, and what is told of it, is what an uninterrupted training gives; nothing is left behind."""
-    quick = SMALL | {"training.epochs": "4", "training.steps": "2", "shape.hidden": "16"}
-    train = partial(sgp.train, "nameless", "gripper", "state-centric", overrides=quick, device="cpu")
-    whole = train()
-    snapshots, seen = METHOD.snapshots, []
-
-    def watched(*arguments):
-        for snapshot in snapshots(*arguments):
-            seen.append(snapshot.name)
-            if seen == ["epoch 1", "epoch 2", "epoch 3"]:  # the last of them is not taken note of
-                raise KeyboardInterrupt
-            yield snapshot
-
-    monkeypatch.setattr(METHOD, "snapshots", watched, raising=False)
-    with pytest.raises(KeyboardInterrupt):
-        train(again=True)
-    assert sgp.open_run(whole.folder).record == whole.record  # the one before stands
-    gone_on = train(again=True)
-    assert seen == ["epoch 1", "epoch 2", "epoch 3", "epoch 3", "epoch 4"]
-    beside = dict.fromkeys(("seconds", "processor_seconds"))
-    assert gone_on.record["facts"] | beside == whole.record["facts"] | beside
-    assert gone_on.record["files"] == whole.record["files"]
-    assert gone_on.record["check"] == whole.record["check"]
-    assert not any((home / "training").iterdir())
-
-
 def test_negative_goals_are_refused(tmp_path):
     task = Task(Problem("courier-1", COURIER, COURIER_PROBLEM))
     data = sgp.load_training_data(SUITE, "gripper")
@@ -90,12 +61,11 @@ def test_negative_goals_are_refused(tmp_path):
         next(METHOD.snapshots(METHOD.variants["pointer"], wrong, tmp_path, 1, "cpu"))
 
 
-def test_an_action_over_an_object_that_occurs_in_no_atom_is_done(tmp_path):
+def test_an_action_over_an_object_that_occurs_in_no_atom_is_done():
     """Such objects cannot be told apart without names: their actions have one key."""
-    task, path = Task(LONE), tmp_path / "model.safetensors"
-    training = METHOD.variants["pointer"]
-    _network(training.shape, task.domain_text, 1).save(path)
-    planner = METHOD.decodings["default"].planner(_policy(training, task.domain_text, path), one_step)
+    task, training = Task(LONE), METHOD.variants["pointer"]
+    policy = METHOD.learned(training, task.domain_text, METHOD.network(training, task.domain_text, 1).eval(), "cpu")
+    planner = METHOD.planner(training, policy, METHOD.decodings["default"])
     rollout = planner.solve(task)
     assert (rollout.solved, len(rollout.plan)) == (True, 1)
     (ranking,) = planner.policy.rank([Node(task, task.init)], [one_step(task, task.init)])

@@ -15,7 +15,7 @@ from sgp.policies.nearest_embedding import NearestEmbedding, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
 from sgp.policies.predictors import RowPredictor
 from sgp.policies.random_successor import RandomSuccessor
-from sgp.training.prediction_rows import prediction_rows
+from sgp.training.recurrent import prediction_rows
 
 
 def test_distances_by_hand():

@@ -15,8 +15,9 @@ from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import TreeScores, tree_scores
-from sgp.training.jump_learning import JumpLearning, targets, train_jumps
-from sgp.training.jumps import Transition
+from sgp.training.episodes import Transition
+from sgp.training.fit import FitContext
+from sgp.training.jump_learning import JumpLearning, fit_q, targets
 from sgp.training.labels import followed
 from sgp.training.tree_ranking import LabelledTrees, TreeTraining
 from tests.conftest import blocks_problem
@@ -41,7 +42,9 @@ def epochs(trajectories):
 
     def train(folder, after=0, seed=3, tasks=own, config=QUICK, learning=LEARNING, model=None, encoder=ENCODER):
         model = model or network()
-        return train_jumps(model, config, learning, tasks, AIW, encoder, validation, seed, "cpu", folder, "t", after)
+        return fit_q(
+            model, config, learning, tasks, AIW, encoder, validation, FitContext(seed, "cpu", folder, "t", after)
+        )
 
     return train
 

@@ -16,7 +16,7 @@ from sgp.planning.state_space import StateSpace
 from sgp.planning.task import replay
 from sgp.policies.writers import PlanWriter, Told
 from sgp.training.plan_examples import ExpertsPlan, OptimalPlans, draw, sources
-from sgp.training.two_views import TwoViews, _alike, plan_lengths, plan_loss, state_lengths
+from sgp.training.two_views import TwoViews, _similar_lengths, plan_lengths, plan_loss, state_lengths
 from tests.conftest import QUICK_VIEWS
 
 SUITE = sgp.load_suite("state-centric")
@@ -115,7 +115,7 @@ def test_the_loss_falls_with_training(data, tmp_path):
 def test_a_loss_that_is_no_number_tells_its_step(data, tmp_path):
     wild = {"training.learning_rate": "1e30", "training.warm_up": "0", "training.epochs": "3"}
     training = configure(METHOD, "e", QUICK_VIEWS | wild)[1]
-    with pytest.raises(ConfigurationError, match=r"step \d, in epoch [12], has the loss (nan|inf); expected a number"):
+    with pytest.raises(ConfigurationError, match=r"step \d of epoch [12] has the loss (nan|inf); expected a finite"):
         list(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
 
 
@@ -166,9 +166,9 @@ def test_what_is_copied_is_told(data, tmp_path):
 def test_batches_have_plans_of_like_lengths_and_leave_none_out(data):
     drawn = draw(sources(data.train, 3000, goals=False), 50, np.random.default_rng(1))
     tokens = Tokens(Vocabulary(data.train[0].task.domain_text))
-    of_states = _alike(drawn, state_lengths(tokens), 8, np.random.default_rng(2))
+    of_states = _similar_lengths(drawn, state_lengths(tokens), 8, np.random.default_rng(2))
     assert all(len({len(each.task.objects) for each in batch}) <= 2 for batch in of_states)
-    batches = _alike(drawn, plan_lengths(tokens), 8, np.random.default_rng(2))
+    batches = _similar_lengths(drawn, plan_lengths(tokens), 8, np.random.default_rng(2))
     assert sorted(map(len, batches)) == [2, *[8] * 6]
     assert sorted(id(each) for batch in batches for each in batch) == sorted(map(id, drawn))
     spans = sorted((min(len(each.plan) for each in batch), max(len(each.plan) for each in batch)) for batch in batches)
