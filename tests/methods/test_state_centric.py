@@ -12,7 +12,7 @@ from sgp.datasets.training_data import load_training_data
 from sgp.methods import get_method
 from sgp.methods.configuration import configure
 from sgp.methods.loading import planner_of
-from sgp.training.recurrent import RecurrentFit
+from sgp.training import fit
 from tests.conftest import origin_of
 
 METHOD = get_method("state-centric")
@@ -81,14 +81,14 @@ def test_a_network_s_training_goes_on_where_it_was_interrupted(data, tmp_path, m
     next(interrupted)
     next(interrupted)  # the first is done with, the second is not
     interrupted.close()
-    assert [file.name for file in (tmp_path / "kept").iterdir()] == ["epoch2.safetensors"]
-    epochs, advance = [], RecurrentFit._advance
+    assert sorted(file.name for file in (tmp_path / "kept").iterdir()) == ["epoch2.safetensors", "epoch4.safetensors"]
+    epochs, train_epoch = [], fit._train_epoch
 
-    def counted(fit):
-        epochs.append(fit.epoch + 1)
-        return advance(fit)
+    def counted(model, optimizer, schedule, number, *further):
+        epochs.append(number)
+        return train_epoch(model, optimizer, schedule, number, *further)
 
-    monkeypatch.setattr(RecurrentFit, "_advance", counted)
+    monkeypatch.setattr(fit, "_train_epoch", counted)
     assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 1)) == every[1:]
     assert epochs == [3, 4, 5, 6, 7]
     assert described(snapshots("wl-lstm-state", data, tmp_path / "kept", 3)) == []

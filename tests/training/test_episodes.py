@@ -136,7 +136,7 @@ def test_a_replay_keeps_the_last_and_comes_back_from_words(tasks):
     replay_of[1].load_state_dict(replay_of[0].state_dict())
     assert replay_of[1].state_dict() == replay_of[0].state_dict()
     for one, two in zip(replay_of[0].transitions, replay_of[1].transitions, strict=True):
-        assert (one.chosen, one.lost) == (two.chosen, two.lost)
+        assert (one.chosen, one.dead_end) == (two.chosen, two.dead_end)
         for name, relation in one.tree.graphs.relations.items():
             assert np.array_equal(relation.arguments, two.tree.graphs.relations[name].arguments)
 

@@ -24,7 +24,7 @@ def never(decisions):
 
 
 def labelled(source, found, successors, fit=never, **settings):
-    return label(LabelConfig(source, **settings), found, successors, fit, np.random.default_rng(1))
+    return label(LabelConfig(source, **settings), found, successors, np.random.default_rng(1), fit)
 
 
 @pytest.fixture(scope="module")

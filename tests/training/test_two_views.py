@@ -58,7 +58,7 @@ def test_problems_whose_space_is_too_large_give_their_experts_plan(data):
 def test_a_run_tells_how_many_problems_are_learned_from_experts(data, tmp_path):
     training = configure(METHOD, "ed", QUICK_VIEWS | {"training.space": "500"})[1]
     snapshot = next(METHOD.snapshots(training, data, tmp_path, 1, "cpu"))
-    draft = SimpleNamespace(folder=tmp_path, facts={}, keep_check=lambda *given: None)
+    draft = SimpleNamespace(folder=tmp_path, facts={}, device="cpu", keep_check=lambda *given: None)
     snapshot.save(draft)
     large = [each for each in data.train if StateSpace.expand(each.task, 500) is None]
     assert draft.facts["experts_plans"] == len(large)
@@ -147,7 +147,7 @@ def test_what_is_copied_is_told(data, tmp_path):
     """The share of right names, against counting them one by one."""
     training = configure(METHOD, "ed", QUICK_VIEWS)[1]
     for snapshot in METHOD.snapshots(training, data, tmp_path, 1, "cpu"):
-        draft = SimpleNamespace(folder=tmp_path, facts={}, keep_check=lambda *given: None)
+        draft = SimpleNamespace(folder=tmp_path, facts={}, device="cpu", keep_check=lambda *given: None)
         snapshot.save(draft)
         assert 0 <= draft.facts["copied"] < 0.5
     tokens = Tokens(Vocabulary(data.train[0].task.domain_text, 30))
