@@ -151,7 +151,7 @@ def first_frames(page: Page, address: str) -> Iterator[Line]:
     times: list[float] = []
     for step in range(1, STARTS + 1):
         page.goto(f"{address}/what_if?{urllib.parse.urlencode({**asked, 'step': step})}")
-        page.wait_for_selector(".tree g[role=button]")
+        page.wait_for_selector(".tree button")
         page.wait_for_selector(f'.sgp[data-step="{step - 1}"]')
         page.wait_for_timeout(1500)  # the worker loads the model meanwhile
         rank = page.locator("tr.chosen td").first.inner_text()

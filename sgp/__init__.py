@@ -93,7 +93,7 @@ __all__, _get = lazy_names(
         "sgp.reports.scaling_table": "is_scaling measured_scaling scaling_sizes scaling_table",
         "sgp.reports.tables": "coverage_of coverage_table measured measured_attempts",
         "sgp.reports.two_planners": "two_planners",
-        "sgp.service.client": "Report Worker",
+        "sgp.service.worker": "Report Worker",
         "sgp.viewer.comparison": "comparison",
         "sgp.viewer.library": "own_rollouts_folder recorded_rollouts",
         "sgp.viewer.notebook": "Link link show",

@@ -11,7 +11,7 @@ LIBRARY = sources.library()  # once a request: it looks at every file
 # Both rollouts are on one screen: what stands above them is narrow.
 STYLE = "<style>.stMainBlockContainer { padding-top: 3.9rem; }</style>"
 
-compare = st.components.v2.component("sgp_compare", js=sgp.viewer.compare_script())
+compare = st.components.v2.component("sgp_compare", js=sgp.viewer.script("compare"))
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)

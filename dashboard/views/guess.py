@@ -8,7 +8,7 @@ import sgp
 
 LIBRARY = sources.library()  # once a request: it looks at every file
 
-quiz = st.components.v2.component("sgp_guess", js=sgp.viewer.guess_script())
+quiz = st.components.v2.component("sgp_guess", js=sgp.viewer.script("guess"))
 
 
 def choose() -> sgp.Recorded:

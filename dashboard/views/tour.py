@@ -19,7 +19,7 @@ show = st.components.v2.component(
     " .row.both .scenes { flex-direction: column; gap: .6rem; } .row.both .scenes figure { flex: 0 0 auto; }"
     " .row.both .scenes svg { height: 20vh; } .row.both .scene:only-child svg { height: 50vh; }"
     " @media (max-width: 760px) { .row.both, .scenes { display: block; } }",
-    js=sgp.viewer.tour_script(),
+    js=sgp.viewer.script("tour"),
 )
 
 

@@ -23,12 +23,22 @@ GRACE, TRAINING_SECONDS = 30.0, 1800.0
 PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching forced choices", "training"
 FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
 
+TREE_STYLE = """
+.tree { color: var(--st-text-color); font: 14px var(--st-font); }
+.row { display: grid; grid-template-columns: 380px minmax(0, 1fr) 11em 4em 6em; gap: 10px; width: 100%; font: inherit;
+  align-items: center; text-align: left; color: inherit; background: none; border: 0; padding: 0 8px; }
+.heads { opacity: .75; } .number { text-align: right; } svg { max-width: 100%; } button { cursor: pointer; }
+button { border-radius: 6px; } button:hover { background: #8882; }
+button[aria-pressed=true] { background: #8883; font-weight: 700; }
+button:focus-visible { outline: 2px solid var(--st-primary-color); }
+@media (max-width: 900px) { .row { grid-template-columns: 100px minmax(0, 1fr) 7em 3em 3em; } }
+"""
+
 tree = st.components.v2.component(
     "sgp_branches",
     html='<div class="tree"></div>',
-    css=".tree { color: var(--st-text-color); font: 14px var(--st-font); }"
-    " .tree g:focus-visible { outline: 2px solid var(--st-primary-color); } .tree g:hover .row { fill-opacity: .07; }",
-    js=sgp.viewer.branch_script(),
+    css=TREE_STYLE,
+    js=sgp.viewer.script("branches"),
 )
 
 
@@ -136,10 +146,10 @@ def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.viewer
     elif found["kind"] in (weights.BLAMING, weights.REWEIGHTING):
         weights.take(PAGE, found, report)
     elif found["kind"] == FORCING:
-        st.session_state["what if forced"] = sgp.viewer.forcing_words(report.result)
+        st.session_state["what if found"] = sgp.viewer.override_words(report.result)
         base = [choice for choice in branch if choice.step <= found["free"]]
-        choices = report.result["choices"] or ()
-        for number, rollout in enumerate(report.result.get("found", ()), start=1):
+        choices = report.result["overrides"] or ()
+        for number, rollout in enumerate(report.result.get("rollouts", ()), start=1):
             reached = sgp.viewer.Branch.parse("_".join(f"{step}-{rank}" for step, rank in (*base, *choices[:number])))
             branches[reached] = rollout
             show(reached, choices[number - 1][0])
@@ -215,7 +225,7 @@ def warm(folder: str, record: sgp.Recorded) -> None:
     texts = {"name": head["name"], "domain": head["domain_pddl"], "problem": head["problem_pddl"]}
     with contextlib.suppress(sgp.SgpError):  # all workers are busy: the first branch loads the model, or says so
         decoding = record.about.decoding or "default"
-        work.worker().ask("load", SECONDS, run=folder, problem=texts, decoding=decoding)
+        work.worker().submit("load", SECONDS, run=folder, problem=texts, decoding=decoding)
 
 
 def show_branch(found: Mapping[str, Any], branch: sgp.viewer.Branch, asking: Mapping[str, Any]) -> None:
@@ -268,10 +278,10 @@ def remembering(branch: sgp.viewer.Branch) -> Callable[[int], None]:
 
 def show_tree(branches: Mapping[sgp.viewer.Branch, Any], branch: sgp.viewer.Branch) -> None:
     """The branches beside each other; a row that is clicked is shown."""
-    lines = [sgp.viewer.compared(each, found["data"]) for each, found in branches.items()]
+    rows = sgp.viewer.branch_rows({each: found["data"] for each, found in branches.items()})
     told = tree(
         key="what if tree",
-        data=encoded({"drawing": sgp.viewer.draw_branches(lines, branch)}),
+        data=encoded({"rows": rows, "shown": str(branch)}),
         on_shown_change=lambda: None,
     )
     if told.shown is not None and told.shown != str(branch):
@@ -302,7 +312,7 @@ def show_actions(
     if asked:
         limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_FORCED}
         arguments = {"run": start["run"]["folder"], "before": found["records"], **limits}
-        work.begin(PAGE, FORCING, SECONDS + GRACE, "force", arguments, branch=branch, free=free)
+        work.begin(PAGE, FORCING, SECONDS + GRACE, "override", arguments, branch=branch, free=free)
         st.rerun()
 
 
@@ -343,8 +353,8 @@ def show_page(start: Mapping[str, Any], branches: dict[sgp.viewer.Branch, Any], 
     if start["run"] is None and found is None:
         offer_training(start)
     work.show_progress(PAGE)
-    if st.session_state.get("what if forced"):
-        st.success(st.session_state["what if forced"])
+    if st.session_state.get("what if found"):
+        st.success(st.session_state["what if found"])
     there = [part for length in range(len(branch) + 1) if (part := sgp.viewer.Branch(branch[:length])) in branches]
     if there:
         show_tree(branches, there[-1])
@@ -375,7 +385,7 @@ def abandon() -> None:
     """Gives up what was being done for another choice."""
     work.give_up(PAGE)
     weights.forget(PAGE)
-    st.session_state.pop("what if forced", None)
+    st.session_state.pop("what if found", None)
 
 
 try:

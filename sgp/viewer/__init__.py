@@ -6,14 +6,14 @@ __all__, __getattr__ = lazy_names(
     __name__,
     {
         "sgp.viewer.animation": "gif",
-        "sgp.viewer.branches": "Branch branch_script compared draw_branches forcing_words",
+        "sgp.viewer.branches": "Branch branch_rows override_words",
         "sgp.viewer.comparison": "expert_rollout",
         "sgp.viewer.export": "file_stem plan_text steps_csv steps_parquet",
         "sgp.viewer.library": "Library recorded_folder",
-        "sgp.viewer.page": "compare_script guess_script html_page player_script",
+        "sgp.viewer.page": "html_page script",
         "sgp.viewer.pddl_text": "pddl_html",
         "sgp.viewer.playback": "drawn_state",
         "sgp.viewer.retrieved": "Retrieved RetrievedModel own_retrieved_folder retrieved_files retrieved_folder",
-        "sgp.viewer.tour": "Tour read_tour tour_script tour_titles",
+        "sgp.viewer.tour": "Tour read_tour tour_titles",
     },
 )

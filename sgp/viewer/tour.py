@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -296,12 +296,6 @@ def _numbered(names: Mapping[str, str]) -> dict[int, str]:
 
 def _method(about: Subject) -> str:
     return f"{about.method.capitalize()} {about.variant}"
-
-
-@cache
-def tour_script() -> str:
-    """The JavaScript of a stop, an ES module for Streamlit's components v2."""
-    return (Path(__file__).parent / "tour.js").read_text(encoding="utf-8")
 
 
 def tour_titles() -> tuple[str, ...]:

@@ -53,7 +53,7 @@ def open_(browser, address):
 
 def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, store):
     page = open_(f"what_if?domain=blocksworld&model={store.replace('+', '%2B')}&problem=p02")
-    page.wait_for_selector(".tree g[role=button]")
+    page.wait_for_selector(".tree button")
     page.wait_for_selector(f'.sgp[data-step="0"] {BRANCHES}')
     press(page, "ArrowRight", "ArrowRight")
     expect_step(page, 2)
@@ -66,18 +66,18 @@ def test_a_picked_candidate_becomes_a_branch_and_branches_are_walked(open_, stor
     taken = page.locator("tr.picked code").inner_text()
     press(page, "b")
     page.wait_for_url(f"**branch=3-{other}*")
-    page.wait_for_selector(".tree g[role=button] >> nth=1")
+    page.wait_for_selector(".tree button >> nth=1")
     page.wait_for_selector(f'.sgp[data-step="3"] {BRANCHES}')  # the whole branch is there
-    assert taken in page.locator(".tree g[aria-pressed=true]").text_content()
+    assert taken in page.locator(".tree button[aria-pressed=true]").text_content()
     press(page, "ArrowLeft")
     expect_step(page, 2, seconds=30)
     assert "⚑ forced" in page.locator("tr.chosen").inner_text()
-    page.locator(".tree g[role=button]").first.focus()
+    page.locator(".tree button").first.focus()
     press(page, "Enter")
-    page.wait_for_selector('.tree g[aria-pressed=true][data-branch=""]')
+    page.wait_for_selector('.tree button[aria-pressed=true][data-branch=""]')
     page.wait_for_function("!location.search.includes('branch=')")
     page.reload()
-    page.wait_for_selector(".tree g[role=button]")
+    page.wait_for_selector(".tree button")
 
 
 def test_files_are_uploaded_solved_and_watched(open_, store, tmp_path):

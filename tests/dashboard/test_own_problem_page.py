@@ -151,7 +151,7 @@ def test_a_problem_that_never_ends_is_ended_by_the_limit(long_work):
     app = settled(long_work(3.0), PAGE)
     (error,) = app.error
     assert error.value.replace("\\", "") == (
-        "the work was ended after 3 s of computing, the most that it may take here; try a smaller problem"
+        "Stopped: 3 s limit of CPU time. Try a smaller problem, or run 'sgp solve'."
     )
     app = example(app)
     assert not app.error

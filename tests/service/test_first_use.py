@@ -12,9 +12,9 @@ from pathlib import Path
 from sgp import compilation
 from sgp.datasets.folders import locked
 from sgp.service import first_use
-from sgp.service.client import Worker
+from sgp.service.worker import Worker
 from tests.conftest import blocks_problem
-from tests.service.test_client import ended, text_of
+from tests.service.test_worker import ended, text_of
 
 ASK = "from sgp.service import first_use; print(first_use.are_compiled())"
 
@@ -32,7 +32,7 @@ def test_a_job_waits_for_the_kernels_without_its_seconds_and_other_processes_rea
     worker, begun = Worker(), time.monotonic()
     problem = text_of(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
     with locked(folder):  # as another process holds it that compiles
-        job = worker.ask("read", 10, problem=problem)
+        job = worker.submit("read", 10, problem=problem)
         while (job.report().progress or {}).get("doing") is None:
             assert time.monotonic() - begun < 60
             time.sleep(0.05)

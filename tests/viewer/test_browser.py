@@ -249,7 +249,7 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
     named = compared = 0
     for recorded in sgp.recorded_rollouts().rollouts:
         steps = sgp.playback(recorded)["steps"]
-        given = {"source": sgp.viewer.player_script(), "steps": json.dumps(steps)}  # a text is handed over much faster
+        given = {"source": sgp.viewer.script("player"), "steps": json.dumps(steps)}  # a text is handed over much faster
         for step, found in zip(steps, page.evaluate(script, given), strict=True):
             costs = {rank: each["cost"] for rank, each in enumerate(step["candidates"]) if rank not in step["shut"]}
             costs.pop(step["chosen"], None)

@@ -73,7 +73,7 @@ def open_cell(browser, tmp_path):
 def test_the_widget_has_the_players_data_and_script(recorded):
     widget = sgp.show(recorded)
     assert widget.data == sgp.playback(recorded)
-    assert widget._esm == sgp.viewer.player_script()
+    assert widget._esm == sgp.viewer.script("player")
     assert widget.step == 1
     assert {"_esm", "data", "step", "link"} <= set(widget.get_state())
 
@@ -102,7 +102,7 @@ def test_two_rollouts_are_compared_by_actions(recorded, solved):
     expert = sgp.viewer.expert_rollout(recorded)
     widget = sgp.show(recorded, expert, step=3)
     assert widget.data == sgp.comparison(recorded, expert)
-    assert widget._esm == sgp.viewer.compare_script()
+    assert widget._esm == sgp.viewer.script("compare")
     assert (widget.step, widget.last) == (3, widget.data["length"])
     assert sgp.show(recorded, expert).step == 0
     with pytest.raises(InputError, match="two problems"):

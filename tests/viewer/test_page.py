@@ -47,7 +47,7 @@ def test_the_page_asks_for_nothing_from_outside(hostile):
 
 
 def test_the_player_never_makes_markup_of_text():
-    script = sgp.viewer.player_script()
+    script = sgp.viewer.script("player")
     for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "import(", "</"):
         assert word not in script, word
     assert script.count("parseFromString") == 1
@@ -163,7 +163,7 @@ def test_the_dashboards_command():
 def test_a_comparison_has_a_page_of_its_own_without_markup_of_names(hostile):
     data = sgp.comparison(hostile, sgp.viewer.expert_rollout(hostile))
     page = sgp.viewer.html_page(data)
-    assert sgp.viewer.compare_script() in page
+    assert sgp.viewer.script("compare") in page
     assert Tags(page).found.count("script") == 2
     assert "img" not in Tags(page).found
     assert json.loads(re.search(r'id="rollout">(.*?)</script>', page, re.DOTALL).group(1)) == data

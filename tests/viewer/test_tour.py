@@ -99,4 +99,4 @@ def test_another_file_is_one_sentence(tmp_path):
     file.write_text("[]")
     with pytest.raises(StoreError, match="no tour"):
         sgp.viewer.read_tour(file)
-    assert "PageDown" in tour_script()
+    assert "PageDown" in script("tour")

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from sgp.errors import ConfigurationError, PlanError
-from sgp.planning.forcing import least_forcing
+from sgp.planning.overrides import fewest_overrides
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Mark, Outcome
@@ -67,12 +67,12 @@ def test_one_forced_choice_is_found_where_one_is_enough(two_blocks):
     planner = Planner(never({"(pick-up a)"}))
     start = planner.solve(two_blocks, Limit(actions=2))
     assert not start.solved
-    found = least_forcing(planner, two_blocks, start, seconds=30)
-    ((step, place),) = found.choices
+    found = fewest_overrides(planner, two_blocks, start, seconds=30)
+    ((step, place),) = found.overrides
     assert found.rollout.solved
     assert str(start.steps[step].candidates[place].actions[0]) == "(pick-up a)"
     assert found.proved
-    assert sum(found.tried) >= 1
+    assert sum(found.counts) >= 1
 
 
 def test_what_was_tried_is_counted_where_nothing_helps(two_blocks):
@@ -80,17 +80,17 @@ def test_what_was_tried_is_counted_where_nothing_helps(two_blocks):
     start = planner.solve(two_blocks, Limit(actions=1))
     heard = []
     # Candidates of the one step: two to pick up. One action is too few for the goal only because the limit is one.
-    found = least_forcing(Planner(Costs(lambda *_: float("inf"))), two_blocks, start, 30, watch=heard.append)
-    assert (found.choices, found.rollout, found.proved) == (None, None, False)
-    assert found.tried[0] == 1
+    found = fewest_overrides(Planner(Costs(lambda *_: float("inf"))), two_blocks, start, 30, watch=heard.append)
+    assert (found.overrides, found.rollout, found.proved) == (None, None, False)
+    assert found.counts[0] == 1
     assert found.complete == (1, 2)
     assert heard
 
 
 def test_time_that_is_up_ends_the_search_incomplete(two_blocks):
     planner = Planner(never({"(pick-up a)"}))
-    found = least_forcing(planner, two_blocks, planner.solve(two_blocks, Limit(actions=2)), seconds=1e-9)
-    assert (found.tried, found.complete, found.choices) == ((0,), (), None)
+    found = fewest_overrides(planner, two_blocks, planner.solve(two_blocks, Limit(actions=2)), seconds=1e-9)
+    assert (found.counts, found.complete, found.overrides) == ((0,), (), None)
 
 
 @pytest.mark.parametrize(("seconds", "cost"), [(1e-9, 1.0), (30, 1.0), (30, float("inf"))])
@@ -98,12 +98,12 @@ def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds,
     """Out of time, solved, and tried in full without success."""
     start = Planner(never({"(pick-up a)"})).solve(two_blocks, Limit(actions=2))
     began = time.process_time()
-    found = least_forcing(Planner(Costs(lambda *_: cost)), two_blocks, start, seconds)
-    assert (found.choices is not None) == (seconds == 30 and cost == 1)
+    found = fewest_overrides(Planner(Costs(lambda *_: cost)), two_blocks, start, seconds)
+    assert (found.overrides is not None) == (seconds == 30 and cost == 1)
     assert 0 <= found.seconds <= time.process_time() - began
 
 
 def test_a_solved_rollout_needs_no_forcing(two_blocks):
     planner = Planner(by_name(pick_up=0.0, stack=0.0))
     with pytest.raises(ConfigurationError, match="unsolved"):
-        least_forcing(planner, two_blocks, planner.solve(two_blocks), seconds=1)
+        fewest_overrides(planner, two_blocks, planner.solve(two_blocks), seconds=1)
