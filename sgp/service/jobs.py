@@ -150,7 +150,7 @@ def solve(report: Progress, run: str, problem: Mapping[str, str], seconds: float
 def reweighted(
     report: Progress, run: str, before: Records, step: int, rank: int, feature: str, factor: float, seconds: float
 ) -> Answer:
-    """What `solve` answers, planned with the weight of a feature times a factor; arguments as for `attribute_weight`."""
+    """What `solve` answers, planned with the weight of a feature times a factor; see `attribute_weight`."""
     head = before[0]
     planner = with_weight(planner_of(open_run(run), _decoding(head)), *_compared(before, step, rank), feature, factor)
     return _planned(report, run, _problem_of(head), seconds, _decoding(head), planner)

@@ -16,7 +16,7 @@ from sgp.planning.recorded import Recorded
 from sgp.viewer.comparison import comparison
 from sgp.viewer.dashboard import PORT
 from sgp.viewer.library import own_rollouts_folder, recorded_folder, recorded_rollouts
-from sgp.viewer.page import recorded, viewer_script
+from sgp.viewer.page import recorded, script
 from sgp.viewer.playback import playback
 
 if TYPE_CHECKING:

@@ -103,7 +103,7 @@ def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds,
     assert 0 <= found.seconds <= time.process_time() - began
 
 
-def test_a_solved_rollout_needs_no_forcing(two_blocks):
+def test_a_solved_rollout_needs_no_overrides(two_blocks):
     planner = Planner(by_name(pick_up=0.0, stack=0.0))
     with pytest.raises(ConfigurationError, match="unsolved"):
         fewest_overrides(planner, two_blocks, planner.solve(two_blocks), seconds=1)

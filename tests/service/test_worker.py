@@ -139,7 +139,9 @@ def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
         for each in step["candidates"]
         if not {"chosen", "visited"} & set(each["marks"])
     )
-    branched = jobs.branch(lambda **each: messages.append(each), run, solved["records"][: place + 2], place + 1, rank, 30)
+    branched = jobs.branch(
+        lambda **each: messages.append(each), run, solved["records"][: place + 2], place + 1, rank, 30
+    )
     previews = [each["preview"] for each in messages if "preview" in each]
     assert [len(each["steps"]) for each in previews] == list(range(place + 1, len(branched["data"]["steps"]) + 1))
     assert len(previews) > 1

@@ -9,7 +9,7 @@ import sgp
 from sgp.errors import StoreError
 from sgp.experiments.tour import record_tour
 from sgp.planning.recording import read_rollouts
-from sgp.viewer.tour import tour_script, tour_titles
+from sgp.viewer.tour import tour_titles
 
 
 @pytest.fixture(scope="module")
@@ -99,4 +99,4 @@ def test_another_file_is_one_sentence(tmp_path):
     file.write_text("[]")
     with pytest.raises(StoreError, match="no tour"):
         sgp.viewer.read_tour(file)
-    assert "PageDown" in script("tour")
+    assert "PageDown" in sgp.viewer.script("tour")
