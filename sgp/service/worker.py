@@ -1,6 +1,6 @@
 """A worker process that runs jobs one after the other, with limits on CPU time and memory, progress and cancel.
 
-The two processes send each other pickled values over a pipe. `multiprocessing` would start the process too, but its
+The two processes send each other values over a pipe. `multiprocessing` would start the process too, but its
 children import `__main__`, which within Streamlit is the dashboard. Importing this module loads no planning library.
 """
 
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import resource
 import signal
 import subprocess
@@ -21,6 +20,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
+from multiprocessing.reduction import ForkingPickler
 from queue import SimpleQueue
 from typing import Any, Literal
 
@@ -177,7 +177,7 @@ class _Process:
 
     def _listen(self) -> None:
         """Send one job after the other and pass on what the process reports; jobs that are left at its end fail."""
-        with contextlib.suppress(EOFError, OSError, pickle.UnpicklingError):  # it ended, perhaps amid a message
+        with contextlib.suppress(EOFError, OSError):  # it ended, perhaps amid a message
             for job in iter(self._queue.get, None):
                 self._connection.send_bytes(job.request)
                 while not job._report.ended:
@@ -217,7 +217,7 @@ class Worker:
         `seconds` are CPU seconds from its beginning: neither the start of the process nor other load of the machine is
         counted. Raises InputError for arguments that are too large, and where too many workers are busy.
         """
-        request = pickle.dumps((job, seconds, arguments))
+        request = bytes(ForkingPickler.dumps((job, seconds, arguments)))  # as the connection would
         if len(request) > LARGEST_REQUEST:
             raise InputError(
                 f"Too large for the dashboard: {len(request):,} characters (limit {LARGEST_REQUEST:,}). "
