@@ -19,10 +19,10 @@ from pyperplan.pddl.parser import Parser
 from wlplan.feature_generator import load_feature_generator
 from wlplan.planning import Atom, Predicate, State, parse_problem
 
+from sgp.planning.native import native_output_silenced
 from sgp.planning.pddl import Action, Problem, read_domain, read_problem
 from sgp.planning.planner import horizon
 from sgp.planning.rollout import TIE_ABSOLUTE, TIE_RELATIVE
-from sgp.planning.silence import native_output_silenced
 
 
 class NaivePlanner:

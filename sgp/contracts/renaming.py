@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from sgp.planning.pddl import Problem
-from sgp.planning.renaming import with_names
+from sgp.planning.pddl import Problem, with_names
 from sgp.planning.task import Task
 
 

@@ -25,7 +25,7 @@ from sgp.datasets.suite import Suite
 from sgp.datasets.training_data import Transition, steps_of
 from sgp.errors import PddlError, PlanError, SgpError, StoreError, SuiteError, UnsolvableProblem
 from sgp.files import read_json, write_json
-from sgp.planning.experts import SOON
+from sgp.planning.experts import QUICK
 from sgp.planning.pddl import Action, Atom, Problem, parse_plan
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Task
@@ -163,7 +163,7 @@ def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -
     """Experts' plans by SHA-256 of the start; those from which the goal cannot be reached have none."""
     kept = kept_plans(suite, domain, split)
     missing = [start for start in starts if start.sha256 not in kept]
-    made, errors = plans_of(missing, SOON, 1, f"expert plans {domain} {split}")
+    made, errors = plans_of(missing, QUICK, 1, f"expert plans {domain} {split}")
     for error in errors.values():
         if not isinstance(error, UnsolvableProblem):
             raise error

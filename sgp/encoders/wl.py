@@ -24,7 +24,7 @@ from sgp.errors import ConfigurationError, StoreError
 from sgp.files import write_text
 from sgp.planning import pddl
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
-from sgp.planning.silence import native_output_silenced
+from sgp.planning.native import native_output_silenced
 from sgp.planning.task import State, Successor, Task
 
 Hash = Literal["multiset", "set"]

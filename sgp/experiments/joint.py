@@ -51,7 +51,7 @@ from sgp.methods.configuration import configure, configure_decoding, decoded_ide
 from sgp.methods.contract import PlanningMethod, Snapshot
 from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
-from sgp.planning.experts import SOON, STAGES
+from sgp.planning.experts import QUICK, STAGES
 from sgp.planning.pddl import Problem
 from sgp.planning.subject import selected_variant
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
@@ -117,7 +117,7 @@ def train_jointly(
     Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
     `+by=dynamic` (on generated problems larger than all of training; where the house cannot generate them, on the
     largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`, and
-    expert plans that are missing are made by `SOON`; what has none then is left out of later trainings, too, until
+    expert plans that are missing are made by `QUICK`; what has none then is left out of later trainings, too, until
     `sgp experts --retry`. Plans have at most L actions where no limit on seconds is given: the domain's bound, or three
     times the mean length of the expert plans for the largest training problems.
 
@@ -132,7 +132,7 @@ def train_jointly(
     planning = planning_method(method)
     configure_decoding(planning, settings.decoding)  # raises before anything is trained
     chosen = choose_device(device)
-    data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else SOON, processes(jobs))
+    data = load_training_data(load_suite(suite), domain, STAGES if suite == SCALING_SUITE else QUICK, processes(jobs))
     source = generator_for(data.domain_pddl, data.domain, VALIDATION_SEED, tracked=bool(rules.multiples))
     bound = plan_bound(None if source is None else source.domain, lambda: data)
     trial = _Trial(data, source, bound, rules, planning, jobs)

@@ -51,7 +51,7 @@ def find_run_for_domain(domain: DomainText, name: str) -> Run:
     latest = max(own, key=lambda run: str(run.record["trained"]), default=None)
     if latest is not None:
         return latest
-    if domain.alone:
+    if domain.problem_specific:
         raise DomainMismatch(
             f"no trained run plans in domain {name}, and none can be trained on it, because its quantifiers range over "
             "a problem's objects; train one on a domain file with the same predicates and actions without them"

@@ -62,22 +62,19 @@ STAGES = (OPTIMAL, SATISFICING)
 MERGE_AND_SHRINK = Stage("seq-opt-merge-and-shrink", 60.0, alias="seq-opt-merge-and-shrink", megabytes=8192)
 LAMA_FIRST = Stage("lama-first", 300.0, alias="lama-first")  # LAMA's first plan (Richter and Westphal 2010)
 LAMA = Stage("lama", 60.0, alias="seq-sat-lama-2011")  # anytime: ever better plans until its time is up
-# For many problems of which most are too large for optimal plans: an optimal one where that is soon found, else any.
-SOON = (replace(OPTIMAL, seconds=2.0), replace(LAMA_FIRST, seconds=10.0))
+# For many problems of which most are too large for optimal plans: an optimal plan if A* finds one soon, else any.
+QUICK = (replace(OPTIMAL, seconds=2.0), replace(LAMA_FIRST, seconds=10.0))
 TEACHERS: Mapping[str, Sequence[Stage]] = {
     "state-centric": STAGES,
     "dynamic-validation": (MERGE_AND_SHRINK,),
     "lama": (LAMA,),
-    "track": SOON,
+    "track": QUICK,
 }
 
 
 @dataclass(frozen=True)
 class ExpertPlan:
-    """A kept plan: of which PDDL, by which planner and configuration, in how many seconds.
-
-    `plan` is None where no stage found one.
-    """
+    """An expert's plan for a problem, None where no stage found one; which planner made it and how."""
 
     problem: str
     sha256: str
@@ -88,7 +85,7 @@ class ExpertPlan:
 
 
 def fast_downward_driver() -> Path:
-    """Where Fast Downward's driver stands. Raises ToolError where it is missing."""
+    """The path of Fast Downward's driver. Raises ToolError where it is missing."""
     package = importlib.util.find_spec("up_fast_downward")
     driver = Path(package.origin).parent / "downward" / "fast-downward.py" if package and package.origin else None
     if driver is None or not driver.is_file():
@@ -101,10 +98,9 @@ def find_plan(
 ) -> ExpertPlan:
     """The plan of the first stage that finds one, of low cost where the problem has a metric, else of few actions.
 
-    Costs that are no whole numbers are scaled to such. Where `strict`, a stage's seconds are all that it takes by the
-    clock, the driver and the translator included. Raises UnsolvableProblem where a stage proves that there is none,
-    PddlError for costs that cannot be used, ToolError where Fast Downward is missing or fails. Running out of time or
-    memory in every stage gives an ExpertPlan without a plan.
+    Where no stage finds one within its limits, the ExpertPlan has no plan. With `strict`, a stage's seconds include the
+    driver and the translator. Raises UnsolvableProblem where a stage proves that there is no plan, PddlError for costs
+    that cannot be used, ToolError where Fast Downward is missing or fails.
     """
     driver = driver or fast_downward_driver()
     whole = problem.with_whole_costs()
@@ -187,7 +183,7 @@ def _attempt(
     if run.returncode in _NOT_READ | {_NOT_SUPPORTED} and texts is None:
         with suppress(PddlError):
             left = max(1.0, stage.seconds - (0 if grace else time.perf_counter() - started))
-            return _attempt(problem, replace(stage, seconds=left), driver, beyond, rewritten(problem))
+            return _attempt(problem, replace(stage, seconds=left), driver, beyond, rewritten(*problem.read()))
     if run.returncode == _NOT_SUPPORTED:
         return None
     said = [line for line in (run.stderr + run.stdout).splitlines() if line.strip() and not line.startswith("INFO")]

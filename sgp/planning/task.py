@@ -16,7 +16,7 @@ from sgp.planning.clock import available_memory, check_limits, clock_seconds, wi
 from sgp.planning.costs import Costs
 from sgp.planning.ground_model import INSTANCE_BYTES, MODEL_BYTES, MODEL_SHARE, MOST_INSTANCES, GroundModel, TooLarge
 from sgp.planning.lifted_model import LiftedModel
-from sgp.planning.native import parsed
+from sgp.planning.native import native_problem
 from sgp.planning.pddl import (
     Action,
     Atom,
@@ -88,7 +88,7 @@ class Task:
         self._ground_actions: dict[Action, GroundAction] = {}
         # pymimir takes a tenth of a millisecond to read an atom, so that it gets those of state and goal one by one.
         check_limits()
-        self._native = parsed(self.problem, self.domain_text, replace(self.text, init=(), goal=()))
+        self._native = native_problem(self.problem, self.domain_text, replace(self.text, init=(), goal=()))
         check_limits()
         lifted = search.SearchContextOptions(search.LiftedOptions(search.LiftedExhaustiveOptions()))
         self._context = search.SearchContext.create(self._native, lifted)  # owns the repository
@@ -368,7 +368,7 @@ def check(problem: Problem) -> int:
 def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
     """What a problem that can be used declares; nothing is grounded. Raises PddlError for another one."""
     domain, text = problem.read()
-    parsed(problem, domain, text)
+    native_problem(problem, domain, text)
     return domain, text
 
 

@@ -9,9 +9,9 @@ import sgp
 from sgp.analysis.names import name_sensitivity
 from sgp.errors import ConfigurationError
 from sgp.methods.loading import planner_of
+from sgp.planning.pddl import with_names
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, Ranking
-from sgp.planning.renaming import with_names
 from sgp.planning.task import Task
 
 SUITE = sgp.load_suite("state-centric")

@@ -13,8 +13,7 @@ from sgp.evaluation.retrieval import queries, ranks, summary
 from sgp.methods.displacements import renamed, seen_from
 from sgp.methods.loading import load_model
 from sgp.methods.texts import text_encoders
-from sgp.planning.pddl import Action, Atom
-from sgp.planning.renaming import with_names
+from sgp.planning.pddl import Action, Atom, with_names
 from sgp.planning.task import Task
 from tests.sampling import each_value
 

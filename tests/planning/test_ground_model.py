@@ -9,11 +9,11 @@ from pymimir.advanced import formalism, search
 from sgp.domains import all_domains
 from sgp.planning.candidates import Candidates
 from sgp.planning.ground_model import GroundModel, TooLarge
+from sgp.planning.native import native_output_silenced
 from sgp.planning.pddl import Atom, Problem
 from sgp.planning.pddl_syntax import normalise
 from sgp.planning.policy import one_step
 from sgp.planning.problem_index import ProblemIndex
-from sgp.planning.silence import native_output_silenced
 from sgp.planning.state_space import StateSpace
 from sgp.planning.task import Task
 from tests.conftest import COURIER, COURIER_PROBLEM, blocks_problem
