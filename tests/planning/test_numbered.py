@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
-from sgp.planning.numbered import Numbered
 from sgp.planning.pddl import Problem, parse_plan
 from sgp.planning.pddl_reading import read_as_written
+from sgp.planning.pddl_writing import Numbered
 from sgp.planning.simulation import first_fault
 from sgp.planning.validation import VAL, _run, val_program, validate
 

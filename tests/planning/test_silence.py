@@ -7,7 +7,7 @@ import sys
 
 PROGRAM = """
 import os
-from sgp.planning.silence import native_output_silenced
+from sgp.planning.native import native_output_silenced
 
 print("before")
 with native_output_silenced():
