@@ -49,7 +49,7 @@ def trained(home, tmp_path, caplog):
         path.write_text(text)
     assert call("import", tmp_path / "in", "--suite", "mine")[0] == 0
     assert caplog.text.count("are compiled to actions of STRIPS") == 1
-    assert "press (4); plans are told in the actions of the file" in caplog.text
+    assert "press (4); plans are shown in the actions of the file" in caplog.text
     code, out, _ = call("train", "--method", "zero-change", "--domain", "lights", "--suite", "mine")
     assert code == 0
     return tmp_path / "in" / "lights", out.strip().splitlines()[-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pymimir.advanced import search
 
-from sgp.planning.native import parsed
+from sgp.planning.native import native_problem
 
 
 class PymimirOracle:
@@ -12,7 +12,7 @@ class PymimirOracle:
 
     def __init__(self, problem):
         self.domain, text = problem.read()
-        self.native = parsed(problem, self.domain, text)
+        self.native = native_problem(problem, self.domain, text)
         options = search.LiftedOptions(search.LiftedKPKCOptions(search.SymmetryPruning.OFF))
         self._context = search.SearchContext.create(self.native, search.SearchContextOptions(options))
         self._generator = self._context.get_applicable_action_generator()

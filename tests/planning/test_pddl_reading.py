@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import sgp
+from sgp.domains import all_domains
 from sgp.errors import PddlError, UnsupportedPddl
 from sgp.planning.experts import OPTIMAL, find_plan
 from sgp.planning.native import native_output_silenced, native_problem
@@ -309,7 +309,7 @@ def _texts():
         problem = PROBLEM.replace("lamp", "lit") if "named like" in name else PROBLEM
         yield pytest.param(Problem("p", changed(DOMAIN, old, new), problem), id=name)
     yield pytest.param(Problem("p", COURIER, COURIER_PROBLEM), id="courier")
-    for domain in sgp.all_domains():
+    for domain in all_domains():
         size = next(size for size in range(4, 20) if domain.sizes.has(size))
         problem = domain.generate_size(np.random.default_rng(5), size)
         for model, text in domain.models.items():
