@@ -54,7 +54,7 @@ from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.card import keep_scores, write_card
-from sgp.workers import Folder, Jobs, Workers, cores, processes, workers
+from sgp.workers import Executor, Folder, Jobs, cores, executor, processes
 
 logger = logging.getLogger(__name__)
 
@@ -88,8 +88,8 @@ def train(
         drawn: the number of training problems, and the draw that chooses them.
     """
     learner, name, config = configured(method, variant, overrides)
-    crew = workers(jobs)
-    if not crew.elsewhere:
+    runner = executor(jobs)
+    if not runner.remote:
         choose_device(device)  # before expert plans are made: what it raises
     source = load_suite(suite)
     domains = [domain] if isinstance(domain, str) else domain
@@ -98,7 +98,7 @@ def train(
         data, name = data.without(without), left_out_variant(name, without)
     if drawn is not None:
         data, name = data.drawn(*drawn), drawn_variant(name, *drawn)
-    return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, crew, again)
+    return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, runner, again)
 
 
 def train_lesson(
@@ -120,7 +120,7 @@ def train_lesson(
         lesson.domain,
         lesson.seed,
     )
-    return _trained(key, config, lesson, device, workers(1))
+    return _trained(key, config, lesson, device, executor(1))
 
 
 def train_given(
@@ -141,7 +141,7 @@ def train_given(
     learner, name, config = configured(method, variant, overrides)
     choose_device(device)  # before expert plans are made: what it raises
     data = given_texts(learner.learns_from, problems, plans, jobs=jobs)
-    return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, workers(1))
+    return _trained(RunKey(learner.key, name, data.suite, data.domain, seed), config, data, device, executor(1))
 
 
 def configured(method: str, variant: str | None, overrides: Mapping[str, str] | None) -> tuple[Method, str, Any]:
@@ -153,7 +153,7 @@ def configured(method: str, variant: str | None, overrides: Mapping[str, str] | 
     return learner, name, config
 
 
-def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, crew: Workers, again: bool = False) -> Run:
+def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, runner: Executor, again: bool = False) -> Run:
     """The saved run where configuration and data are the same, else a new one."""
     found = None if again else _usable_run(key)
     same = found is not None and found.record["data"]["sha256"] == data.sha256
@@ -161,8 +161,8 @@ def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, crew: 
         logger.info("%s is of this configuration and these data: nothing to train", found.folder)
         return found
     logger.info("training %s %s on %s of %s, seed %d", key.method, key.variant, key.domain, key.suite, key.seed)
-    if crew.elsewhere:
-        ((_, files),) = crew.each(_trained_files, [(key, config, data, device)])
+    if runner.remote:
+        ((_, files),) = runner.map(_trained_files, [(key, config, data, device)])
         receive_run(key, files)
     else:
         _train(key, config, data, device)
@@ -343,7 +343,7 @@ def diagnose(
                 works.append((Folder(run.folder), measurement, expert, renamings))
     scored: dict[int, list[Score]] = {}
     with progress(f"diagnose on {source.name}", len(works)) as bar:
-        for place, found in workers(jobs).each(_diagnose, works):
+        for place, found in executor(jobs).map(_diagnose, works):
             scored[place] = found
             bar.advance()
     return [score for place in sorted(scored) for score in scored[place]]
@@ -452,7 +452,7 @@ def measured_here(run: Run, jobs: Jobs) -> str:
     """When and where something is measured, with which versions."""
     known = run.record["versions"].items()
     versions = ", ".join(f"{name} {version}" for name, version in known if name not in ("python", "numpy"))
-    where = "a Ray cluster" if workers(jobs).elsewhere else f"{cores()} cores"
+    where = "a Ray cluster" if executor(jobs).remote else f"{cores()} cores"
     return f"{date.today()}, {where}, {versions}"
 
 

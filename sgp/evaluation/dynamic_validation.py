@@ -19,7 +19,7 @@ from sgp.evaluation.scaling import Evaluated, Source
 from sgp.planning.domain import Sizes
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit
-from sgp.workers import Jobs, workers
+from sgp.workers import Jobs, executor
 
 VALIDATION_SEED = 2**32  # no seed of an evaluation can be it
 
@@ -87,7 +87,7 @@ def dynamic_coverage(
     coverage: dict[int, float] = {}
     lengths: list[int] = []
     sizes = config.sizes(source.sizes, after)
-    while batch := list(islice(sizes, workers(jobs).slots)):
+    while batch := list(islice(sizes, executor(jobs).slots)):
         problems = [[source.problem(size, number) for number in range(1, config.problems + 1)] for size in batch]
         works = [
             planner.work(tuple({each.sha256: each for each in found}.values()), config.limit(bound))

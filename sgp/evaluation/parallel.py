@@ -19,7 +19,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
-from sgp.workers import Folder, Jobs, workers
+from sgp.workers import Folder, Jobs, executor
 
 logger = logging.getLogger(__name__)
 
@@ -73,9 +73,9 @@ def run_all(works: Sequence[Work], load: Load, jobs: Jobs, title: str) -> list[l
     logger.info("%s: %d of %d parts stand since an interruption", title, len(tried), len(chunks))
     with progress(title, sum(len(chunk.problems) for chunk in chunks.values())) as bar:
         bar.advance(sum(map(len, tried.values())))
-        crew = workers(jobs)
+        runner = executor(jobs)
         tasks = [(Folder(Path(chunk.planner)), chunk, load) for chunk in open_chunks]
-        for place, (found, rollouts) in crew.each(_try_elsewhere if crew.elsewhere else _try, tasks):
+        for place, (found, rollouts) in runner.map(_try_remotely if runner.remote else _try, tasks):
             chunk = open_chunks[place]
             for file, text in rollouts.items():
                 write_text(file, text)
@@ -96,7 +96,7 @@ def _try(folder: str, chunk: Work, load: Load) -> Tried:
     return attempt(load(folder, chunk.decoding), chunk.problems, chunk.limit, chunk.keeping), {}
 
 
-def _try_elsewhere(folder: str, chunk: Work, load: Load) -> Tried:
+def _try_remotely(folder: str, chunk: Work, load: Load) -> Tried:
     """The same on a machine from which the rollouts have to be sent."""
     if chunk.keeping is None:
         return _try(folder, chunk, load)

@@ -23,7 +23,7 @@ from sgp.progress import progress, track
 from sgp.reports.papers import beside_ours
 from sgp.reports.tables import coverage_table
 from sgp.viewer.library import own_rollouts_folder
-from sgp.workers import workers
+from sgp.workers import executor
 
 SUITE = "state-centric"
 LEARNED = (("contrastive-jumps", "aiw"), ("state-centric", "wl-xgboost-delta"))
@@ -48,7 +48,7 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     console.print(
         f"Training on small problems of {', '.join(domains)}, then planning on larger ones; this takes some minutes."
     )
-    found_runs = dict(track(workers(jobs).each(_trained, work), "train", len(work)))
+    found_runs = dict(track(executor(jobs).map(_trained, work), "train", len(work)))
     runs = [found_runs[place] for place in range(len(work))]
     trained = time.perf_counter()
     console.print(f"Trained {len(runs)} runs in {trained - started:.0f} s. Now every problem is tried with every run.")
@@ -73,7 +73,7 @@ def _record(runs: Sequence[Path], found: Evaluation, jobs: int, console: Console
     tasks = [(own_rollouts_folder(), run, SUITE, found.attempts[str(run.folder), DEFAULT, SPLIT]) for run in learned]
     with progress("record and map", len(learned)) as bar:
         recorded = 0
-        for _, files in workers(jobs).each(record_attempted, tasks):
+        for _, files in executor(jobs).map(record_attempted, tasks):
             recorded += len(files)
             bar.advance()
     console.print(

@@ -32,7 +32,7 @@ from sgp.methods.configuration import apart, configure, configure_decoding, has_
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
 from sgp.reports.tables import measured
-from sgp.workers import Jobs, Workers, processes, workers
+from sgp.workers import Executor, Jobs, executor, processes
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
 FACTS = {  # of runs, by the names of metrics
@@ -254,7 +254,7 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
     waiting.sort(key=_expected_work, reverse=True)
     with progress(f"grid on {', '.join(dict.fromkeys(cell.suite for cell in cells))}", len(cells)) as bar:
         bar.advance(len(cells) - len(waiting))
-        for _ in workers(jobs).delegate(_run, [(cell, files[cell], again, cell in diagnosed) for cell in waiting]):
+        for _ in executor(jobs).map_nested(_run, [(cell, files[cell], again, cell in diagnosed) for cell in waiting]):
             bar.advance()
     scores: list[Score] = []
     attempts: list[AttemptRow] = []
@@ -324,7 +324,7 @@ def _make_experts(cells: Sequence[Cell], diagnosed: Iterable[Cell], jobs: int) -
             expert_plans(load_suite(suite), domain, split, jobs=jobs)
 
 
-def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, crew: Workers) -> None:
+def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, runner: Executor) -> None:
     record = None if again else _read(file)
     if _is_done(record, diagnosed):
         return  # meanwhile, by another process on the same store
@@ -334,13 +334,13 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, crew: Workers) ->
         cell.training_suite,
         cell.variant,
         cell.seed,
-        jobs=crew,
+        jobs=runner,
         overrides=dict(cell.overrides),
         without=cell.without,
         drawn=cell.drawn,
     )
     if record is None:
-        found = evaluate([run.folder], cell.suite, cell.splits, crew, decodings=cell.decodings)
+        found = evaluate([run.folder], cell.suite, cell.splits, runner, decodings=cell.decodings)
         (note,) = {score.note for score in found.scores}
         record = {
             "run": run.sha256,
@@ -355,7 +355,7 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, crew: Workers) ->
         write_json(file, record)
     if diagnosed:
         record["diagnostics"] = [
-            asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, crew, cell.decodings)
+            asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, runner, cell.decodings)
         ]
         write_json(file, record)
 

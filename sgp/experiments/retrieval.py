@@ -45,7 +45,7 @@ from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import TransitionModel
 from sgp.progress import progress
 from sgp.training.latent_transitions import ContrastTraining
-from sgp.workers import Jobs, workers
+from sgp.workers import Jobs, executor
 
 logger = logging.getLogger(__name__)
 
@@ -147,7 +147,7 @@ def retrieve(
     ]
     found: dict[int, list[Score]] = {}
     with progress(f"retrieval on {suite}", len(works)) as bar:
-        for place, scores in workers(jobs).each(measure, works):
+        for place, scores in executor(jobs).map(measure, works):
             found[place] = scores
             bar.advance()
     return [score for place in sorted(found) for score in found[place]]

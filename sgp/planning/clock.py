@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.memory import fair_share, resident_memory
-from sgp.workers import at_work
+from sgp.workers import worker_count
 
 StopFlag = NDArray[np.bool_]
 Item = TypeVar("Item")
@@ -145,5 +145,5 @@ def available_memory() -> float:
     """Bytes that the work that runs now may still take; without a clock, of the process's share of what is free."""
     work = _CURRENT.get()
     if work is None:
-        return max(0, fair_share(at_work()) - resident_memory())
+        return max(0, fair_share(worker_count()) - resident_memory())
     return max(0.0, work.clock.memory - work.clock.held())

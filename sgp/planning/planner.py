@@ -18,7 +18,7 @@ from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Step, Written
 from sgp.planning.task import Successor, Task
-from sgp.workers import at_work
+from sgp.workers import worker_count
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
 HORIZON_PER_OBJECT = 10  # state-centric, appendix G.4: c
@@ -200,7 +200,7 @@ class Planner:
         if not self.fallbacks:
             yield from self.roll_out(tasks, limit)
             return
-        whole = limit = replace(limit, memory=limit.memory or fair_share(at_work()))  # one share for all rollouts
+        whole = limit = replace(limit, memory=limit.memory or fair_share(worker_count()))  # one share for all rollouts
         for fallback in self.fallbacks:
             limit = fallback.limit(limit)
         share = min(fallback.first_share for fallback in self.fallbacks) if limit.ends else 1.0
@@ -461,4 +461,4 @@ def read_task(problem: Problem, limit: Limit = NO_LIMIT) -> Task:
 
 def clock_of(limit: Limit) -> Clock:
     """A clock for work within a limit, started by `with`."""
-    return Clock(limit.memory or fair_share(at_work()), limit.now)
+    return Clock(limit.memory or fair_share(worker_count()), limit.now)

@@ -38,7 +38,7 @@ def returned(rollout):
 
 
 def test_rollouts_come_back_from_other_processes_as_they_were(rollouts):
-    found = dict(Processes(2).each(returned, [(each,) for each in rollouts]))
+    found = dict(Processes(2).map(returned, [(each,) for each in rollouts]))
     back = [found[place] for place in range(len(rollouts))]
     assert back == rollouts
     assert [each.plan for each in back] == [each.plan for each in rollouts]
