@@ -313,7 +313,7 @@ Markdown(sgp.trials_table(trials, "Settings").markdown())
 # - The problems: a situation that no training problem has cannot be learned. Where the whole state space of a training
 #   problem has at most 20,000 states, the labels are exact, so many small problems are better than a few large ones.
 # - `candidates`: `aiw` and `iw` look some actions ahead, `one-step` does not; a lookahead can pass by what matters.
-# - `labels.source`: `experts` or `visited` learn from plans, where state spaces are too large.
+# - `labels.source`: `expert` or `dagger` learn from plans, where state spaces are too large.
 # - `embedding.iterations`, `embedding.open_atoms`, `embedding.closed_atoms`: how far from a change the features look.
 #
 # `overrides` of `sgp.train` sets them (`overrides={"candidates": "one-step"}`), and so does `--set` below. What each of

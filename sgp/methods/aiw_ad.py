@@ -55,7 +55,7 @@ class AIWADTraining:
     enough: int = 0  # a lookahead ends after a depth with so many novel states and progress; 0, as published: never
     trees: TreeConfig = field(default_factory=TreeConfig)
     shape: RelationalShape = _SMALL
-    labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="exact", space=50_000))
+    labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="optimal-only", space=50_000))
     learning: JumpLearning = field(default_factory=JumpLearning)
     training: TreeTraining = field(default_factory=TreeTraining)
     decoding: str = DEFAULT  # by which validation selects among the epochs

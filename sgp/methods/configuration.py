@@ -148,10 +148,12 @@ def from_record(kind: type[Config], record: Mapping[str, Any]) -> Config:
     A setting that there was none of when the record was written has its default, which is what was done then. Raises
     TypeError for a record with other fields or a value of another type, and what the configuration raises.
     """
-    hints = get_type_hints(kind)
+    hints, renamed = get_type_hints(kind), getattr(kind, "RENAMED", {})
     values = {}
     for name, value in record.items():
         hint = hints.get(name)
+        if name in renamed:
+            value = renamed[name].get(value, value)  # noqa: PLW2901  as it is called now
         if isinstance(hint, type) and is_dataclass(hint):
             values[name] = from_record(hint, value)
         elif hint in (int, float, bool, str) and not _is_of(value, hint):

@@ -46,7 +46,7 @@ class ContrastiveDeltaTraining:
     wl: WLConfig = field(default_factory=WLConfig)
     text: TextConfig = field(default_factory=TextConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
-    labels: LabelConfig = field(default_factory=lambda: LabelConfig("experts"))
+    labels: LabelConfig = field(default_factory=lambda: LabelConfig("expert"))
     decoding: str = DEFAULT  # by which validation selects among planners, and by which labels visit states
 
     def __post_init__(self) -> None:

@@ -56,9 +56,9 @@ Delta = Literal["constant", "progress"]
 
 # What the sweep of a joint training learns from, with larger state spaces than a single training expands.
 _LABELS: Sequence[Settings] = (
-    {"labels.source": "exact", "labels.space": "50000"},
+    {"labels.source": "optimal-only", "labels.space": "50000"},
     {"labels.source": "optimal", "labels.space": "50000"},
-    {"labels.source": "experts"},
+    {"labels.source": "expert"},
 )
 _GROWTH: Settings = {"embedding.walk_growth": "1.5"}
 # As far as the way is clear: over distances that training did not have, what counts is where a jump ends.
@@ -138,9 +138,9 @@ class ContrastiveJumps:
         {"candidates": "base-aiw"},
         {"enough": "0"},
         {"enough": "128"},
-        {"labels.source": "experts"},
-        {"labels.source": "visited"},
-        {"labels.source": "joined"},
+        {"labels.source": "expert"},
+        {"labels.source": "dagger"},
+        {"labels.source": "dagger-optimal"},
         {"embedding.closed_atoms": "0"},
         {"embedding.open_atoms": "0"},
         {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
@@ -166,7 +166,7 @@ class ContrastiveJumps:
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),
-        "labels.source": ("experts", "optimal", "visited", "joined"),
+        "labels.source": ("expert", "optimal", "dagger", "dagger-optimal"),
         "labels.states": ("3000", "10000"),
     }
 

@@ -48,24 +48,24 @@ class TransformerShape:
 PAPER = TransformerShape(12, 768, 12)  # state-centric, Table 4; the heads are GPT-2's, which symt does not print
 
 
-class Kept(NamedTuple):
-    """Keys and values [b, heads, n, d_k] of tokens that were read."""
+class KeyValues(NamedTuple):
+    """Keys and values [b, heads, n, d_k] of tokens."""
 
     keys: Tensor
     values: Tensor
 
-    def behind(self, before: Kept | None) -> Kept:
-        """Both, one after the other."""
-        if before is None:
+    def after(self, past: KeyValues | None) -> KeyValues:
+        """Those of earlier tokens, then these."""
+        if past is None:
             return self
-        return Kept(torch.cat([before.keys, self.keys], dim=2), torch.cat([before.values, self.values], dim=2))
+        return KeyValues(torch.cat([past.keys, self.keys], dim=2), torch.cat([past.values, self.values], dim=2))
 
 
-class Before(NamedTuple):
-    """What is kept by each layer of tokens that were read before others, and which of it [b, m] are tokens."""
+class PastKeyValues(NamedTuple):
+    """Keys and values of earlier tokens by layer, and which of them [b, m] are tokens; the rest is padding."""
 
-    layers: Sequence[Kept]
-    there: Tensor
+    layers: Sequence[KeyValues]
+    present: Tensor
 
 
 class Attended(NamedTuple):
@@ -101,25 +101,27 @@ class Attention(nn.Module):
     def __init__(self, shape: TransformerShape):
         super().__init__()
         self.shape = shape
-        self.asks, self.keys, self.values, self.out = (nn.Linear(shape.hidden, shape.hidden) for _ in range(4))
+        self.query, self.key, self.value, self.out = (nn.Linear(shape.hidden, shape.hidden) for _ in range(4))
 
-    def kept(self, rows: Tensor) -> Kept:
+    def key_values(self, rows: Tensor) -> KeyValues:
         """Keys and values of rows [b, m, hidden]."""
-        return Kept(self._by_head(self.keys(rows)), self._by_head(self.values(rows)))
+        return KeyValues(self._by_head(self.key(rows)), self._by_head(self.value(rows)))
 
-    def forward(self, rows: Tensor, kept: Kept, open_to: Tensor, scores: bool) -> tuple[Tensor, Tensor | None]:
-        """What rows [b, n, hidden] take from others, and the scores [b, heads, n, m] where they are asked for.
+    def forward(
+        self, rows: Tensor, cached: KeyValues, attention_mask: Tensor, scores: bool
+    ) -> tuple[Tensor, Tensor | None]:
+        """The attention's output of rows [b, n, hidden], and the scores [b, heads, n, m] if wanted.
 
-        `open_to` [b or 1, n or 1, m] says what each may attend to, at least one.
+        `attention_mask` [b or 1, n or 1, m] says which tokens each may attend to, at least one.
         """
-        asks, given = self._by_head(self.asks(rows)), None
+        query, given = self._by_head(self.query(rows)), None
         if scores:
-            logits = asks @ kept.keys.transpose(2, 3) / math.sqrt(self.shape.width)
-            given = logits.masked_fill(~open_to[:, None], -math.inf).softmax(dim=3)
-            taken = given @ kept.values
+            logits = query @ cached.keys.transpose(2, 3) / math.sqrt(self.shape.width)
+            given = logits.masked_fill(~attention_mask[:, None], -math.inf).softmax(dim=3)
+            taken = given @ cached.values
         else:
-            mask = open_to[:, None].expand(len(rows), 1, rows.shape[1], open_to.shape[2])
-            taken = nn.functional.scaled_dot_product_attention(asks, kept.keys, kept.values, mask)
+            mask = attention_mask[:, None].expand(len(rows), 1, rows.shape[1], attention_mask.shape[2])
+            taken = nn.functional.scaled_dot_product_attention(query, cached.keys, cached.values, mask)
         out: Tensor = self.out(taken.transpose(1, 2).flatten(2))
         return out, given
 
@@ -135,10 +137,10 @@ class Layer(nn.Module):
 
     def __init__(self, shape: TransformerShape, crossing: bool = False):
         super().__init__()
-        self.among, self.before_among = Attention(shape), nn.LayerNorm(shape.hidden)
-        self.cross: Attention | None = Attention(shape) if crossing else None
-        self.before_cross: nn.LayerNorm | None = nn.LayerNorm(shape.hidden) if crossing else None
-        self.alone = nn.Sequential(
+        self.self_attention, self.self_attention_norm = Attention(shape), nn.LayerNorm(shape.hidden)
+        self.cross_attention: Attention | None = Attention(shape) if crossing else None
+        self.cross_attention_norm: nn.LayerNorm | None = nn.LayerNorm(shape.hidden) if crossing else None
+        self.feed_forward = nn.Sequential(
             nn.LayerNorm(shape.hidden),
             nn.Linear(shape.hidden, 4 * shape.hidden),
             nn.GELU(),
@@ -149,32 +151,32 @@ class Layer(nn.Module):
         self,
         rows: Tensor,
         real: Tensor,
-        open_to: Tensor,
+        attention_mask: Tensor,
         seen: Seen | None = None,
-        before: Kept | None = None,
-        encoded: tuple[Kept, Tensor] | None = None,
-    ) -> tuple[Tensor, Kept]:
+        past: KeyValues | None = None,
+        encoded: tuple[KeyValues, Tensor] | None = None,
+    ) -> tuple[Tensor, KeyValues]:
         """The rows [b, n, hidden] after it, of which `real` [b, n] are tokens, and their own keys and values.
 
-        Tokens that were read `before` are attended to first; `encoded` has the encoder's, and which [b, m] are tokens.
+        Tokens in `past` are attended to first; `encoded` has the encoder's, and which [b, m] are tokens.
         """
         wanted = seen is not None and seen.scores
-        normed = self.before_among(rows)
-        own = self.among.kept(normed)
-        taken, scores = self.among(normed, own.behind(before), open_to, wanted and before is None)
+        normed = self.self_attention_norm(rows)
+        new = self.self_attention.key_values(normed)
+        taken, scores = self.self_attention(normed, new.after(past), attention_mask, wanted and past is None)
         rows = rows + taken
         if seen is not None and scores is not None:
             seen.attended.append(Attended(scores, real, real))
-        if self.cross is not None and self.before_cross is not None and encoded is not None:
-            kept, atoms = encoded
-            taken, scores = self.cross(self.before_cross(rows), kept, atoms[:, None], wanted)
+        if self.cross_attention is not None and self.cross_attention_norm is not None and encoded is not None:
+            cached, atoms = encoded
+            taken, scores = self.cross_attention(self.cross_attention_norm(rows), cached, atoms[:, None], wanted)
             rows = rows + taken
             if seen is not None and scores is not None:
                 seen.attended.append(Attended(scores, real, atoms))
-        rows = rows + self.alone(rows)
+        rows = rows + self.feed_forward(rows)
         if seen is not None:
             seen.left.append(Left(rows, real))
-        return rows, own
+        return rows, new
 
 
 class Encoded(NamedTuple):
@@ -243,31 +245,31 @@ class PlanTransformer(AtomEncoder):
         logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
         return logits, seen
 
-    def crossed(self, encoded: Encoded) -> tuple[Kept, Tensor]:
+    def crossed(self, encoded: Encoded) -> tuple[KeyValues, Tensor]:
         """Keys and values of the encoder's tokens, the same for all layers, and which they are."""
-        assert self.decoder.cross is not None
-        return self.decoder.cross.kept(self.encoded(encoded.rows)), encoded.real
+        assert self.decoder.cross_attention is not None
+        return self.decoder.cross_attention.key_values(self.encoded(encoded.rows)), encoded.real
 
     def decode(
         self,
         plans: Tensor,
         written: Tensor,
-        encoded: tuple[Kept, Tensor],
-        before: Before | None = None,
+        encoded: tuple[KeyValues, Tensor],
+        past: PastKeyValues | None = None,
         seen: Seen | None = None,
-    ) -> tuple[Tensor, list[Kept]]:
+    ) -> tuple[Tensor, list[KeyValues]]:
         """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer.
 
-        What stands `before` them is attended to as well.
+        Tokens in `past` are attended to as well.
         """
-        rows, own = self.embedding(plans), list[Kept]()
-        open_to = _causal(plans.shape[1], before, plans.device)
+        rows, caches = self.embedding(plans), list[KeyValues]()
+        attention_mask = _causal(plans.shape[1], past, plans.device)
         for place in range(self.shape.layers):
-            earlier = before.layers[place] if before else None
-            rows, kept = self.decoder(rows, written, open_to, seen, earlier, encoded)
-            own.append(kept)
+            earlier = past.layers[place] if past else None
+            rows, new = self.decoder(rows, written, attention_mask, seen, earlier, encoded)
+            caches.append(new)
         logits: Tensor = self.head(self.decoded(rows))
-        return logits, own
+        return logits, caches
 
 
 class SequenceTransformer(Network):
@@ -291,29 +293,29 @@ class SequenceTransformer(Network):
         return logits, seen
 
     def decode(
-        self, sequences: Tensor, written: Tensor, before: Before | None = None, seen: Seen | None = None
-    ) -> tuple[Tensor, list[Kept]]:
-        """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer; see `before` above."""
+        self, sequences: Tensor, written: Tensor, past: PastKeyValues | None = None, seen: Seen | None = None
+    ) -> tuple[Tensor, list[KeyValues]]:
+        """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer, after `past`."""
         places = torch.arange(sequences.shape[1], device=sequences.device)[None]
-        if before:
-            places = places + before.there.sum(dim=1, keepdim=True)
+        if past:
+            places = places + past.present.sum(dim=1, keepdim=True)
         # Behind the last token there may be padding, which nothing looks at.
-        rows, own = self.embedding(sequences) + self.place(places.clamp(max=self.positions - 1)), list[Kept]()
-        open_to = _causal(sequences.shape[1], before, sequences.device)
+        rows, caches = self.embedding(sequences) + self.place(places.clamp(max=self.positions - 1)), list[KeyValues]()
+        attention_mask = _causal(sequences.shape[1], past, sequences.device)
         for number, layer in enumerate(self.layers):
-            rows, kept = layer(rows, written, open_to, seen, before.layers[number] if before else None)
-            own.append(kept)
+            rows, new = layer(rows, written, attention_mask, seen, past.layers[number] if past else None)
+            caches.append(new)
         logits: Tensor = self.head(self.decoded(rows))
-        return logits, own
+        return logits, caches
 
 
-def _causal(count: int, before: Before | None, device: torch.device) -> Tensor:
+def _causal(count: int, past: PastKeyValues | None, device: torch.device) -> Tensor:
     """What each of so many tokens may attend to [1 or b, count, m + count]: those before it, and itself."""
     places = torch.arange(count, device=device)
     among = (places[None] <= places[:, None])[None]
-    if before is None:
+    if past is None:
         return among
-    earlier = before.there[:, None].expand(-1, count, -1)
+    earlier = past.present[:, None].expand(-1, count, -1)
     return torch.cat([earlier, among.expand(len(earlier), -1, -1)], dim=2)
 
 

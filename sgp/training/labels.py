@@ -8,11 +8,11 @@ known, that tells it, and no planner is run.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain
-from typing import Literal, NamedTuple, get_args
+from typing import ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,18 +27,23 @@ from sgp.planning.state_space import StateSpace
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.trajectory import Trajectory, represented
 
-Source = Literal["experts", "optimal", "exact", "visited", "joined"]
+Source = Literal["expert", "optimal", "optimal-only", "dagger", "dagger-optimal"]
 
 
 @dataclass(frozen=True)
 class LabelConfig:
     """Which labels are made.
 
-    Problems whose state space is too large keep their experts' labels with `optimal`, and are left out with `exact`,
-    where any is small enough: an expert's choice is one of several optimal ones, which then are wrong.
+    Problems whose state space is too large keep their experts' labels with `optimal`; `optimal-only` leaves them out
+    where any is small enough, because the other optimal choices are wrong by an expert's label.
     """
 
-    # Trajectories; all optimal choices; these alone; those from states that the policy visits, too; all three.
+    RENAMED: ClassVar[Mapping[str, Mapping[str, str]]] = {  # values in the records of older runs
+        "source": {"experts": "expert", "exact": "optimal-only", "visited": "dagger", "joined": "dagger-optimal"}
+    }
+
+    # Choices on the expert's trajectory; all optimal choices in state spaces, with the expert's for larger problems;
+    # those alone; the expert's, and choices in states that a fitted planner visits (DAgger); all three.
     source: Source = "optimal"
     space: int = 20_000  # most states of a state space that is expanded
     states: int = 3000  # random states of all state spaces together, beside those of the experts' trajectories
@@ -57,19 +62,19 @@ class LabelConfig:
     @property
     def deterministic(self) -> bool:
         """Whether no states are drawn."""
-        return self.source in ("experts", "visited")
+        return self.source in ("expert", "dagger")
 
     @property
     def visits_states(self) -> bool:
         """Whether a planner that is fitted to the other labels visits states (DAgger)."""
-        return self.source in ("visited", "joined")
+        return self.source in ("dagger", "dagger-optimal")
 
     def refuse_dagger(self) -> None:
         """Raises ConfigurationError for labels of visited states, for methods that fit one model, once."""
         if self.visits_states:
             raise ConfigurationError(
-                f"labels.source is {self.source}; expected exact, optimal or experts, because this method fits no "
-                "planner that could visit states before it has all labels"
+                f"labels.source is {self.source}; expected optimal-only, optimal or expert, because this method "
+                "fits no planner that could visit states before it has all labels"
             )
 
 
@@ -101,20 +106,20 @@ def label(
     spaces = {}
     if up_to_symmetry:
         trajectories = [represented(each) for each in trajectories]
-    if config.source != "experts":
+    if config.source != "expert":
         spaces = {each.task: StateSpace.expand(each.task, config.space, up_to_symmetry) for each in trajectories}
-    if config.source == "exact":
+    if config.source == "optimal-only":
         trajectories = [each for each in trajectories if spaces[each.task] is not None] or trajectories
     states, visits = (-(-total // len(trajectories)) for total in (config.states, config.visits))
     for trajectory in trajectories:
-        if config.source not in ("optimal", "exact"):
+        if config.source not in ("optimal", "optimal-only"):
             decisions += weighed(_followed(trajectory, successors))
-        if config.source in ("optimal", "exact", "joined"):
+        if config.source in ("optimal", "optimal-only", "dagger-optimal"):
             space = spaces[trajectory.task]
             if space is not None:
                 drawn = [*trajectory.states[:-1], *_drawn(space, states, rng)]
                 decisions += weighed(_optimal(space, drawn, successors))
-            elif config.source != "joined":
+            elif config.source != "dagger-optimal":
                 decisions += weighed(_followed(trajectory, successors))
     if config.visits_states:
         assert fit is not None, "a method without it refuses such labels"

@@ -31,7 +31,7 @@ RULES = DynamicConfig(problems=2, threshold=0.9)
 def method(home, monkeypatch):
     """A sweep of two planners, the first of which has learned nothing: its regularisation leaves no weights."""
     found = get_method("contrastive-jumps")
-    sweep = [{"candidates": "one-step", "labels.source": "experts", "loss.l2": l2} for l2 in ("1e12", "0.1")]
+    sweep = [{"candidates": "one-step", "labels.source": "expert", "loss.l2": l2} for l2 in ("1e12", "0.1")]
     monkeypatch.setattr(type(found), "sweep", sweep)
     return found
 
@@ -79,7 +79,7 @@ def test_a_selected_run_holds_the_second_best_for_portfolios(method, home):
 
 @pytest.mark.slow
 def test_a_setting_that_changes_nothing_is_not_validated_again(method, home, monkeypatch):
-    one = {"candidates": "one-step", "labels.source": "experts"}
+    one = {"candidates": "one-step", "labels.source": "expert"}
     sweep = [one, {**one, "embedding.walk_growth": "1.5"}, {**one, "loss.l2": "0.5"}]
     monkeypatch.setattr(type(method), "sweep", sweep)
     validated, tried = joint._Trial.validated, []
@@ -202,7 +202,7 @@ def test_atoms_of_passed_objects_are_told_where_there_can_be_some(method, home, 
     def paired(text):
         return re.sub(r"\(at ([^)]+)\)", r"(at \1 \1)", text).replace("(at ?r ?r)", "(at ?r ?q)")
 
-    one = {"candidates": "one-step", "labels.source": "experts"}
+    one = {"candidates": "one-step", "labels.source": "expert"}
     monkeypatch.setattr(type(method), "sweep", [one, {**one, "embedding.passed_atoms": "true"}])
     corridors(tmp_path, [paired(corridor(rooms, 1)) for rooms in range(3, 7)], paired(PDDL))
     data = load_training_data(joint.load_suite("corridors"), "walking")

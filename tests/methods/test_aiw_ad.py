@@ -82,7 +82,10 @@ def test_settings_that_cannot_be_are_told():
         ({"trees.told": "actions"}, "trees.told actions conflicts with candidates aiw, which are several actions away"),
         ({"candidates": "far"}, "candidates is 'far'; expected one of one-step, iw"),
         ({"learns_by": "heart"}, "learns_by is 'heart'; expected one of labels, trying"),
-        ({"labels.source": "joined"}, "labels.source is joined; expected exact, optimal or experts"),
+        (
+            {"labels.source": "dagger-optimal"},
+            "labels.source is dagger-optimal; expected optimal-only, optimal",
+        ),
     ):
         with pytest.raises(ConfigurationError, match=words):
             configure(METHOD, "exact", settings)

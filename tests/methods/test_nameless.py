@@ -80,7 +80,10 @@ def test_few_scores_that_are_near_each_other_are_one_and_many_are_not():
 
 def test_settings_that_cannot_be_are_told():
     for settings, words in (
-        ({"labels.source": "joined"}, "labels.source is joined; expected exact, optimal or experts"),
+        (
+            {"labels.source": "dagger-optimal"},
+            "labels.source is dagger-optimal; expected optimal-only, optimal",
+        ),
         ({"training.depth_weight": "0.1"}, "training.depth_weight is 0.1; expected 0, because all candidates are one"),
     ):
         with pytest.raises(ConfigurationError, match=words):

@@ -41,12 +41,12 @@ LIMIT = Limit(actions=40)
 # Settings by which a method trains otherwise than by its variants, tried in gripper with the default decoding.
 SETTINGS: dict[str, list[dict[str, str]]] = {
     "contrastive-jumps": [
-        *({"labels.source": source} for source in ("exact", "experts", "visited", "joined")),
+        *({"labels.source": source} for source in ("optimal-only", "expert", "dagger", "dagger-optimal")),
         {"representatives": "true", "labels.longest": "true", "delta": "progress"},
         {"loss.kind": "squared", "candidates": "base-aiw"},
     ],
-    "contrastive-delta": [{"labels.source": source} for source in ("optimal", "visited", "joined")],
-    "nameless": [{"labels.source": "experts"}],
+    "contrastive-delta": [{"labels.source": source} for source in ("optimal", "dagger", "dagger-optimal")],
+    "nameless": [{"labels.source": "expert"}],
     "aiw-ad": [{"trees.told": "external"}, {"trees.told": "actions", "candidates": "one-step"}],
     "state-centric": [{"encoder": "text", "text.sentences": "hashed"}],
     "embedplan": [{"text.sentences": "hashed", "text.mode": "sentence"}],
