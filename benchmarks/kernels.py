@@ -33,6 +33,7 @@ import sgp
 from sgp.datasets.training_data import load_training_data
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.evaluation.scores import Score
+from sgp.planning.policy import one_step
 from sgp.planning.task import State, Successor, Task
 from sgp.progress import track
 
@@ -88,7 +89,7 @@ def walk(task: Task, steps: int, seed: int) -> tuple[list[State], list[Sequence[
     states, choices = [], []
     state = task.init
     for _ in range(steps):
-        successors = task.successors(state)
+        successors = one_step(task, state)
         if not successors:
             break
         states.append(state)

@@ -10,19 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.planning.candidates import Candidates
-from sgp.planning.pddl import Action, Atom
+from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Successor, Task
 
 _UNMET = -1
 _Indices = NDArray[np.int32]
-
-
-class _Effects(NamedTuple):
-    """The fluent atoms that an action adds, deletes, and both together."""
-
-    adds: frozenset[int]
-    deletes: frozenset[int]
-    both: tuple[int, ...]
 
 
 class Changes(NamedTuple):
@@ -54,7 +46,6 @@ class FluentNumbers:
     def __init__(self, task: Task):
         self._of_task = weakref.ref(task)  # a strong one would keep the task alive in the encoder's memo
         self._numbers = np.full(1, _UNMET, np.int32)  # of the fluent atom with the task's index, or _UNMET
-        self._effects: dict[Action, _Effects] = {}
 
     def of(self, states: Sequence[State], number: Callable[[Atom], int]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
         """Where each state's atoms begin [b + 1], and the numbers of the fluent atoms true in the states.
@@ -92,34 +83,8 @@ class FluentNumbers:
 
     def _differences(self, state: State, choice: Sequence[Successor]) -> tuple[_Indices, NDArray[np.int64], _Indices]:
         """A state's fluents, where the changes to each candidate begin, and the changes, by the task's indices."""
-        if isinstance(choice, Candidates):
-            return choice.fluents, choice.indptr, choice.changed
-        fluents = list(state.get_fluent_atoms())
-        before, first, changed = set(fluents), [0], list[int]()
-        for candidate in choice:
-            changed += self._changed(before, candidate.actions)
-            first.append(len(changed))
-        return np.array(fluents, np.int32), np.array(first, np.int64), np.array(changed, np.int32)
-
-    def _changed(self, before: set[int], actions: tuple[Action, ...]) -> Sequence[int]:
-        """The fluent atoms that differ after the actions."""
-        if len(actions) == 1:
-            adds, deletes, both = self._effects.get(actions[0]) or self._learn(actions[0])
-            if before.isdisjoint(adds) and before.issuperset(deletes):
-                return both
-            return [*(adds - before), *(deletes & before)]
-        after = before.copy()
-        for action in actions:
-            adds, deletes, _ = self._effects.get(action) or self._learn(action)
-            after -= deletes
-            after |= adds
-        return list(before ^ after)
-
-    def _learn(self, action: Action) -> _Effects:
-        ground = self._task.ground(action)
-        adds, deletes = frozenset(ground.adds), frozenset(ground.deletes)
-        effects = self._effects[action] = _Effects(adds, deletes, (*adds, *deletes))
-        return effects
+        candidates = Candidates.of(self._task, state, choice)
+        return candidates.fluents, candidates.indptr, candidates.changed
 
     def _known(self, indices: _Indices, number: Callable[[Atom], int]) -> _Indices:
         """The numbers of fluent atoms; those not met before get one."""

@@ -37,7 +37,7 @@ from sgp.encoders.kernels.marked_features import measured_rows, transition_featu
 from sgp.encoders.marked_words import SCALARS_IN_WORDS, Depths, TransitionWords, Walked
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
-from sgp.planning.candidates import goals, lengths, parts, rows_as_bytes
+from sgp.planning.candidates import Candidates, parts, rows_as_bytes
 from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
 from sgp.planning.pddl import Atom, DomainText
 from sgp.planning.task import State, Successor, Task
@@ -134,8 +134,8 @@ class MarkedTransitionEncoder:
         hashes, columns = np.unique(np.concatenate([found for _, found in features]), return_inverse=True)
         ends = np.cumsum([len(found) for _, found in features])
         embedded = [
-            Embedded(first, known, _scalars(config, task, choice))
-            for (task, _, choice), (first, _), known in zip(
+            Embedded(first, known, _scalars(config, Candidates.of(task, state, choice)))
+            for (task, state, choice), (first, _), known in zip(
                 transitions, features, np.split(columns, ends[:-1]), strict=True
             )
         ]
@@ -154,7 +154,7 @@ class MarkedTransitionEncoder:
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
         """The embeddings of the transitions from a state to its candidates."""
         first, columns = self._features(task, state, choice, self._vocabulary)
-        return Embedded(first, columns.astype(np.int64), _scalars(self.config, task, choice))
+        return Embedded(first, columns.astype(np.int64), _scalars(self.config, Candidates.of(task, state, choice)))
 
     def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
         """What decoding asks of the embeddings, with a vector [D]; they are made for some at a time and not kept."""
@@ -230,12 +230,12 @@ def _joined(pieces: Sequence[Any]) -> Any:
     return np.concatenate(pieces) if isinstance(pieces[0], np.ndarray) else list(chain.from_iterable(pieces))
 
 
-def _scalars(config: MarkedConfig, task: Task, choice: Sequence[Successor]) -> NDArray[np.float64]:
+def _scalars(config: MarkedConfig, choice: Candidates) -> NDArray[np.float64]:
     """Of each candidate log2 of the number of actions, 0 where it is not told, and whether it is a goal [b, 2]."""
     scalars = np.zeros((len(choice), _SCALARS))
     if config.lengths:
-        scalars[:, 0] = np.log2(lengths(choice))
-    scalars[:, 1] = goals(task, choice)
+        scalars[:, 0] = np.log2(choice.lengths)
+    scalars[:, 1] = choice.goals
     return scalars
 
 

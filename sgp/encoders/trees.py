@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from sgp.encoders.relations import Arguments, Relation, RelationalEncoder, RelationalStates, concatenate
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import parents
 from sgp.planning.pddl import DomainText
 from sgp.planning.task import State, Successor, Task
 
@@ -196,7 +195,7 @@ class TreeEncoder:
         """The tree of one state of a task, which is not refused."""
         root = self._root.encode(task, [state])
         things = int(root.objects[0])
-        above = parents(choice)
+        above = np.array([-1 if each.parent is None else each.parent for each in choice], np.int64)
         depth = _depths(above)
         deepest = int(depth.max(initial=0)) if self.config.depths else 0
         nodes = things + np.arange(len(choice))

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import goals, identities, lengths
+from sgp.planning.candidates import Candidates
 from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Successor
 
 # As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
@@ -61,7 +61,7 @@ class Pool:
     def __init__(
         self,
         paths: Sequence[Trail],
-        choices: Sequence[Sequence[Successor]],
+        choices: Sequence[Candidates],
         rankings: Sequence[Ranking],
         rules: Rules,
     ):
@@ -74,7 +74,7 @@ class Pool:
         if rules.additive:
             self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
         # What tells candidates apart: their states, and their keys where the policy gave them.
-        self.states = [key for choice in choices for key in identities(choice)]
+        self.states = [key for choice in choices for key in choice.identities]
         keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
         self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)
@@ -88,9 +88,9 @@ class Pool:
         if not math.isfinite(self.costs[place]):
             self.costs[place] = self.paths[self._origin(place)[0]].node.cost
 
-    def find_goal(self, task: Task, among: Sequence[int] | None = None) -> int | None:
+    def find_goal(self, among: Sequence[int] | None = None) -> int | None:
         """The first open candidate that satisfies the goal, of all or among some."""
-        reached = np.concatenate([goals(task, choice) for choice in self.choices]) & ~self.closed
+        reached = np.concatenate([choice.goals for choice in self.choices]) & ~self.closed
         if among is not None:
             chosen = np.zeros(len(reached), np.bool_)
             chosen[list(among)] = True
@@ -107,7 +107,7 @@ class Pool:
         How many candidates are unvisited, and how many of these are within the horizon.
         """
         seen = np.fromiter((state in visited for state in self.states), np.bool_, len(self.states))
-        ends = [path.node.length + lengths(choice) for path, choice in zip(self.paths, self.choices, strict=True)]
+        ends = [path.node.length + choice.lengths for path, choice in zip(self.paths, self.choices, strict=True)]
         beyond = np.concatenate(ends) > horizon
         self.marks[seen] |= _VISITED
         self.closed |= seen | beyond

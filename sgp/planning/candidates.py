@@ -6,11 +6,10 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sgp.planning.hash_table import Ints, Words
 from sgp.planning.novelty_forms import Abstraction
-from sgp.planning.operators import state_identity
+from sgp.planning.operators import state_identities, state_identity
 from sgp.planning.pddl import Action
 from sgp.planning.problem_index import Instances
 from sgp.planning.task import State, Successor, Task
@@ -20,44 +19,63 @@ _ONE_STEP = SearchLimits(one_step=True, layer=0, min_novel=0, most=2**31 - 1)
 
 
 class Candidates(Sequence[Successor]):
-    """What a compiled search found from a state; successors are made when they are asked for.
+    """States that can be reached from one: found by a compiled search, whose successors are made when asked for.
 
     `fluents` are true in `state`, as the task numbers them; candidate i differs from it in
-    `changed[indptr[i] : indptr[i + 1]]`.
+    `changed[indptr[i] : indptr[i + 1]]`. `lengths` [n] count the actions to each, `goals` [n] says which are goals,
+    `parents` [n] are places among all that were found, -1 for the state itself, and `identities` [n] tell states apart:
+    each is one of the `state_keys`.
     """
 
     def __init__(
         self,
         task: Task,
-        instances: Instances,
         state: State,
         fluents: Ints,
         result: SearchResult,
-        begin: int = 0,
-        end: int | None = None,
+        instances: Instances | None,
+        places: range | None = None,
     ):
-        self._task, self._instances, self._state, self._result = task, instances, state, result
-        self._all = range(len(result.parents))[begin:end]  # which of the search's candidates these are
-        indptr = result.indptr[begin : self._all.stop + 1]
+        self._task, self._state, self._result, self._instances = task, state, result, instances
+        self._places = range(len(result.parents)) if places is None else places  # which of the result these are
+        chosen, ends = slice(self._places.start, self._places.stop), self._places.stop + 1
+        indptr = result.indptr[self._places.start : ends]
         self.fluents, self.indptr, self.changed = fluents, indptr - indptr[0], result.changed[indptr[0] : indptr[-1]]
-        self.lengths, self.goals = result.lengths[begin:end], result.goals[begin:end]
-        self.parents = result.parents[begin:end]
-        self.identities: list[Hashable] = rows_as_bytes(result.identities[begin:end])
+        self.lengths, self.goals, self.parents = result.lengths[chosen], result.goals[chosen], result.parents[chosen]
+        self.identities: list[Hashable] = rows_as_bytes(result.identities[chosen])
         self._made: dict[int, Successor] = {}
+
+    @classmethod
+    def of(cls, task: Task, state: State, successors: Sequence[Successor]) -> Candidates:
+        """Successors that were made, as candidates; those of a search are candidates already."""
+        if isinstance(successors, Candidates):
+            return successors
+        fluents = task.fluents(state)
+        changes = [sorted(set(fluents).symmetric_difference(task.fluents(each.state))) for each in successors]
+        indptr, before = np.cumsum([0, *map(len, changes)]), np.array(fluents, np.int32)
+        changed = np.array([fluent for change in changes for fluent in change], np.int32)
+        result = SearchResult(
+            parents=np.array([-1 if each.parent is None else each.parent for each in successors], np.int32),
+            actions=np.zeros(len(successors), np.int32),
+            lengths=np.array([len(each.actions) for each in successors], np.int32),
+            goals=np.array([task.is_goal(each.state) for each in successors], np.bool_),
+            identities=state_identities(before, indptr, changed),
+            indptr=indptr,
+            changed=changed,
+        )
+        made = cls(task, state, before, result, None)
+        made._made = dict(enumerate(successors))
+        return made
 
     @property
     def schemas(self) -> list[str]:
-        """The schema of the last action to each."""
-        last = self._result.actions[self._all.start : self._all.stop]
-        return list(map(self._instances.schema, last.tolist()))
-
-    def part(self, begin: int, end: int) -> Candidates:
-        """Those from one place to another; in it, too, `parent` is a place among all that were found."""
-        begin, end = self._all.start + begin, min(self._all.start + end, self._all.stop)
-        return Candidates(self._task, self._instances, self._state, self.fluents, self._result, begin, end)
+        """The schema of the last action to each [n]."""
+        if self._instances is None:
+            return [successor.actions[-1].name for successor in self]
+        return [self._instances.schema(int(self._result.actions[place])) for place in self._places]
 
     def __len__(self) -> int:
-        return len(self.identities)
+        return len(self._places)
 
     @overload
     def __getitem__(self, index: int) -> Successor: ...
@@ -66,25 +84,33 @@ class Candidates(Sequence[Successor]):
     def __getitem__(self, index: slice) -> Sequence[Successor]: ...
 
     def __getitem__(self, index: int | slice) -> Successor | Sequence[Successor]:
+        """A successor, or some of the candidates; in these, too, `parents` are places among all that were found."""
         if isinstance(index, slice):
-            return [self[place] for place in range(*index.indices(len(self)))]
-        place, result = self._all[index], self._result
+            if index.step not in (None, 1):
+                return [self[place] for place in range(*index.indices(len(self)))]
+            part = Candidates(self._task, self._state, self.fluents, self._result, self._instances, self._places[index])
+            part._made = self._made
+            return part
+        place = self._places[index]
         known = self._made.get(place)
         if known is None:
-            parent, path = int(result.parents[place]), self._path(place)
-            if parent < 0:
-                known = Successor(path, self._task.after(self._state, self._task.ground(path[0])))
-            else:
-                changed = result.changed[result.indptr[place] : result.indptr[place + 1]]
-                fluents = {*self.fluents.tolist()}.symmetric_difference(changed.tolist())
-                known = Successor(path, self._task.state_of(sorted(fluents)), parent)
-            self._made[place] = known
+            known = self._made[place] = self._successor(place)
         return known
 
+    def _successor(self, place: int) -> Successor:
+        result, path = self._result, self._path(place)
+        parent = int(result.parents[place])
+        if parent < 0:
+            return Successor(path, self._task.after(self._state, path[0]))
+        changed = result.changed[result.indptr[place] : result.indptr[place + 1]]
+        fluents = {*self.fluents.tolist()}.symmetric_difference(changed.tolist())
+        return Successor(path, self._task.state_of(sorted(fluents)), parent)
+
     def _path(self, place: int) -> tuple[Action, ...]:
-        actions = []
+        actions, instances = [], self._instances
+        assert instances is not None, "successors that were given are made"
         while place >= 0:
-            actions.append(self._instances.action(int(self._result.actions[place])))
+            actions.append(instances.action(int(self._result.actions[place])))
             place = int(self._result.parents[place])
         return tuple(reversed(actions))
 
@@ -103,7 +129,7 @@ def search(
         instances, result = task.lifted.search(fluents, abstraction, limits, few)
     else:
         instances, result = model.search(fluents, abstraction, limits, representatives)
-    return Candidates(task, instances, state, fluents, result)
+    return Candidates(task, state, fluents, result, instances)
 
 
 def successors(task: Task, state: State, representatives: bool = False) -> Candidates:
@@ -117,46 +143,8 @@ def successors(task: Task, state: State, representatives: bool = False) -> Candi
 
 def parts(choice: Sequence[Successor], most: int) -> Iterator[Sequence[Successor]]:
     """The candidates in order, so many at a time."""
-    if len(choice) <= most:
-        yield choice
-        return
-    for begin in range(0, len(choice), most):
-        yield choice.part(begin, begin + most) if isinstance(choice, Candidates) else choice[begin : begin + most]
-
-
-def lengths(choice: Sequence[Successor]) -> NDArray[np.integer]:
-    """How many actions lead to each candidate [n]."""
-    if isinstance(choice, Candidates):
-        return choice.lengths
-    return np.array([len(candidate.actions) for candidate in choice])
-
-
-def schemas(choice: Sequence[Successor]) -> list[str]:
-    """The schema of the last action to each candidate [n]."""
-    if isinstance(choice, Candidates):
-        return choice.schemas
-    return [candidate.actions[-1].name for candidate in choice]
-
-
-def parents(choice: Sequence[Successor]) -> NDArray[np.integer]:
-    """Among which candidate's successors each was found [n], -1 for those of the state itself."""
-    if isinstance(choice, Candidates):
-        return choice.parents
-    return np.array([-1 if candidate.parent is None else candidate.parent for candidate in choice], np.int64)
-
-
-def goals(task: Task, choice: Sequence[Successor]) -> NDArray[np.bool_]:
-    """Which candidates satisfy the goal [n]."""
-    if isinstance(choice, Candidates):
-        return choice.goals
-    return np.array([task.is_goal(candidate.state) for candidate in choice], np.bool_)
-
-
-def identities(choice: Sequence[Successor]) -> Sequence[Hashable]:
-    """What tells the candidates' states apart: one of the `state_keys` of each."""
-    if isinstance(choice, Candidates):
-        return choice.identities
-    return [candidate.state for candidate in choice]
+    for begin in range(0, max(len(choice), 1), most):
+        yield choice if len(choice) <= most else choice[begin : begin + most]
 
 
 def state_keys(task: Task, state: State) -> tuple[Hashable, Hashable]:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import search
+from sgp.planning.candidates import Candidates, search
 from sgp.planning.novelty_forms import Abstraction
 from sgp.planning.policy import Successors, one_of_each, one_step
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Task
 from sgp.planning.width_search import SearchLimits
 
 CandidateSet = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw", "reduced-aiw"]
@@ -53,7 +53,7 @@ class Lookahead:
             if value is not None and value < 1:
                 raise ConfigurationError(f"lookahead's {name} is {value}; expected at least 1")
 
-    def __call__(self, task: Task, state: State) -> Sequence[Successor]:
+    def __call__(self, task: Task, state: State) -> Candidates:
         """The candidates of a state; none where it is a dead end."""
         limits = SearchLimits(False, self.layer or 0, self.min_novel or 0, self.states)
         return search(task, state, self.abstraction, limits, self.representatives)

@@ -12,12 +12,12 @@ from typing import Literal, Protocol, get_args
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.memory import fair_share, give_back
 from sgp.planning.beam import Pool, Trail
-from sgp.planning.candidates import state_keys
+from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.clock import Clock, LimitReached, OutOfMemory, OutOfTime
 from sgp.planning.pddl import Action, Problem
 from sgp.planning.policy import Node, Policy, Ranking, Successors, one_step
 from sgp.planning.rollout import Outcome, Rollout, Step, Written
-from sgp.planning.task import Successor, Task
+from sgp.planning.task import State, Successor, Task
 from sgp.workers import worker_count
 
 HORIZON_BASE = 100  # state-centric, appendix G.4: T_base
@@ -330,7 +330,7 @@ class _Search:
         self.visited = set(state_keys(task, task.init))
         self.paths: list[Trail] = []  # the beam's paths that have candidates, with `nodes` and `choices` beside
         self.nodes: list[Node] = []
-        self.choices: list[Sequence[Successor]] = []
+        self.choices: list[Candidates] = []
 
     @property
     def left(self) -> float:
@@ -362,7 +362,7 @@ class _Search:
             state = path.node.state
             for action in jump:
                 state = self.task.apply(state, action)
-            choice = [Successor(tuple(jump), state)]
+            choice = Candidates.of(self.task, path.node.state, [Successor(tuple(jump), state)])
             pool = Pool([path], [choice], policy.rank([path.node], [choice]), policy.rules)
             pool.force(0)
             self.beam = [pool.child(0)]
@@ -378,7 +378,7 @@ class _Search:
         started = clock.now()
         try:
             with clock.within(self.left):
-                expanded = [(path, successors(self.task, path.node.state)) for path in self.beam]
+                expanded = [(path, self._candidates(successors, path.node.state)) for path in self.beam]
         except (LimitReached, MemoryError) as error:
             self.end(error)
         else:
@@ -388,6 +388,9 @@ class _Search:
             self.choices = [choice for _, choice in expanded]
         self.seconds += clock.now() - started
         self.prepared = min(self.prepared, self.task.seconds + self.seconds)
+
+    def _candidates(self, successors: Successors, state: State) -> Candidates:
+        return Candidates.of(self.task, state, successors(self.task, state))
 
     def choose(self, rankings: Sequence[Ranking], planner: Planner, clock: Clock) -> None:
         """Ends the search or makes the next beam from the ranked candidates."""
@@ -418,11 +421,11 @@ class _Search:
         rules = planner.policy.rules
         pool = Pool(self.paths, self.choices, rankings, rules)
         unvisited, within = pool.close(set() if planner.revisits else self.visited, self.horizon)
-        goal = None if rules.only_chosen else pool.find_goal(self.task)
+        goal = None if rules.only_chosen else pool.find_goal()
         dead_end = self.task.is_relaxed_dead_end if planner.prune_dead_ends else None
         chosen = [] if goal is not None else pool.cheapest(planner.width, planner.margin, dead_end)
         if rules.only_chosen:
-            goal = pool.find_goal(self.task, chosen)
+            goal = pool.find_goal(chosen)
         if goal is not None:
             self.beam = [pool.child(goal)]
             self.outcome = Outcome.SOLVED

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import successors
+from sgp.planning.candidates import Candidates, successors
 from sgp.planning.rollout import TIE_RELATIVE, Written
 from sgp.planning.task import State, Successor, Task
 
@@ -18,17 +18,17 @@ from sgp.planning.task import State, Successor, Task
 class Successors(Protocol):
     """Candidates of a state: its successors, or a lookahead tree in which `Successor.parent` points upward."""
 
-    def __call__(self, task: Task, state: State) -> Sequence[Successor]:
+    def __call__(self, task: Task, state: State) -> Candidates:
         """The candidates; none where the state is a dead end."""
         ...
 
 
-def one_step(task: Task, state: State) -> Sequence[Successor]:
+def one_step(task: Task, state: State) -> Candidates:
     """The states one action away, in the order of the PDDL's actions and objects."""
     return successors(task, state)
 
 
-def one_of_each(task: Task, state: State) -> Sequence[Successor]:
+def one_of_each(task: Task, state: State) -> Candidates:
     """The states one action away, one of those whose actions differ in interchangeable objects alone."""
     return successors(task, state, representatives=True)
 

@@ -13,7 +13,7 @@ from sgp.planning.candidates import Candidates, rows_as_bytes
 from sgp.planning.hash_table import Ints, Words, empty_slots, find_row, hash_row
 from sgp.planning.operators import Goal, apply, is_goal, true_atoms, words_of, write_applicable
 from sgp.planning.symmetry import Symmetry, representatives, symmetric_identities, symmetric_identity
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Task
 from sgp.planning.width_search import Ground
 
 
@@ -67,10 +67,8 @@ class StateSpace:
         rows = [self._words(self.task.fluents(state)) for state in states]
         return self._looked_up(np.array(rows, np.uint64).reshape(len(rows), self.table.shape[1]))
 
-    def distance_beyond(self, choice: Sequence[Successor]) -> NDArray[np.float64]:
+    def distance_beyond(self, choice: Candidates) -> NDArray[np.float64]:
         """The lengths [b] of shortest plans from candidates; no states are made for it where they are not made yet."""
-        if not isinstance(choice, Candidates):
-            return self.distance([candidate.state for candidate in choice])
         rows = np.repeat(self._words(choice.fluents)[None], len(choice), axis=0)
         owners = np.repeat(np.arange(len(choice)), np.diff(choice.indptr))
         bits = np.uint64(1) << (choice.changed & 63).astype(np.uint64)

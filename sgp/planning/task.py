@@ -50,15 +50,6 @@ class Successor(NamedTuple):
     parent: int | None = None
 
 
-class GroundAction(NamedTuple):
-    """An instantiated action, and the fluent atoms that it changes: what it adds and deletes is added."""
-
-    action: Action
-    adds: tuple[int, ...]
-    deletes: tuple[int, ...]
-    native: formalism.GroundAction
-
-
 class Task:
     """One problem of one domain: objects, initial state, goal, successors and atoms of states.
 
@@ -85,7 +76,7 @@ class Task:
             warnings.warn(f"domain {self.domain_text.name}: action costs are {done}", stacklevel=2)
         self._mode = mode
         self._fluents: dict[int, Atom] = {}
-        self._ground_actions: dict[Action, GroundAction] = {}
+        self._ground_actions: dict[Action, formalism.GroundAction] = {}
         # pymimir takes a tenth of a millisecond to read an atom, so that it gets those of state and goal one by one.
         check_limits()
         self._native = native_problem(self.problem, self.domain_text, replace(self.text, init=(), goal=()))
@@ -210,7 +201,7 @@ class Task:
     def successors(self, state: State, representatives: bool = False) -> list[Successor]:
         """The states one action away, in the order of the PDDL's actions and objects."""
         actions = self.applicable(state, representatives)
-        return [Successor((action,), self.after(state, self.ground(action))) for action in with_limit_checks(actions)]
+        return [Successor((action,), self.after(state, action)) for action in with_limit_checks(actions)]
 
     def applicable(self, state: State, representatives: bool = False) -> list[Action]:
         """The actions applicable in `state`, in the order of the PDDL's actions and objects.
@@ -223,14 +214,19 @@ class Task:
         instances = self.lifted.applicable(self.fluents(state), representatives or self.has_many_actions)
         return [instances.action(number) for number in with_limit_checks(range(len(instances)))]
 
-    def after(self, state: State, action: GroundAction) -> State:
+    def after(self, state: State, action: Action) -> State:
         """The state after an action that is applicable."""
-        successor: State = self._repository.get_or_create_successor_state(state, action.native, 0.0)[0]
+        native = self._ground_actions.get(action)
+        if native is None:
+            schemas, objects = self._native_names
+            native = self._native.ground(schemas[action.name], [objects[name] for name in action.objects])
+            self._ground_actions[action] = native
+        successor: State = self._repository.get_or_create_successor_state(state, native, 0.0)[0]
         return successor
 
     def apply(self, state: State, action: Action) -> State:
         """The state after `action`. Raises PlanError where it is not applicable."""
-        return self.after(state, self.ground(self.own(state, action)))
+        return self.after(state, self.own(state, action))
 
     def own(self, state: State, action: Action) -> Action:
         """The applicable action that is `action`, or its case in this state where the file's actions were compiled.
@@ -297,19 +293,6 @@ class Task:
     def state_with(self, atoms: Sequence[Atom]) -> State:
         """The state in which just these fluent atoms are true."""
         return self.state_of(self._indices(atoms))
-
-    def ground(self, action: Action) -> GroundAction:
-        """An instance of this task's actions with its effects."""
-        known = self._ground_actions.get(action)
-        if known is None:
-            schemas, objects = self._native_names
-            native = self._native.ground(schemas[action.name], [objects[name] for name in action.objects])
-            # The supported PDDL has no conditions on effects: there is one, and it always takes place.
-            effects = [effect.get_conjunctive_effect() for effect in native.get_conditional_effects()]
-            adds = tuple(index for effect in effects for index in effect.get_positive_effects())
-            deletes = tuple(index for effect in effects for index in effect.get_negative_effects() if index not in adds)
-            known = self._ground_actions[action] = GroundAction(action, adds, deletes, native)
-        return known
 
     def joins(self, representatives: bool) -> bool:
         """Whether candidates are found by joins: not all actions are instantiated, or far more than stand for all.

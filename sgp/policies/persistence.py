@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.planning.candidates import schemas
+from sgp.planning.candidates import Candidates
 from sgp.planning.policy import Node
 from sgp.planning.rollout import tie_margin
 from sgp.planning.task import Successor, missing_goal_atoms
@@ -99,13 +99,15 @@ def drawn(
     if not 0 < escape < progress.denied:
         return costs
     noise = np.random.default_rng((seed, node.length)).gumbel(size=len(choice))
-    return np.asarray((costs if progress.since % EVEN else _evened(costs, choice)) - noise)
+    return np.asarray(
+        (costs if progress.since % EVEN else _evened(costs, Candidates.of(node.task, node.state, choice))) - noise
+    )
 
 
-def _evened(costs: NDArray[np.float64], choice: Sequence[Successor]) -> NDArray[np.float64]:
+def _evened(costs: NDArray[np.float64], choice: Candidates) -> NDArray[np.float64]:
     """The costs [n] that make the schemas of the last actions equally probable, and leave each one's candidates."""
     even = costs.copy()
-    named = np.array(schemas(choice))
+    named = np.array(choice.schemas)
     for schema in np.unique(named):
         alike = named == schema
         even[alike] += np.logaddexp.reduce(-costs[alike])

@@ -426,7 +426,7 @@ def _replayed(task: Task, actions: Sequence[Action]) -> tuple[list[Step], State,
             own = task.own(state, action)
         except PlanError as error:
             return steps, state, f"step {number} of {len(actions)}: {error}"
-        after = task.after(state, task.ground(own))
+        after = task.after(state, own)
         marks = np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
         steps.append(Step(state, [Successor((own,), after)], np.zeros(1), None, marks, 0))
         state = after

@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sgp.encoders.trees import LookaheadEncoder, Trees
-from sgp.planning.candidates import identities, state_keys
+from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.pddl import Action, Atom, Literal, Problem, format_problem
 from sgp.planning.policy import Node, Policy, Successors
-from sgp.planning.task import State, Successor, Task, replay
+from sgp.planning.task import State, Task, replay
 
 Jump = tuple[Action, ...]
 _GOAL_TRIES = 5  # goals drawn for a state, until one does not hold at the start
@@ -129,10 +129,10 @@ def transitions(task: Task, episode: Episode, successors: Successors, encoder: L
     return steps
 
 
-def place_of(task: Task, choice: Sequence[Successor], state: State) -> int | None:
+def place_of(task: Task, choice: Candidates, state: State) -> int | None:
     """Which candidate a state is, or None where it is none."""
     called = set(state_keys(task, state))
-    return next((place for place, each in enumerate(identities(choice)) if each in called), None)
+    return next((place for place, each in enumerate(choice.identities) if each in called), None)
 
 
 class ReplayBuffer:

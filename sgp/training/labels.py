@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 
 from sgp.datasets.experts import plan_of
 from sgp.errors import ConfigurationError
-from sgp.planning.candidates import identities, lengths, state_keys
+from sgp.planning.candidates import Candidates, state_keys
 from sgp.planning.experts import OPTIMAL, SATISFICING
 from sgp.planning.planner import Planner
 from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.state_space import StateSpace
-from sgp.planning.task import State, Successor, Task
+from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory, represented
 
 Source = Literal["expert", "optimal", "optimal-only", "dagger", "dagger-optimal"]
@@ -83,7 +83,7 @@ class Labelled(NamedTuple):
 
     task: Task
     state: State
-    choice: Sequence[Successor]
+    choice: Candidates
     positive: NDArray[np.bool_]
     weight: float
 
@@ -166,7 +166,7 @@ def _weighed(found: Iterable[Labelled], longest: bool = False) -> list[Labelled]
 
 def _longest(decision: Labelled) -> NDArray[np.bool_]:
     """Which of the right candidates [n] are of the most actions: those that come farthest."""
-    actions = lengths(decision.choice)
+    actions = decision.choice.lengths
     return np.asarray(decision.positive & (actions == actions[decision.positive].max()))
 
 
@@ -177,7 +177,7 @@ def _followed(trajectory: Trajectory, successors: Successors) -> Iterator[Labell
     for step, state in enumerate(states[:-1]):
         choice = successors(task, state)
         later = set(chain.from_iterable(called[step + 1 :])).difference(called[step])
-        yield Labelled(task, state, choice, np.array([each in later for each in identities(choice)], np.bool_), 1.0)
+        yield Labelled(task, state, choice, np.array([each in later for each in choice.identities], np.bool_), 1.0)
 
 
 def _drawn(space: StateSpace, count: int, rng: np.random.Generator) -> list[State]:
@@ -192,7 +192,7 @@ def _optimal(space: StateSpace, states: Sequence[State], successors: Successors)
         (best,) = space.distance([state])
         if 0 < best < np.inf:
             choice = successors(space.task, state)
-            yield Labelled(space.task, state, choice, lengths(choice) + space.distance_beyond(choice) == best, 1.0)
+            yield Labelled(space.task, state, choice, choice.lengths + space.distance_beyond(choice) == best, 1.0)
 
 
 def _visited(planner: Planner, trajectory: Trajectory, count: int) -> list[State]:

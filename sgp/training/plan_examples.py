@@ -14,7 +14,6 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from sgp.planning.candidates import lengths
 from sgp.planning.pddl import Action
 from sgp.planning.policy import one_step
 from sgp.planning.state_space import StateSpace
@@ -66,7 +65,7 @@ class OptimalPlans:
         found = self.known.get(state)
         if found is None:
             choice = one_step(self.space.task, state)
-            left = lengths(choice) + self.space.distance_beyond(choice)
+            left = choice.lengths + self.space.distance_beyond(choice)
             best = [choice[place] for place in np.flatnonzero(left == left.min()).tolist()]
             found = self.known[state] = [(each.actions[0], each.state) for each in best]
         return found

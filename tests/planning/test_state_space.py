@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 
 import sgp
+from sgp.planning.candidates import Candidates
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
@@ -80,7 +81,7 @@ def test_all_states_and_their_distances(domain):
     assert space.distance(some).tolist() == [shortest(task, state) for state in some]
     assert StateSpace.expand(task, len(states) - 1) is None
     for state in some[::4]:
-        for choice in (task.successors(state), one_step(task, state), Lookahead()(task, state)):
+        for choice in (Candidates.of(task, state, task.successors(state)), Lookahead()(task, state)):
             assert space.distance_beyond(choice).tolist() == space.distance([each.state for each in choice]).tolist()
 
 

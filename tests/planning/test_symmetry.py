@@ -12,7 +12,7 @@ from sgp.datasets.training_data import load_training_data
 from sgp.domains import all_domains
 from sgp.errors import ConfigurationError
 from sgp.planning import task as task_module
-from sgp.planning.candidates import goals, identities, state_keys
+from sgp.planning.candidates import state_keys
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Action, Atom, Problem
 from sgp.planning.policy import one_of_each, one_step
@@ -137,10 +137,10 @@ def test_lookaheads_are_the_same_whether_or_not_actions_are_instantiated(name, a
         same = lifted.state_of(lifted._indices([atom for atom in grounded.atoms(state) if is_fluent(grounded, atom)]))
         candidates, others = lookahead(grounded, state), lookahead(lifted, same)
         assert [(each.actions, each.parent) for each in candidates] == [(each.actions, each.parent) for each in others]
-        assert goals(grounded, candidates).tolist() == goals(lifted, others).tolist()
+        assert candidates.goals.tolist() == others.goals.tolist()
         for one, other in zip(candidates, others, strict=True):
             assert set(grounded.atoms(one.state)) == set(lifted.atoms(other.state))
-            assert state_keys(lifted, other.state)[1] in set(identities(others))
+            assert state_keys(lifted, other.state)[1] in set(others.identities)
 
 
 @pytest.mark.parametrize("name", ["blocksworld", "childsnack", "courier", "transport"])
