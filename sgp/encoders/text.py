@@ -17,7 +17,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.contract import Embeddings
+from sgp.encoders import Embeddings
 from sgp.encoders.sentences import SentenceVectors
 from sgp.errors import ConfigurationError, expected_one_of
 from sgp.planning.pddl import Action, Atom, DomainText

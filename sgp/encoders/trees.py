@@ -1,9 +1,9 @@
 """A state and its lookahead tree as one graph of relations, as arrays: the encodings of AIW-AD, section 5.
 
-The state is encoded as ever. Each candidate is a node of its own, related to the objects by what tells it apart: the
-atoms in which it differs from the state (aggregated delta, AD), or the action that leads to it (aggregated actions,
-AA). So one pass of a network sees all candidates, and they see each other. The encodings that the paper compares these
-with show each candidate by copies of all objects instead, apart from the others (`sgp.encoders.pairs`).
+Each candidate is a node, related to the objects by the atoms in which it differs from the state (aggregated delta, AD)
+or by the action that leads to it (aggregated actions, AA). So one pass of a network sees all candidates, and they see
+each other. The encodings that the paper compares these with represent each candidate by copies of all objects instead,
+which no tuple joins to those of another candidate.
 """
 
 from __future__ import annotations
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from sgp.encoders.relations import Arguments, Relation, RelationalEncoder, RelationalStates, concatenate
 from sgp.errors import ConfigurationError
+from sgp.planning.clock import with_limit_checks
 from sgp.planning.pddl import DomainText
 from sgp.planning.task import State, Successor, Task
 
 Told = Literal["changes", "actions", "external", "internal", "internal-delta"]
+_AFTER = ":after"  # behind the name of a relation that holds in a candidate's state
 BEFORE = ":before"  # of depth nodes: every shallower one before every deeper one
 _EDGE, _AT_DEPTH = ":edge", ":at-depth"  # of two candidates; of a candidate and its depth. No name of PDDL has a colon
 CHANGES = {  # a predicate's relation of candidate and atom, by whether the atom was added and whether the goal has it
@@ -57,15 +59,15 @@ class TreeConfig:
 class Joined(NamedTuple):
     """The graphs of trees beside each other, their nodes numbered through: `nodes` of them.
 
-    `things` [t], `places` [p] and `depths` [d] number the nodes of each kind, tree by tree. Places are nodes of
-    candidates, `owners` [p] tells of which one, and `partners` [p] which thing is the same object where they are
-    copies. `thing_trees` [t], `candidate_trees` [c] and `depth_trees` [d] tell of which tree each is; `arguments`
+    `objects` [t], `places` [p] and `depths` [d] number the nodes of each kind, tree by tree. Places are nodes of
+    candidates, `owners` [p] tells of which one, and `partners` [p] which item is the same object where they are
+    copies. `object_trees` [t], `candidate_trees` [c] and `depth_trees` [d] tell of which tree each is; `arguments`
     [m, arity] number each relation's nodes.
     """
 
     nodes: int
-    things: NDArray[np.int64]
-    thing_trees: NDArray[np.int64]
+    objects: NDArray[np.int64]
+    object_trees: NDArray[np.int64]
     places: NDArray[np.int64]
     owners: NDArray[np.int64]
     partners: NDArray[np.int64]
@@ -79,13 +81,13 @@ class Joined(NamedTuple):
 class Trees:
     """The trees of n states of any tasks of one domain.
 
-    A tree's nodes are the objects of its task, then the candidates in their order, then its depths from 1 on: so many
-    of each as `things` [n], `candidates` [n] and `depths` [n] say. A candidate is one node, or with `copied` as many as
-    there are objects.
+    A tree's nodes are the objects of its task, then the candidates in their order, then its depths from 1 on;
+    `objects` [n], `candidates` [n] and `depths` [n] are their numbers. A candidate is one node, or with `copied` as
+    many as there are objects.
     """
 
     graphs: RelationalStates
-    things: NDArray[np.int64]
+    objects: NDArray[np.int64]
     candidates: NDArray[np.int64]
     depths: NDArray[np.int64]
     copied: bool = False
@@ -96,8 +98,8 @@ class Trees:
 
     def select(self, places: NDArray[np.int64]) -> Trees:
         """Some of the trees, in the order of `places`."""
-        things, candidates, depths = (each[places] for each in (self.things, self.candidates, self.depths))
-        return Trees(self.graphs.select(places), things, candidates, depths, self.copied)
+        objects, candidates, depths = (each[places] for each in (self.objects, self.candidates, self.depths))
+        return Trees(self.graphs.select(places), objects, candidates, depths, self.copied)
 
     def parts(self, weight: int) -> list[NDArray[np.int64]]:
         """The places of the trees in order, cut so that each part has at most `weight` arguments of tuples; a tree
@@ -114,19 +116,21 @@ class Trees:
     def joined(self) -> Joined:
         """All trees as one graph."""
         every = np.arange(len(self))
-        width = self.things if self.copied else np.ones_like(self.things)  # nodes of a candidate
-        counts = np.stack([self.things, self.candidates * width, self.depths], axis=1)  # [n, 3]
+        width = self.objects if self.copied else np.ones_like(self.objects)  # nodes of a candidate
+        counts = np.stack([self.objects, self.candidates * width, self.depths], axis=1)  # [n, 3]
         kinds = np.repeat(np.tile(np.arange(3), len(self)), counts.ravel())
         trees = np.repeat(every, self.graphs.objects)
-        things, places, depths = (np.flatnonzero(kinds == kind) for kind in range(3))
+        objects, places, depths = (np.flatnonzero(kinds == kind) for kind in range(3))
         candidate_trees = np.repeat(every, self.candidates)
         owners = np.repeat(np.arange(len(candidate_trees)), width[candidate_trees])
-        first = (np.cumsum(self.graphs.objects) - self.graphs.objects)[trees[places]]  # each place's tree's first thing
-        partners = first + (places - first - self.things[trees[places]]) % width[trees[places]]
+        first = (np.cumsum(self.graphs.objects) - self.graphs.objects)[
+            trees[places]
+        ]  # the first object of each place's tree
+        partners = first + (places - first - self.objects[trees[places]]) % width[trees[places]]
         return Joined(
             len(kinds),
-            things,
-            trees[things],
+            objects,
+            trees[objects],
             places,
             owners,
             partners,
@@ -141,7 +145,7 @@ def concatenate_trees(parts: Sequence[Trees]) -> Trees:
     """The trees of all parts (at least one) in order."""
     return Trees(
         concatenate([part.graphs for part in parts]),
-        np.concatenate([part.things for part in parts]),
+        np.concatenate([part.objects for part in parts]),
         np.concatenate([part.candidates for part in parts]),
         np.concatenate([part.depths for part in parts]),
         parts[0].copied,
@@ -194,17 +198,17 @@ class TreeEncoder:
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
         """The tree of one state of a task, which is not refused."""
         root = self._root.encode(task, [state])
-        things = int(root.objects[0])
+        objects = int(root.objects[0])
         above = np.array([-1 if each.parent is None else each.parent for each in choice], np.int64)
         depth = _depths(above)
         deepest = int(depth.max(initial=0)) if self.config.depths else 0
-        nodes = things + np.arange(len(choice))
+        nodes = objects + np.arange(len(choice))
         told = self._actions(task, choice) if self.config.told == "actions" else self._changes(task, state, choice)
         if self.config.edges:
             inner = above >= 0
             told[_EDGE] = np.stack([nodes[above[inner]], nodes[inner]], axis=1)
         if self.config.depths:
-            first = things + len(choice) - 1  # a depth's node, less the depth
+            first = objects + len(choice) - 1  # a depth's node, less the depth
             earlier, later = np.triu_indices(deepest, 1)
             told[BEFORE] = np.stack([first + 1 + earlier, first + 1 + later], axis=1)
             told[_AT_DEPTH] = np.stack([nodes, first + depth], axis=1)
@@ -231,7 +235,7 @@ class TreeEncoder:
 
     def _actions(self, task: Task, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
         """The objects of each candidate's action behind it. Raises ConfigurationError for a jump of several actions."""
-        places = {thing.name: place for place, thing in enumerate(task.objects)}
+        places = {item.name: place for place, item in enumerate(task.objects)}
         found: dict[str, list[list[int]]] = {}
         for place, candidate in enumerate(choice):
             if len(candidate.actions) != 1:
@@ -247,6 +251,72 @@ class TreeEncoder:
             applied(name): np.array(found.get(applied(name), []), np.int32).reshape(-1, 1 + len(schema.parameters))
             for name, schema in schemas
         }
+
+
+class PairEncoder:
+    """Turns states with their candidates into graphs in which a candidate is copies of the objects.
+
+    External: the copies carry the candidate's state, and meet the state's own objects in the readout alone. Internal:
+    they carry both states. Internal delta: they carry the state, and what changes (AIW-AD, section 5).
+    """
+
+    def __init__(self, domain: DomainText, config: TreeConfig):
+        self.config = config
+        self._states = RelationalEncoder(domain)
+        self._changing = {name: arity for name, arity in domain.predicates.items() if name in domain.fluent_predicates}
+        found = dict(self._states.relations)
+        if config.told == "internal":
+            found |= {f"{name}{_AFTER}": arity for name, arity in self._states.relations.items()}
+        elif config.told == "internal-delta":
+            found |= {
+                f"{name}:{kind}": max(arity, 1) for name, arity in self._changing.items() for kind in CHANGES.values()
+            }
+        self.relations = dict(sorted(found.items()))
+
+    def refuses(self, task: Task) -> str | None:
+        """What the encoder of states says."""
+        return self._states.refuses(task)
+
+    def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
+        """The pairs of one state of a task, which is not refused; the state's own objects come first."""
+        objects, count = len(task.objects), len(choice)
+        alone, after = (
+            self._tuples(task, [state]),
+            self._tuples(task, [each.state for each in with_limit_checks(choice)]),
+        )
+        copied = {name: _copied(rows, objects, count) for name, rows in alone.items()}
+        carried = after if self.config.told == "external" else copied
+        found = {name: np.concatenate([alone[name], rows + objects]) for name, rows in carried.items()}
+        if self.config.told == "internal":
+            found |= {f"{name}{_AFTER}": rows + objects for name, rows in after.items()}
+        elif self.config.told == "internal-delta":
+            found |= self._changes(task, state, choice)
+        graph = RelationalStates(
+            np.array([objects * (1 + count)]), {name: of_one(found[name]) for name in self.relations}
+        )
+        return Trees(graph, np.array([objects]), np.array([count]), np.array([0]), copied=True)
+
+    def _tuples(self, task: Task, states: Sequence[State]) -> Mapping[str, NDArray[np.int64]]:
+        """Each relation's tuples in all states, whose objects are numbered one state after the other."""
+        return self._states.encode(task, states).joined_arguments()
+
+    def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
+        """The atoms that each candidate adds and deletes, over its copies; one without objects over all of them."""
+        numbering, objects = self._states.numbering(task), len(task.objects)
+        changes, found = numbering.changes(state, choice), {}
+        begin = objects * (1 + changes.owners[:, None])
+        for name, arity in self._changing.items():
+            rows = begin + (changes.arguments[:, :arity] if arity else 0)
+            of_it = changes.predicates == numbering.predicates[name]
+            for (added, wanted), kind in CHANGES.items():
+                chosen = rows[of_it & (changes.added == added) & (changes.wanted if wanted else True)]
+                found[f"{name}:{kind}"] = chosen if arity else (chosen + np.arange(objects)).reshape(-1, 1)
+        return found
+
+
+def tree_encoder(domain: DomainText, config: TreeConfig) -> LookaheadEncoder:
+    """What makes graphs of states with their candidates as a configuration says."""
+    return PairEncoder(domain, config) if config.copied else TreeEncoder(domain, config)
 
 
 def applied(action: str) -> str:
@@ -267,3 +337,9 @@ def of_one(rows: NDArray[np.integer]) -> Relation:
     """The tuples [m, arity] of a relation in a single graph."""
     arguments: Arguments = rows.astype(np.int32)
     return Relation(np.array([0, len(rows)]), arguments)
+
+
+def _copied(rows: NDArray[np.integer], objects: int, count: int) -> NDArray[np.integer]:
+    """The tuples [m, arity] for so many copies of all objects, one copy after the other [m * count, arity]."""
+    starts = objects * np.arange(count)
+    return (starts[:, None, None] + rows[None]).reshape(-1, rows.shape[1])

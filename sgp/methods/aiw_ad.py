@@ -16,14 +16,12 @@ from typing import ClassVar, Literal, get_args
 import numpy as np
 
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.pairs import tree_encoder
-from sgp.encoders.trees import TreeConfig
+from sgp.encoders.trees import TreeConfig, tree_encoder
 from sgp.errors import ConfigurationError
 from sgp.methods.contract import Settings
 from sgp.methods.network_method import NetworkMethod, Vectors, require_readable
 from sgp.models.device import Device
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner

@@ -17,7 +17,7 @@ import numpy as np
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.contract import EncoderKind, StateEncoder
+from sgp.encoders import EncoderKind, StateEncoder
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL, WLConfig
 from sgp.errors import ConfigurationError

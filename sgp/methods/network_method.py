@@ -25,7 +25,7 @@ from sgp.files import read_json, write_json
 from sgp.methods.configuration import configure_decoding, from_record
 from sgp.methods.contract import Snapshot
 from sgp.models.device import Device, choose_device
-from sgp.models.weights import Network
+from sgp.models.networks import Network
 from sgp.planning.pddl import DomainText
 from sgp.planning.planner import Planner
 from sgp.planning.task import Task

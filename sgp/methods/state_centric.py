@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
 from sgp.domains import serving
-from sgp.encoders import encoder_keys, plugged_encoder, recorded_encoder_libraries
-from sgp.encoders.contract import EncoderKind, StateEncoder
+from sgp.encoders import EncoderKind, StateEncoder, encoder_keys, plugged_encoder, recorded_encoder_libraries
 from sgp.encoders.fsf import FSFEncoder
 from sgp.encoders.text import TextConfig
 from sgp.encoders.wl import WL, WLConfig, WLEncoder

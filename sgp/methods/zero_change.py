@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from sgp.datasets.runs import Run, RunDraft
 from sgp.datasets.training_data import Demonstrations
-from sgp.encoders.contract import Embeddings
+from sgp.encoders import Embeddings
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.methods.configuration import from_record
 from sgp.planning.planner import Planner

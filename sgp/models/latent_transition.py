@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError, expected_one_of
-from sgp.models.weights import Network
+from sgp.models.networks import Network
 
 Kind = Literal["mlp", "hypernetwork"]
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from sgp.errors import ConfigurationError
-from sgp.models.candidate_network import CandidateNetwork, Marked
+from sgp.models.networks import CandidateGraphs, CandidateNetwork
 
 
 @dataclass(frozen=True)
@@ -80,28 +80,28 @@ class NamelessModel(CandidateNetwork):
             nn.LayerNorm(hidden), nn.Linear(hidden, 2 * hidden), nn.GELU(), nn.Linear(2 * hidden, 1)
         )
 
-    def forward(self, graphs: Marked) -> tuple[Tensor, Tensor]:
+    def forward(self, graphs: CandidateGraphs) -> tuple[Tensor, Tensor]:
         """The scores [c] of candidates; of depths, which this network does not look at, zeros [d]."""
-        place = graphs.things.new_zeros(graphs.nodes)
-        place[graphs.things] = torch.arange(len(graphs.things), device=place.device)
+        place = graphs.objects.new_zeros(graphs.nodes)
+        place[graphs.objects] = torch.arange(len(graphs.objects), device=place.device)
         atoms = self._atoms(graphs, place)
         carried = self._first(graphs)
-        taken = _seats(graphs.thing_trees)
+        taken = _seats(graphs.object_trees)
         for _ in range(self.shape.layers):
             carried = carried + self._from_atoms(self.norms[0](carried), atoms)
             carried = carried + self._from_objects(self.norms[1](carried), taken)
             carried = carried + self.alone(self.norms[2](carried))
         return self._scores(self.norms[3](carried), graphs, place), carried.new_zeros(len(graphs.depths))
 
-    def _first(self, graphs: Marked) -> Tensor:
+    def _first(self, graphs: CandidateGraphs) -> Tensor:
         """What objects [t, hidden] carry at first: the same, or in part what is drawn for each."""
-        carried = self.start.expand(len(graphs.things), -1)
+        carried = self.start.expand(len(graphs.objects), -1)
         if not self.shape.drawn:
             return carried
         drawn = torch.randn(len(carried), self.shape.hidden // 2, generator=self.drawing).to(carried.device)
         return torch.cat([carried[:, drawn.shape[1] :], drawn], dim=1)
 
-    def _atoms(self, graphs: Marked, place: Tensor) -> _Atoms:
+    def _atoms(self, graphs: CandidateGraphs, place: Tensor) -> _Atoms:
         rows = [graphs.arguments[name] for name in self._facts]
         relations = torch.cat(
             [place.new_full((len(each),), self._places[name]) for name, each in zip(self._facts, rows, strict=True)]
@@ -142,10 +142,10 @@ class NamelessModel(CandidateNetwork):
         told: Tensor = self.heard(heard.transpose(1, 2).flatten(2)[taken])
         return told
 
-    def _scores(self, carried: Tensor, graphs: Marked, place: Tensor) -> Tensor:
-        trees = int(graphs.thing_trees[-1]) + 1  # every graph has things
-        counts = torch.bincount(graphs.thing_trees, minlength=trees)
-        sums = carried.new_zeros(trees, self.shape.hidden).index_add(0, graphs.thing_trees, carried)
+    def _scores(self, carried: Tensor, graphs: CandidateGraphs, place: Tensor) -> Tensor:
+        trees = int(graphs.object_trees[-1]) + 1  # every graph has objects
+        counts = torch.bincount(graphs.object_trees, minlength=trees)
+        sums = carried.new_zeros(trees, self.shape.hidden).index_add(0, graphs.object_trees, carried)
         seen = self.apply_to(carried)
         mean = self.apply_to(sums / counts[:, None])[:, : self.shape.hidden]
         candidate = place.new_zeros(graphs.nodes)

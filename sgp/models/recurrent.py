@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
-from sgp.models.weights import Network
+from sgp.models.networks import Network
 
 Head = Literal["linear", "two-layer"]
 Precision = Literal["single", "double"]

@@ -1,4 +1,4 @@
-"""A relational graph neural network that maps relations over objects to a number."""
+"""Relational graph neural networks: the value of a state, and the scores of its candidates."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pymimir_rgnn import (
 from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
-from sgp.models.weights import Network
+from sgp.models.networks import CandidateGraphs, CandidateNetwork, Network
 
 warnings.filterwarnings("ignore", r"index_reduce\(\) is in beta")  # torch to pymimir-rgnn, not to our users
 
@@ -128,3 +128,31 @@ class RelationalModel(RelationalBody):
     ) -> NDArray[np.float32]:
         """Values [B] of graphs that `forward` describes."""
         return np.asarray(self(*self.tensors(objects, arguments)).cpu().numpy())
+
+
+class LookaheadModel(RelationalBody, CandidateNetwork):
+    """Graphs of states with their candidates to a score of each candidate and of each depth.
+
+    Where a candidate is a node, Q = MLP(that node, sum over the objects' nodes); where it is `copied` objects, Q =
+    MLP(sum over objects of MLP(object, its copy)) (AIW-AD, section 5). A linear probe orders the depths (section 6).
+    """
+
+    def __init__(self, arities: Mapping[str, int], shape: RelationalShape, copied: bool = False):
+        super().__init__(arities, shape)
+        self.read_pair = MLP(2 * shape.hidden, shape.hidden) if copied else None
+        self.read_candidate = MLP(shape.hidden if copied else 2 * shape.hidden, 1)
+        self.probe = nn.Linear(shape.hidden, 1, bias=False)
+
+    def forward(self, graphs: CandidateGraphs) -> tuple[Tensor, Tensor]:
+        """The scores Q [c] of candidates and z [d] of depths."""
+        carried = self.carried(graphs.nodes, graphs.arguments)
+        if self.read_pair is None:
+            trees = int(graphs.object_trees[-1]) + 1  # every graph has objects
+            context = self.summed(carried[graphs.objects], graphs.object_trees, trees)
+            read = torch.cat([carried[graphs.places], context[graphs.candidate_trees]], dim=1)
+        else:
+            pairs = self.read_pair(torch.cat([carried[graphs.partners], carried[graphs.places]], dim=1))
+            read = self.summed(pairs, graphs.owners, len(graphs.candidate_trees))
+        scores: Tensor = self.read_candidate(read)[:, 0]
+        depths: Tensor = self.probe(carried[graphs.depths])[:, 0]
+        return scores, depths

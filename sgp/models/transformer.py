@@ -19,7 +19,7 @@ from torch import Tensor, nn
 
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
-from sgp.models.weights import Network
+from sgp.models.networks import Network
 
 
 @dataclass(frozen=True)

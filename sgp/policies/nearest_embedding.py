@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.contract import Embeddings, StateEncoder
+from sgp.encoders import Embeddings, StateEncoder
 from sgp.planning.candidates import parts
 from sgp.planning.clock import check_limits
 from sgp.planning.policy import ADD_UP, Node, Ranking, Rules

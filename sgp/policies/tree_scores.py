@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
-from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
+from sgp.models.networks import CandidateNetwork
 from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.task import Successor, Task
@@ -50,7 +50,7 @@ class TreeScores:
 def tree_scores(model: CandidateNetwork, trees: Trees, device: Device) -> list[NDArray[np.float32]]:
     """The scores [c] of each tree's candidates."""
     parts = [
-        model.scores(model.marked(*trees.select(part).joined()))
+        model.scores(model.graphs(*trees.select(part).joined()))
         for part in with_limit_checks(trees.parts(PART[device]))
     ]
     return np.split(np.concatenate(parts), np.cumsum(trees.candidates)[:-1])

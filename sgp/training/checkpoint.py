@@ -20,7 +20,7 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from sgp.errors import StoreError
-from sgp.models.weights import write_tensors
+from sgp.models.networks import write_tensors
 
 
 class Stateful(Protocol):

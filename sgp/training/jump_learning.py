@@ -15,8 +15,8 @@ from torch.nn.functional import huber_loss
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError
-from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
+from sgp.models.networks import CandidateNetwork
 from sgp.planning.policy import Successors
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import PART, TreeScores, tree_scores
@@ -104,7 +104,7 @@ def fit_q(
     def losses(batch: _Batch) -> Iterator[tuple[Tensor, Tensor]]:
         for part in batch.trees.parts(PART[device]):
             trees = batch.trees.select(part)
-            graphs = model.marked(*trees.joined())
+            graphs = model.graphs(*trees.joined())
             scores, depths = model(graphs)
             first = np.cumsum(trees.candidates) - trees.candidates
             taken = scores[torch.as_tensor(first + batch.chosen[part], device=device)]

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from sgp.encoders.contract import StateEncoder
+from sgp.encoders import StateEncoder
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel

@@ -15,8 +15,8 @@ from torch.nn.functional import softplus
 
 from sgp.encoders.trees import LookaheadEncoder, Trees, concatenate_trees
 from sgp.errors import ConfigurationError
-from sgp.models.candidate_network import CandidateNetwork
 from sgp.models.device import Device
+from sgp.models.networks import CandidateNetwork
 from sgp.planning.clock import with_limit_checks
 from sgp.policies.tree_scores import PART
 from sgp.training.checkpoint import Parts
@@ -197,7 +197,7 @@ def _forward(
     model: CandidateNetwork, labelled: LabelledTrees, part: NDArray[np.int64], device: Device
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """Scores of candidates and of depths, which candidates are right, and the trees of candidates and of depths."""
-    graphs = model.marked(*labelled.trees.select(part).joined())
+    graphs = model.graphs(*labelled.trees.select(part).joined())
     scores, depths = model(graphs)
     right = torch.as_tensor(labelled.right_of(part), device=device)
     return scores, depths, right, graphs.candidate_trees, graphs.depth_trees

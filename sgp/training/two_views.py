@@ -20,8 +20,8 @@ from torch.nn import functional
 from sgp.encoders.tokens import BEGIN, END, Naming, Numbers, Tokens
 from sgp.errors import ConfigurationError
 from sgp.models.device import Device
+from sgp.models.networks import Network
 from sgp.models.transformer import HeuristicTransformer, PlanTransformer, Seen, SequenceTransformer, padded
-from sgp.models.weights import Network
 from sgp.policies.writers import MOST_TOKENS
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 from sgp.training.plan_examples import Example, Source, draw

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from sgp import drawing
 from sgp.domains import draw_goal, draw_scene
-from sgp.encoders.pairs import tree_encoder
-from sgp.encoders.trees import TreeConfig
+from sgp.encoders.trees import TreeConfig, tree_encoder
 from sgp.encoders.wl_vocabulary import ColouredGraph
 from sgp.errors import InputError
 from sgp.planning.domain import Scene

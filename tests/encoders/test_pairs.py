@@ -5,11 +5,9 @@ import pytest
 import torch
 
 import sgp
-from sgp.encoders.pairs import PairEncoder, tree_encoder
 from sgp.encoders.relations import RelationalEncoder
-from sgp.encoders.trees import TreeConfig, TreeEncoder, concatenate_trees
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.encoders.trees import PairEncoder, TreeConfig, TreeEncoder, concatenate_trees, tree_encoder
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.task import Task
 from sgp.policies.tree_scores import tree_scores
@@ -26,7 +24,7 @@ def task(request):
 
 def copies(trees):
     """The tuples of a tree by relation: those of the state's own objects, then those of each candidate's copies."""
-    things, count = int(trees.things[0]), int(trees.candidates[0])
+    things, count = int(trees.objects[0]), int(trees.candidates[0])
     found = [{} for _ in range(1 + count)]
     for name, relation in trees.graphs.relations.items():
         for row in relation.arguments.tolist():

@@ -88,9 +88,9 @@ def test_a_tree_is_what_the_paper_writes(domain, mode):
         found = tuples(trees)
         ours = {name: rows for name, rows in found.items() if ":added" in name or ":deleted" in name or name[0] == ":"}
         assert ours == expected
-        assert trees.things == [len(task.objects)]
+        assert trees.objects == [len(task.objects)]
         assert trees.candidates == [len(choice)]
-        assert trees.graphs.objects == trees.things + trees.candidates + trees.depths
+        assert trees.graphs.objects == trees.objects + trees.candidates + trees.depths
         assert tuples(bare.encode(task, state, choice)) == {
             name: rows for name, rows in found.items() if name[0] != ":"
         }
@@ -124,7 +124,7 @@ def test_a_jump_by_hand():
     }
     joined = concatenate_trees([trees, trees]).joined()
     assert joined.nodes == 16
-    assert joined.things.tolist() == [0, 1, 8, 9]
+    assert joined.objects.tolist() == [0, 1, 8, 9]
     assert joined.places.tolist() == [2, 3, 4, 5, 10, 11, 12, 13]
     assert joined.owners.tolist() == list(range(8))
     assert joined.candidate_trees.tolist() == [0] * 4 + [1] * 4

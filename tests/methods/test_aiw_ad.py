@@ -5,14 +5,12 @@ from dataclasses import replace
 import pytest
 
 import sgp
-from sgp.encoders.pairs import tree_encoder
-from sgp.encoders.trees import TreeConfig
+from sgp.encoders.trees import TreeConfig, tree_encoder
 from sgp.errors import ConfigurationError
 from sgp.methods import get_method
 from sgp.methods.configuration import configure, with_settings
 from sgp.methods.loading import planner_of
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.pddl import Problem
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome

@@ -152,7 +152,7 @@ def test_an_interrupted_write_leaves_the_checkpoints_before(tmp_path, monkeypatc
     def interrupted(*arguments):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("sgp.models.weights.save_file", interrupted)
+    monkeypatch.setattr("sgp.models.networks.save_file", interrupted)
     with pytest.raises(KeyboardInterrupt):
         checkpoints.save(TrainingProgress(2), parts)
     assert names(tmp_path) == ["epoch1.safetensors"]

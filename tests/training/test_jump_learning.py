@@ -8,8 +8,7 @@ import torch
 import sgp
 from sgp.encoders.trees import TreeConfig, TreeEncoder
 from sgp.errors import ConfigurationError
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.rollout import Outcome

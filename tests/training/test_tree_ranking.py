@@ -9,8 +9,7 @@ import torch
 import sgp
 from sgp.encoders.trees import TreeConfig, TreeEncoder
 from sgp.errors import ConfigurationError
-from sgp.models.lookahead import LookaheadModel
-from sgp.models.relational import RelationalShape
+from sgp.models.relational import LookaheadModel, RelationalShape
 from sgp.planning.lookahead import Lookahead
 from sgp.policies import tree_scores
 from sgp.training.fit import FitContext
@@ -68,7 +67,7 @@ def test_training_lowers_both_losses(encoder, labelled):
     model = network(encoder)
 
     def ordered():
-        graphs = model.marked(*labelled.trees.joined())
+        graphs = model.graphs(*labelled.trees.joined())
         losses = depth_ranking_loss(model(graphs)[1].detach(), graphs.depth_trees, len(labelled.trees))
         return float(losses.mean())
 
