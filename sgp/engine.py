@@ -4,7 +4,7 @@ The library finds engines of other packages by the lines of `up.ini`, or once th
 `sgp.engine.register()`. It has no entry points. Its operation modes have none for few-shot planning either, so that the
 problems to learn from are a parameter: `OneshotPlanner(name="sgp", params={"problems": [...]})`.
 
-Nothing imports this module but unified-planning; the package is imported when it is asked to plan.
+Nothing imports this module but unified-planning; the package is imported when it plans.
 """
 
 from __future__ import annotations
@@ -245,9 +245,10 @@ def _holds(tasks: Sequence[Task], text: str) -> tuple[Action, ...] | None:
 def _plan(actions: Sequence[Action], attempt: _Attempt, writer: PDDLWriter) -> SequentialPlan:
     """A plan of the library, its names mapped back."""
     environment = attempt.problem.environment
-    thing, named = environment.expression_manager.ObjectExp, writer.get_item_named
+    reference, named = environment.expression_manager.ObjectExp, writer.get_item_named
     instances = [
-        ActionInstance(named(action.name), tuple(thing(named(each)) for each in action.objects)) for action in actions
+        ActionInstance(named(action.name), tuple(reference(named(each)) for each in action.objects))
+        for action in actions
     ]
     return SequentialPlan(instances, environment)
 

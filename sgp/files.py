@@ -92,9 +92,9 @@ def _opened(target: Path) -> BinaryIO:
 
 
 def _explain(error: Exception, target: Path) -> None:
-    """Raises StoreError for an error of the system, also one that a library written in Rust tells as text alone."""
-    told = re.search(r"\(os error (\d+)\)", str(error))
-    code = error.errno if isinstance(error, OSError) else told and int(told[1])
+    """Raises StoreError for an error of the system, also one that a library written in Rust gives as text."""
+    match = re.search(r"\(os error (\d+)\)", str(error))
+    code = error.errno if isinstance(error, OSError) else match and int(match[1])
     if code in _FULL:
         raise StoreError(f"no space left while writing {target}; free some and run the command again") from error
     if code == errno.EFBIG:

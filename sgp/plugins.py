@@ -1,4 +1,4 @@
-"""Methods, domains and encoders of other packages: found by their entry points, imported when they are asked for."""
+"""Methods, domains and encoders of other packages: found by their entry points, imported when they are used."""
 
 from __future__ import annotations
 
@@ -47,23 +47,23 @@ class Plugin:
         )
 
 
-def plugins(group: Group, house: Collection[str] = ()) -> dict[str, Plugin]:
+def plugins(group: Group, builtin: Collection[str] = ()) -> dict[str, Plugin]:
     """What other packages offer, by key in alphabetical order; nothing is imported.
 
-    Left out, with a warning, are keys of the house and those that two packages claim (`refusals`).
+    Left out, with a warning, are built-in keys and those that two packages claim (`refusals`).
     """
-    claims, told = _claims(group), refusals(group, house)
-    for reason in told.values():
+    claims, refused = _claims(group), refusals(group, builtin)
+    for reason in refused.values():
         _warn_once(reason)
-    return {key: found for key, (found, *_) in claims.items() if key not in told}
+    return {key: found for key, (found, *_) in claims.items() if key not in refused}
 
 
-def refusals(group: Group, house: Collection[str] = ()) -> dict[str, str]:
-    """Why plugins are left out, by key: one of the house's keys, or one that two packages claim."""
+def refusals(group: Group, builtin: Collection[str] = ()) -> dict[str, str]:
+    """Why plugins are left out, by key: a built-in key, or one that two packages claim."""
     word, found = _WORDS[group], {}
     for key, claimed in _claims(group).items():
         packages = " and ".join(each.package for each in claimed)
-        if key in house:
+        if key in builtin:
             found[key] = (
                 f"{word} {key} of package {packages} is refused: sgp has a {word} {key} of its own; rename it in the "
                 f"entry points of {packages}, or uninstall it"

@@ -177,29 +177,29 @@ def draw_scene(text: DomainText, scene: Scene) -> str:
 
 
 def draw_series(text: DomainText, scenes: Sequence[Scene], before: Sequence[int] = ()) -> list[str]:
-    """Scenes that follow each other, each as SVG; where some follow aside, `before` tells for all whom they follow.
+    """Scenes that follow each other, each as SVG; `before` has the number of the scene that each one follows.
 
     Where the domain arranges them, what a step does not touch stays where it is, and all are drawn equally large.
     """
     domain = saying(text)
     if domain is None or domain.draw is None:
         return [draw_any(text, scene) for scene in scenes]
-    told: Sequence[Scene] = [scene if domain.serves(text) else _with_kinds(domain, text, scene) for scene in scenes]
-    if domain.arrange is not None and not any(scene.partial for scene in told):
-        told = domain.arrange(told, before or range(-1, len(told) - 1))
-    return [domain.draw(scene) for scene in told]
+    shown: Sequence[Scene] = [scene if domain.serves(text) else _with_kinds(domain, text, scene) for scene in scenes]
+    if domain.arrange is not None and not any(scene.partial for scene in shown):
+        shown = domain.arrange(shown, before or range(-1, len(shown) - 1))
+    return [domain.draw(scene) for scene in shown]
 
 
 def _with_kinds(domain: Domain, text: DomainText, scene: Scene) -> Scene:
     """A scene of another model with the types that are predicates in the domain's own as atoms."""
     kinds = domain.words.atoms.keys() - text.predicates.keys()
-    told = {
+    typed = {
         Atom(kind, (each.name,))
         for each in scene.objects
         for declared in each.types
         for kind in kinds & text.supertypes(declared)
     }
-    return replace(scene, atoms=scene.atoms | told)
+    return replace(scene, atoms=scene.atoms | typed)
 
 
 def draw_goal(text: DomainText, scene: Scene) -> str:

@@ -12,7 +12,7 @@ from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column
 from sgp.domains.drawing.layout import keep_places
-from sgp.domains.drawing.tokens import THING, WIDEST, aside, hint, token, whole
+from sgp.domains.drawing.tokens import OBJECT_COLOUR, WIDEST, aside, hint, token, whole
 from sgp.planning.domain import Place, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -104,7 +104,7 @@ def draw(scene: Scene) -> str:
     blocks = {name: _block(scene, name, width, row) for name in scene.names}
     towers = _standing_ones(scene)
     tops = _in_columns(scene, towers)
-    rows = max([*map(len, towers), scene.places.rooms.get(_HEIGHT, 0) if scene.places else 0])
+    rows = max([*map(len, towers), scene.places.capacity.get(_HEIGHT, 0) if scene.places else 0])
     fitting = max(1, int((WIDEST + 12) // (width + 12)))
     shelves = [tops[first : first + fitting] for first in range(0, len(tops), fitting)]
     columns = min(fitting, max(len(tops), 1))
@@ -135,14 +135,14 @@ def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
 
 
 def _standing_ones(scene: Scene) -> list[tuple[str, ...]]:
-    """Towers, lowest block first, without what the hand holds; of a goal those of blocks that it speaks of."""
+    """Towers, lowest block first, without what the hand holds; of a goal those of blocks that it mentions."""
     known = _known(scene) if scene.partial else scene.names
     towers = _standing(scene, [name for name in scene.names if name in known])
     return [tower for tower in towers if tower not in [(block,) for block in scene.unary("holding")]]
 
 
 def _known(scene: Scene) -> set[str]:
-    """The blocks that some atom speaks of."""
+    """The blocks that some atom mentions."""
     return {block for pair in scene.pairs("on") for block in pair}.union(
         scene.unary("holding"), _on_table(scene), scene.unary("clear")
     )
@@ -152,7 +152,7 @@ def _in_columns(scene: Scene, towers: Sequence[tuple[str, ...]]) -> list[tuple[s
     """What stands in each column: in a series where it stood before, so that some are empty."""
     if scene.places is None:
         return list(towers)
-    columns: list[tuple[str, ...]] = [()] * scene.places.rooms.get(_TOWERS, 0)
+    columns: list[tuple[str, ...]] = [()] * scene.places.capacity.get(_TOWERS, 0)
     for tower in towers:
         columns[scene.places.slots[tower[0], _TOWERS]] = tower
     return columns
@@ -191,7 +191,7 @@ def _standing(scene: Scene, blocks: Sequence[str]) -> list[tuple[str, ...]]:
 def _block(scene: Scene, name: str, width: float, row: float) -> Box:
     """A block; a knob on its top where it is clear."""
     said = hint(scene, name, "on", *_TABLE, "holding", "clear")
-    box = token(scene, name, name, THING, said, height=row - 1, width=width)
+    box = token(scene, name, name, OBJECT_COLOUR, said, height=row - 1, width=width)
     clear = name in scene.unary("clear")
 
     def at(x: float, y: float) -> str:

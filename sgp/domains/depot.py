@@ -61,7 +61,7 @@ def generate(
 
 
 def _spread(rng: Generator, names: Sequence[str], places: Sequence[str]) -> dict[str, str]:
-    """Where things stand: one at each place, the others at random ones."""
+    """Where objects stand: one at each place, the others at random ones."""
     further = rng.integers(len(places), size=len(names) - len(places)).tolist()
     return dict(zip(names, [*places, *(places[number] for number in further)], strict=True))
 

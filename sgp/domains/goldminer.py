@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # the dashboard draws without numpy, which takes a tenth of a
 
 
 def generate(rng: Generator, rows: int, columns: int) -> str:
-    """A mine of `rows` x `columns` locations, its first column clear, the others full of rock, soft or hard alike.
+    """A mine of `rows` x `columns` locations, its first column clear, the others full of soft or hard rock.
 
     The robot and, in another row, the bombs and the laser are in the first column, the gold is under soft rock in the
     last. There is a plan: the laser clears the gold's row up to the location before the gold, and is put down; a bomb,
@@ -23,7 +23,7 @@ def generate(rng: Generator, rows: int, columns: int) -> str:
     start, supply = rng.choice(rows, 2, replace=False).tolist()
     gold = (int(rng.integers(rows)), columns - 1)
     init = ["(arm-empty)", f"(robot-at {names[start, 0]})", f"(gold-at {names[gold]})"]
-    init += [f"({thing}-at {names[supply, 0]})" for thing in ("bomb", "laser")]
+    init += [f"({tool}-at {names[supply, 0]})" for tool in ("bomb", "laser")]
     for spot, name in names.items():
         rock = "hard" if rng.random() < 0.5 and spot != gold else "soft"
         init.append(f"({rock}-rock-at {name})" if spot[1] else f"(clear {name})")

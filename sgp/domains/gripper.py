@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth, column, flow, framed, words
-from sgp.domains.drawing.tokens import ROBOT, THING, WIDEST, aside, hint, natural, short_names, token, whole
+from sgp.domains.drawing.tokens import OBJECT_COLOUR, ROBOT, WIDEST, aside, hint, natural, short_names, token, whole
 from sgp.planning.domain import Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -58,7 +58,14 @@ def draw(scene: Scene) -> str:
     widest = max((breadth(label, 12) + 10 for label in labels.values()), default=0)
     discs = {
         ball: token(
-            scene, ball, labels[ball], THING, hint(scene, ball, "at", "carry"), height=26, width=widest, round_=True
+            scene,
+            ball,
+            labels[ball],
+            OBJECT_COLOUR,
+            hint(scene, ball, "at", "carry"),
+            height=26,
+            width=widest,
+            round_=True,
         )
         for ball in balls
     }

@@ -10,7 +10,7 @@ from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, column, fitting, flow, framed, words
 from sgp.domains.drawing.layout import keep_places, largest, shelved
-from sgp.domains.drawing.tokens import FLYING, ROBOT, THING, aside, hint, natural, token, whole
+from sgp.domains.drawing.tokens import FLYING, OBJECT_COLOUR, ROBOT, aside, hint, natural, token, whole
 from sgp.planning.domain import Place, Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -71,11 +71,11 @@ def draw(scene: Scene) -> str:
     packages, planes = set(scene.unary("package")), set(scene.unary("airplane"))
     cities, locations = scene.unary("city"), scene.unary("location")
     places = {*cities, *locations}
-    things = sorted((name for name in scene.names if name not in places), key=natural)
+    movables = sorted((name for name in scene.names if name not in places), key=natural)
     at, inside = scene.pairs("at"), scene.pairs("in")
     at_once, inside_at_once = set(at), set(inside)
-    loads = {name: _package(scene, name) for name in things}
-    boxes = {name: loads[name] for name in things if name in packages}
+    loads = {name: _package(scene, name) for name in movables}
+    boxes = {name: loads[name] for name in movables if name in packages}
     vehicles = {
         vehicle: _vehicle(
             scene,
@@ -84,7 +84,7 @@ def draw(scene: Scene) -> str:
             {name: box for name, box in loads.items() if (name, vehicle) in inside_at_once},
             largest(loads.values()),
         )
-        for vehicle in things
+        for vehicle in movables
         if vehicle not in packages
     }
     shapes = boxes | vehicles
@@ -106,7 +106,7 @@ def draw(scene: Scene) -> str:
     frames = []
     listed = [city for city in groups if city or groups[city]]
     wide = across * (_LOCATION + 6) + 34
-    deep = _expected_height(len(things) / max(len(locations), 1))
+    deep = _expected_height(len(movables) / max(len(locations), 1))
     if scene.places:
         deep = max((box.height for box in there.values()), default=0) + 40
     deep = ceil(max(map(len, groups.values())) / across) * deep + 66
@@ -118,13 +118,13 @@ def draw(scene: Scene) -> str:
         frames += [_city(scene, city, groups[city], there, across, high) for city in line]
     content = flow(frames, per_line * wide, gap=12)
     placed = {name for name, place in at if place in there} | {name for name, vehicle in inside if vehicle in shapes}
-    lost = aside(scene, [shapes[name] for name in things if name not in placed], content.width)
+    lost = aside(scene, [shapes[name] for name in movables if name not in placed], content.width)
     also = [Atom("at", pair) for pair in at if pair[0] not in shapes or pair[1] not in there]
     also += [Atom("in", pair) for pair in inside if pair[0] not in shapes or pair[1] not in shapes]
     also += [Atom("in", pair) for pair in inside if pair[1] in packages]
     sentence = (
-        f"Logistics with {len(cities)} cities, {len(locations)} locations, {len(things) - len(packages)} vehicles and "
-        f"{len(packages)} packages, {len({name for name, _ in inside})} of them in vehicles"
+        f"Logistics with {len(cities)} cities, {len(locations)} locations, {len(movables) - len(packages)} vehicles "
+        f"and {len(packages)} packages, {len({name for name, _ in inside})} of them in vehicles"
     )
     return whole(scene, sentence, column([content, lost], gap=12), also)
 
@@ -144,13 +144,13 @@ def arrange(scenes: Sequence[Scene], before: Sequence[int]) -> list[Scene]:
 _LOCATION = 152  # pixels: the width of a location
 
 
-def _expected_height(things: float) -> float:
-    """About how high a location is with so many things: of all states alike, so that no step moves the cities."""
-    return 74 + 24 * ceil(1.5 * things / 4)
+def _expected_height(movables: float) -> float:
+    """About how high a location is with so many movables: of all states alike, so that no step moves the cities."""
+    return 74 + 24 * ceil(1.5 * movables / 4)
 
 
 def _package(scene: Scene, name: str) -> Box:
-    return token(scene, name, name, THING, hint(scene, name, "at", "in"), height=20, width=28)
+    return token(scene, name, name, OBJECT_COLOUR, hint(scene, name, "at", "in"), height=20, width=28)
 
 
 def _vehicle(scene: Scene, name: str, flies: bool, cargo: Mapping[str, Box], cell: Box) -> Box:

@@ -12,7 +12,7 @@ from sgp import drawing
 from sgp.domains import builtin_domain
 from sgp.domains.drawing.boxes import Box, breadth
 from sgp.domains.drawing.places import NEIGHBOURS, by_distance, from_names, walls
-from sgp.domains.drawing.tokens import DONE, ROBOT, THING, hint, marks, whole
+from sgp.domains.drawing.tokens import DONE, OBJECT_COLOUR, ROBOT, hint, marks, whole
 from sgp.planning.domain import Scene, Sizes, Slots, problem_pddl
 from sgp.planning.pddl import Atom
 
@@ -87,12 +87,12 @@ def draw(scene: Scene) -> str:
         own.get(atom.objects[0], also).append(atom)
     drawn = [
         _cell(
-            Scene((thing,), frozenset(own[thing.name]), tuple(scene.wishes.get(thing.name, ())), scene.partial),
-            ground.centres[thing.name],
+            Scene((cell,), frozenset(own[cell.name]), tuple(scene.wishes.get(cell.name, ())), scene.partial),
+            ground.centres[cell.name],
             side,
             ground.lettered,
         )
-        for thing in scene.objects
+        for cell in scene.objects
     ]
     robot = [_robot(x - side * 0.14, y, side) for x, y in (ground.centres[cell] for cell in robots if cell in own)]
 
@@ -146,7 +146,9 @@ def _cell(scene: Scene, centre: tuple[float, float], side: int, lettered: bool) 
         parts.append(drawing.text(cell, x + 3, y + 10, fill_opacity=0.75))
     wished = any(wish.atom.predicate == "visited" for wish in scene.wishes.get(cell, ()))
     if visited if scene.partial else wished and not visited:
-        parts.append(drawing.circle(*centre, side / 9, fill=THING.fill, stroke="currentColor", stroke_width=0.5))
+        parts.append(
+            drawing.circle(*centre, side / 9, fill=OBJECT_COLOUR.fill, stroke="currentColor", stroke_width=0.5)
+        )
     parts.append(marks(scene, cell, x + side - side / 6, y + side - side / 6, side / 7))
     return drawing.group(hint(scene, cell, "at-robot", "visited"), parts)
 

@@ -210,7 +210,7 @@ class Places:
     """Where objects stand in a drawing of a series: their slots (from 0) in places, and how many each place needs."""
 
     slots: Mapping[tuple[str, Place], int]
-    rooms: Mapping[Place, int]  # in the whole series
+    capacity: Mapping[Place, int]  # in the whole series
     sizes: dict[Place, tuple[float, float]] = field(default_factory=dict)  # width and height of what is drawn
 
 
@@ -240,7 +240,7 @@ class Scene:
 
     @cached_property
     def ordered(self) -> tuple[Atom, ...]:
-        """The atoms by predicate and by their objects' places, so that equal scenes are drawn alike."""
+        """The atoms by predicate and by their objects' places, so that equal scenes give equal drawings."""
         return tuple(self._sorted(self.atoms))
 
     def _sorted(self, atoms: Iterable[Atom]) -> list[Atom]:
@@ -301,7 +301,7 @@ class Domain:
 
     `models` holds the domain's PDDL per vocabulary ("untyped", "typed"); `generator` makes a problem's PDDL, of the
     first of them, from a random generator and checked arguments: one that has a plan, unless `solvable` is false;
-    `renamed` tells what further models call predicates of the first; `splits` maps a bundled suite's name to its splits
+    `renamed` has the names of predicates in further models; `splits` maps a bundled suite's name to its splits
     and, for each split, to the generator's arguments, one entry per problem; `scaling` says how planners are measured
     over sizes; `track` how large the IPC 2023's problems are; `slots` are the variables of the fixed-size encoding;
     `words` says atoms and actions in English, `others_words` what models of others have beside them; `draw` makes an

@@ -101,7 +101,7 @@ def test_who_comes_takes_the_first_free_slot_and_who_stays_keeps_its_own():
     arranged = keep_places(scenes, range(-1, 4), lambda scene: [(one, ("at", it)) for one, it in scene.pairs("at")])
     slots = [{name: slot for (name, _), slot in scene.places.slots.items()} for scene in arranged]
     assert slots == [{"a": 0, "b": 1}, {"b": 1}, {"b": 1, "c": 0}, {"b": 1, "c": 0, "a": 2}, {"b": 0}]
-    assert arranged[0].places.rooms == {("at", "x"): 3, ("at", "y"): 1}
+    assert arranged[0].places.capacity == {("at", "x"): 3, ("at", "y"): 1}
 
 
 def test_goals_are_no_part_of_a_series():

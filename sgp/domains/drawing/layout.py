@@ -169,8 +169,8 @@ class _Drawing:
             self._labelled(layout.wishes, wish.atom)
         if scene.partial:  # a goal that says nothing of a figure leaves it out
             holding = {where for places in self.held.values() for where in places}
-            told = {*self.labels, *self.held, *holding}
-            self.kinds = {name: kind for name, kind in self.kinds.items() if not kind.figure or name in told}
+            mentioned = {*self.labels, *self.held, *holding}
+            self.kinds = {name: kind for name, kind in self.kinds.items() if not kind.figure or name in mentioned}
         for name, kind in self.kinds.items():
             if kind.fixed in self.kinds:
                 self.held[name] = [kind.fixed]
@@ -212,8 +212,8 @@ class _Drawing:
         if name in COLOURS:
             return name
         types = next((each.types for each in self.scene.objects if each.name == name), ())
-        alike = [each.name for each in self.scene.objects if each.types == types]
-        return PALETTE[alike.index(name) % len(PALETTE)] if name in alike else "plain"
+        same_type = [each.name for each in self.scene.objects if each.types == types]
+        return PALETTE[same_type.index(name) % len(PALETTE)] if name in same_type else "plain"
 
     def _labelled(self, rules: Mapping[str, _Rule], atom: Atom) -> bool:
         read = self._read(rules, atom)
@@ -223,7 +223,7 @@ class _Drawing:
         return True
 
     def _piled(self, upper: str, lower: str) -> bool:
-        """Puts an object onto another one; not where it is elsewhere, or one of them is in another pile already."""
+        """Puts an object onto another one, unless they are in different places or one of them is in another pile."""
         below = {top: base for base, top in self.above.items()}
         looks = [self.kinds[name].look for name in (upper, lower) if name in self.kinds]
         if upper in below or lower in self.above or looks != ["pile", "pile"]:
@@ -294,10 +294,10 @@ class _Drawing:
 
     def _shelves(self, where: str) -> list[Box]:
         """What stands in a place, each kind on its own shelf."""
-        rooms = self.scene.places.rooms if self.scene.places else {}
+        capacity = self.scene.places.capacity if self.scene.places else {}
         shelves = []
         for kind in self.layout.kinds.values():
-            room = rooms.get((where, kind.name), 0)
+            room = capacity.get((where, kind.name), 0)
             if kind.figure and self.layout.layout == "floors" and where:
                 room = 1  # in every floor, so that the others stand below each other
             if not room:
@@ -456,7 +456,7 @@ def keep_places(
     `where` gives the objects of a scene with the place that each stands in. An object keeps its slot there as long as
     it stays, and takes the first free one when it comes; those that come together, in their order.
     """
-    rooms, slots_of = dict[Place, int](), list[dict[tuple[str, Place], int]]()
+    capacity, slots_of = dict[Place, int](), list[dict[tuple[str, Place], int]]()
     for scene, follows in zip(scenes, before, strict=True):
         here, old = list(where(scene)), slots_of[follows] if follows >= 0 else {}
         slots = {pair: old[pair] for pair in here if pair in old}
@@ -469,10 +469,12 @@ def keep_places(
                 slots[pair] = next(slot for slot in count() if slot not in full)
                 full.add(slots[pair])
         for place, full in taken.items():
-            rooms[place] = max(rooms.get(place, 0), *(slot + 1 for slot in full))
+            capacity[place] = max(capacity.get(place, 0), *(slot + 1 for slot in full))
         slots_of.append(slots)
     sizes: dict[Place, tuple[float, float]] = {}
-    return [replace(scene, places=Places(slots, rooms, sizes)) for scene, slots in zip(scenes, slots_of, strict=True)]
+    return [
+        replace(scene, places=Places(slots, capacity, sizes)) for scene, slots in zip(scenes, slots_of, strict=True)
+    ]
 
 
 def shelved(scene: Scene, boxes: Mapping[str, Box], place: Place, width: float, cell: Box, gap: float = 4) -> Box:
@@ -482,7 +484,7 @@ def shelved(scene: Scene, boxes: Mapping[str, Box], place: Place, width: float, 
     """
     if scene.places is None:
         return flow(list(boxes.values()), width, gap)
-    slots, room = scene.places.slots, scene.places.rooms.get(place, 0)
+    slots, room = scene.places.slots, scene.places.capacity.get(place, 0)
     if not room:
         return NOTHING
     across, right, down = max(1, int((width + gap) // (cell.width + gap))), cell.width + gap, cell.height + gap
