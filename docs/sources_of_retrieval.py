@@ -14,7 +14,7 @@ import sgp
 from sgp.datasets.protocols import PROTOCOLS
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
-from sgp.planning.subject import parted_most
+from sgp.planning.subject import Variant
 from sgp.reports.table import Table
 from sgp.reports.tables import cell, measured
 
@@ -195,18 +195,14 @@ def _measured() -> Sequence[Score]:
 
 def _most(score: Score) -> int:
     """How many transitions of a domain were learned from at most."""
-    most = parted_most(score.variant)[1]
+    most = Variant.parse(score.variant).max_transitions
     assert most is not None, "all that is shown was bounded"
     return most
 
 
 def _shots(score: Score) -> int:
     """How many transitions of each schema of the domain left out were learned from."""
-    found = _OF_SHOTS.search(score.variant)
-    return int(found[1]) if found else 0
-
-
-_OF_SHOTS = re.compile(r"\+shots=(\d+)")
+    return Variant.parse(score.variant).shots
 
 
 def _splits(of: Sequence[Score]) -> Sequence[str]:

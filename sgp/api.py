@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import logging
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -49,7 +48,7 @@ from sgp.planning.planner import NO_LIMIT, Keep, Limit, Planner, check_keep, rea
 from sgp.planning.recorded import Recorded, map_file, read_recorded
 from sgp.planning.recording import read_rollouts, records
 from sgp.planning.rollout import Rollout
-from sgp.planning.subject import drawn_variant, learned_by_protocol, left_out_variant, lesson_variant
+from sgp.planning.subject import Variant
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
@@ -95,9 +94,9 @@ def train(
     domains = [domain] if isinstance(domain, str) else domain
     data = learning_texts(learner.learns_from, source, domains, stages, processes(jobs))
     if without:
-        data, name = data.without(without), left_out_variant(name, without)
+        data, name = data.without(without), str(Variant(name, left_out=without))
     if drawn is not None:
-        data, name = data.drawn(*drawn), drawn_variant(name, *drawn)
+        data, name = data.drawn(*drawn), str(replace(Variant.parse(name), drawn=drawn))
     return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, runner, again)
 
 
@@ -115,7 +114,7 @@ def train_lesson(
     choose_device(device)
     key = RunKey(
         learner.key,
-        lesson_variant(name, lesson.protocol, lesson.most, lesson.shots),
+        str(Variant(name, protocol=lesson.protocol, max_transitions=lesson.most, shots=lesson.shots)),
         lesson.suite,
         lesson.domain,
         lesson.seed,
@@ -233,7 +232,7 @@ def solve(
             f"{trained.folder} was trained on {trained.key.domain}; {problem.domain_source} "
             f"{trained.domain_text.difference(task.domain_text)}; use a run trained on this domain"
         )
-    rollouts = dataclasses.replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
+    rollouts = replace(planner_of(trained, decoding), keep=keep).solve_many(tasks, limit)
     return next((each for each in rollouts if each.solved), rollouts[0])
 
 
@@ -351,7 +350,7 @@ def diagnose(
 
 def _require_unmet(run: Run, suite: Suite) -> None:
     """Refuse a run that learned from instances of the suite by a protocol: the splits are these instances."""
-    if run.key.suite == suite.name and learned_by_protocol(run.key.variant):
+    if run.key.suite == suite.name and Variant.parse(run.key.variant).protocol:
         raise InputError(
             f"{run.folder} learned from instances of suite {suite.name} by a protocol of 'sgp retrieve', and its "
             "splits are these instances; use another suite, or a run that 'sgp train' made"

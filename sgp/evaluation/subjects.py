@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sgp.datasets.runs import Run
-from sgp.planning.subject import Subject, parted_variant
+from sgp.planning.subject import Subject, Variant
 
 
 def subject_of(run: Run, suite: str = "", domain: str = "", split: str = "", decoding: str = "") -> Subject:
     """A run tried on a split of a suite; where suite or domain are left out, on those that it was trained on."""
     key = run.key
-    variant, _ = parted_variant(key.variant)
+    variant = str(replace(Variant.parse(key.variant), selected_by=""))
     return Subject(
         method=key.method,
         variant=variant,

@@ -53,7 +53,7 @@ from sgp.methods.loading import load_planner
 from sgp.models.device import choose_device
 from sgp.planning.experts import QUICK, STAGES
 from sgp.planning.pddl import Problem
-from sgp.planning.subject import selected_variant
+from sgp.planning.subject import Variant
 from sgp.policies.decoding import DEFAULT, PORTFOLIO
 from sgp.reports.table import Table
 from sgp.workers import Jobs, processes
@@ -153,7 +153,9 @@ def train_jointly(
         versions,
     ]
     identity = hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
-    keys = {by: RunKey(learner.key, selected_variant(name, by), data.suite, data.domain, seed) for by in VALIDATIONS}
+    keys = {
+        by: RunKey(learner.key, str(Variant(name, selected_by=by)), data.suite, data.domain, seed) for by in VALIDATIONS
+    }
     folder = home() / "joint" / identity
     if again:
         shutil.rmtree(folder, ignore_errors=True)

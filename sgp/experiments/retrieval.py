@@ -40,7 +40,7 @@ from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
 from sgp.methods.loading import load_model
 from sgp.methods.texts import keep_texts
-from sgp.planning.subject import transferred_variant
+from sgp.planning.subject import Variant
 from sgp.planning.trajectory import Trajectory
 from sgp.planning.transition_model import TransitionModel
 from sgp.progress import progress
@@ -203,7 +203,7 @@ def _of_domain(
     count = len({each.task for each in transitions})
     subject = Measurement(
         method=learner.method,
-        variant=transferred_variant(name, lesson.most, source, lesson.shots),
+        variant=str(Variant(name, max_transitions=lesson.most, shots=lesson.shots, source=source)),
         domain=domain,
         suite=lesson.suite,
         split=lesson.protocol,

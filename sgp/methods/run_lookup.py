@@ -13,7 +13,7 @@ from sgp.errors import DomainMismatch, InputError, StoreError
 from sgp.methods import planning_method
 from sgp.methods.contract import PredictingMethod
 from sgp.planning.declarations import DomainText
-from sgp.planning.subject import learned_from_all
+from sgp.planning.subject import Variant
 
 logger = logging.getLogger(__name__)
 
@@ -47,7 +47,7 @@ def find_run_for_domain(domain: DomainText, name: str) -> Run:
     likely = sorted(shipped_folders(), key=lambda folder: folder.name != name.lower())  # to open few of them
     for run in _fitting(likely, domain):
         return run
-    own = (run for run in _fitting(run_folders(), domain) if learned_from_all(run.key.variant))
+    own = (run for run in _fitting(run_folders(), domain) if Variant.parse(run.key.variant).learned_from_all)
     latest = max(own, key=lambda run: str(run.record["trained"]), default=None)
     if latest is not None:
         return latest

@@ -1,18 +1,69 @@
-"""What was tried on what: the words that scores, attempts and recorded rollouts share. Needs no planning library."""
+"""Which planner was tried on which problems: the fields that scores, attempts and recorded rollouts share."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
-_DRAWN = "+drawn="  # between a variant and how many of the training problems a run learned from, by which draw
-_WITHOUT = "+without="  # between a variant and the training problem that was left out
-_LESSON = "+protocol="  # between a variant and the protocol that says what a run learned from
-_MOST = "+most="  # between a variant and how many transitions of a domain it learned from at most
-_SHOTS = "+shots="  # between a variant and how many transitions a schema of the domain measured it learned from, beside
-_FROM = "+from="  # between a variant and the one domain that it learned from, where it is measured in another
-_SELECTED = "+by="  # between a variant and its selection, in folders of runs and in older files
+_FIELD = re.compile(r"\+(drawn|without|protocol|most|shots|from|by)=")
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A variant of a method, with what its training leaves out or is limited to.
+
+    Written as `name+key=value...` in folders of runs, scores and file names. `name` has the settings that differ from
+    the variant's (`ed+training.epochs=25`).
+    """
+
+    name: str
+    left_out: str = ""  # name of a training problem
+    drawn: tuple[int, int] | None = None  # number of training problems, and of the draw
+    protocol: str = ""  # of the split of transitions that a run learned from
+    max_transitions: int | None = None  # of a domain; None for all
+    shots: int = 0  # transitions of each schema of the measured domain
+    source: str = ""  # the one training domain, where another one is measured
+    selected_by: str = ""  # validation that selected a run
+
+    @classmethod
+    def parse(cls, text: str) -> Variant:
+        """The variant that `str` writes."""
+        name, *parts = _FIELD.split(text)
+        values = dict(zip(parts[::2], parts[1::2], strict=True))
+        count, _, draw = values.get("drawn", "").partition(".")
+        protocol, dot, limit = values.get("protocol", "").rpartition(".")
+        if not limit.isdecimal():
+            protocol, limit = f"{protocol}{dot}{limit}", values.get("most", "")
+        return cls(
+            name,
+            values.get("without", ""),
+            (int(count), int(draw or 0)) if count else None,
+            protocol,
+            int(limit) if limit else None,
+            int(values.get("shots", "0")),
+            values.get("from", ""),
+            values.get("by", ""),
+        )
+
+    def __str__(self) -> str:
+        limit = "" if self.max_transitions is None else str(self.max_transitions)
+        values = {
+            "without": self.left_out,
+            "drawn": "" if self.drawn is None else f"{self.drawn[0]}.{self.drawn[1]}",
+            "protocol": ".".join(filter(None, (self.protocol, limit))) if self.protocol else "",
+            "most": "" if self.protocol else limit,
+            "shots": str(self.shots or ""),
+            "from": self.source,
+            "by": self.selected_by,
+        }
+        return self.name + "".join(f"+{key}={value}" for key, value in values.items() if value)
+
+    @property
+    def learned_from_all(self) -> bool:
+        """Whether a run learned from all training problems of its suite."""
+        return not self.left_out and self.drawn is None
 
 
 class PlannerName(NamedTuple):
@@ -76,10 +127,10 @@ def read_subject(record: Mapping[str, Any]) -> Subject:
     """The subject in a record, which may lack fields or have the names of an older version."""
     texts = {each.name: str(record.get(each.name) or "") for each in fields(Subject) if each.name != "seed"}
     seed = record.get("seed")
-    variant, selected_by = parted_variant(texts["variant"])
-    names = {"method": method_key(texts["method"]), "variant": variant}
+    variant = Variant.parse(texts["variant"])
+    names = {"method": method_key(texts["method"]), "variant": str(replace(variant, selected_by=""))}
     return Subject(
-        **{**texts, **names, "selected_by": texts["selected_by"] or selected_by},
+        **{**texts, **names, "selected_by": texts["selected_by"] or variant.selected_by},
         seed=None if seed in (None, "") else int(seed),
     )
 
@@ -87,66 +138,3 @@ def read_subject(record: Mapping[str, Any]) -> Subject:
 def method_key(text: str) -> str:
     """A method's key as it is written today: older files have underscores."""
     return text.replace("_", "-")
-
-
-def selected_variant(variant: str, selected_by: str) -> str:
-    """The variant of the run that a validation selected, as its folder is named."""
-    return f"{variant}{_SELECTED}{selected_by}" if selected_by else variant
-
-
-def parted_variant(text: str) -> tuple[str, str]:
-    """A run's variant, and the validation that selected the run, "" where none did."""
-    variant, _, selected_by = text.partition(_SELECTED)
-    return variant, selected_by
-
-
-def left_out_variant(variant: str, problem: str) -> str:
-    """The variant of a run that did not learn from one of the training problems, as its folder is named."""
-    return f"{variant}{_WITHOUT}{problem}"
-
-
-def learned_from_all(variant: str) -> bool:
-    """Whether a run of this variant learned from all training problems, as one that is to plan would."""
-    return _WITHOUT not in variant and _DRAWN not in variant
-
-
-def drawn_variant(variant: str, count: int, draw: int) -> str:
-    """The variant of a run that learned from so many of the training problems, by a draw, as its folder is named."""
-    return f"{variant}{_DRAWN}{count}.{draw}"
-
-
-def lesson_variant(variant: str, protocol: str, most: int | None, shots: int = 0) -> str:
-    """The variant of a run that learned by a protocol, from so many transitions at most, as its folder is named."""
-    return f"{variant}{_LESSON}{protocol}{'' if most is None else f'.{most}'}{_of_shots(shots)}"
-
-
-def learned_by_protocol(variant: str) -> bool:
-    """Whether a run of this variant learned from transitions of instances, which its suite's splits hold, too."""
-    return _LESSON in variant
-
-
-def transferred_variant(variant: str, most: int | None, source: str, shots: int = 0) -> str:
-    """A variant as scores name it that learned from so many transitions at most, of another domain ("" of this one)."""
-    return f"{variant}{'' if most is None else f'{_MOST}{most}'}{_of_shots(shots)}{_FROM + source if source else ''}"
-
-
-def without_source(variant: str) -> str:
-    """A variant as scores name it, from whichever one domain it learned."""
-    return variant.partition(_FROM)[0]
-
-
-def parted_most(variant: str) -> tuple[str, int | None]:
-    """A variant as scores name it without the most transitions that it learned from, and these, None for any number."""
-    before, found, after = variant.partition(_MOST)
-    most, more, rest = after.partition("+")
-    return f"{before}{more}{rest}", int(most) if found else None
-
-
-def _of_shots(shots: int) -> str:
-    return f"{_SHOTS}{shots}" if shots else ""
-
-
-def parted_draw(text: str) -> tuple[str, int | None]:
-    """A run's variant, and from how many of the training problems it learned, None where no draw was made."""
-    variant, _, drawn = text.partition(_DRAWN)
-    return variant, int(drawn.split(".")[0]) if drawn else None

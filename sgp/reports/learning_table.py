@@ -8,7 +8,7 @@ from statistics import mean
 
 from sgp.datasets.store import data_folder
 from sgp.evaluation.scores import Score, read_scores, wilson
-from sgp.planning.subject import PlannerName, Subject, parted_draw
+from sgp.planning.subject import PlannerName, Subject, Variant
 from sgp.reports.table import Table
 from sgp.reports.tables import domains_and_splits
 
@@ -17,7 +17,7 @@ Draws = dict[int, list[Score]]  # the coverages of the draws of so many training
 
 def is_learning(subject: Subject) -> bool:
     """Whether a score or an attempt is of drawn training problems, not of all."""
-    return parted_draw(subject.variant)[1] is not None
+    return Variant.parse(subject.variant).drawn is not None
 
 
 def measured_learning() -> list[Score]:
@@ -33,10 +33,10 @@ def learning_curves(scores: Iterable[Score]) -> dict[tuple[str, str, PlannerName
     """The coverages of drawn training problems by domain, split and planner, and by their number, the least first."""
     curves: dict[tuple[str, str, PlannerName], Draws] = {}
     for score in scores:
-        variant, count = parted_draw(score.variant)
-        if score.metric == "coverage" and score.size is None and count is not None:
-            planner = replace(score, variant=variant).planner
-            curves.setdefault((score.domain, score.split, planner), {}).setdefault(count, []).append(score)
+        variant = Variant.parse(score.variant)
+        if score.metric == "coverage" and score.size is None and variant.drawn is not None:
+            planner = replace(score, variant=str(replace(variant, drawn=None))).planner
+            curves.setdefault((score.domain, score.split, planner), {}).setdefault(variant.drawn[0], []).append(score)
     return {of: dict(sorted(draws.items())) for of, draws in curves.items()}
 
 

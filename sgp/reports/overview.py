@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from html import escape
 from statistics import mean
@@ -18,7 +18,7 @@ from sgp.evaluation.attempts import AttemptRow
 from sgp.evaluation.keeping import Keeping
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
-from sgp.planning.subject import PlannerName, selected_variant
+from sgp.planning.subject import PlannerName, Variant
 from sgp.reports.tables import Coverage, cell, lines_of, select
 
 _OUTCOMES = (  # by the share of seeds that solved: colour, symbol, words
@@ -182,7 +182,7 @@ def recording_command(row: AttemptRow) -> str:
 
     Raises StoreError where the package's data are missing.
     """
-    variant = selected_variant(row.variant, row.selected_by)
+    variant = str(replace(Variant.parse(row.variant), selected_by=row.selected_by))
     run = home() / row.method / variant / row.suite / row.domain / f"seed{row.seed}"
     problems = data_folder() / "benchmarks" / row.suite / row.domain
     if not problems.is_dir():

@@ -14,7 +14,7 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import learning_texts
 from sgp.methods.run_lookup import shipped_folders
 from sgp.planning.policy import one_of_each, one_step
-from sgp.planning.subject import parted_variant
+from sgp.planning.subject import Variant
 from sgp.planning.task import Task
 
 # A second of training, which plans to validate, with what the planners of the package differ in.
@@ -55,7 +55,7 @@ def _train() -> None:
     """The planner of the package that learned from least anew, with less to learn."""
     run = min(map(open_run, shipped_folders()), key=lambda run: run.record["data"]["transitions"])
     key, task = run.key, Task(run.check_problem)
-    learner, _, config = configured(key.method, parted_variant(key.variant)[0], SMALL)
+    learner, _, config = configured(key.method, Variant.parse(key.variant).name, SMALL)
     data = learning_texts(learner.learns_from, load_suite(key.suite), [key.domain]).replayed()
     origin = Origin({}, data.domains, data.facts, "cpu", ())
     with tempfile.TemporaryDirectory() as place, new_run(key, origin, Path(place) / "run") as draft:

@@ -9,7 +9,7 @@ import streamlit as st
 
 import sgp
 from sgp.evaluation.scores import to_csv, write_scores
-from sgp.planning.subject import parted_variant
+from sgp.planning.subject import Variant
 from tests.dashboard.conftest import words
 
 FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}
@@ -17,8 +17,8 @@ FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "cou
 
 def curve(domain, variant, *coverages):
     """A stand-in curve from size 5 on."""
-    name, selected_by = parted_variant(variant)
-    facts = {**FACTS, "domain": domain, "variant": name, "selected_by": selected_by}
+    parsed = Variant.parse(variant)
+    facts = {**FACTS, "domain": domain, "variant": parsed.name, "selected_by": parsed.selected_by}
     yield sgp.Score(**facts, metric="scale", value=4 + len(coverages))
     for size, value in enumerate(coverages, start=5):
         yield sgp.Score(**facts, metric="coverage", value=value, size=size)

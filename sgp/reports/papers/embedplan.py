@@ -10,7 +10,7 @@ from sgp.domains import canonical_name
 from sgp.errors import InputError
 from sgp.evaluation.metrics import METRICS
 from sgp.evaluation.scores import Score
-from sgp.planning.subject import parted_most, without_source
+from sgp.planning.subject import Variant
 from sgp.reports.papers import Asked, Paper, PaperTable
 from sgp.reports.table import Row, Table
 from sgp.reports.tables import Line, cell
@@ -66,21 +66,26 @@ def _table(title: str, columns: Sequence[_Column], by_domain: bool = False) -> C
     return sheet
 
 
+def _without_cap(variant: Variant) -> str:
+    return str(replace(variant, max_transitions=None, source=""))
+
+
 def _without_caps(ours: Sequence[Score]) -> tuple[Sequence[Score], str]:
     """Ours without the most transitions learned from where a split has one number alone, so that a planner has a line
     over all splits; and the sentence that tells these numbers.
     """
     caps: dict[tuple[str, str, str], set[int | None]] = {}
     for score in ours:
-        variant, most = parted_most(score.variant)
-        caps.setdefault((score.method, without_source(variant), score.split), set()).add(most)
+        variant = Variant.parse(score.variant)
+        caps.setdefault((score.method, _without_cap(variant), score.split), set()).add(variant.max_transitions)
     found, told = list[Score](), dict[str, set[int]]()
     for score in ours:
-        variant, most = parted_most(score.variant)
-        one = len(caps[score.method, without_source(variant), score.split]) == 1
+        variant = Variant.parse(score.variant)
+        most = variant.max_transitions
+        one = len(caps[score.method, _without_cap(variant), score.split]) == 1
         if one and most is not None:
             told.setdefault(score.split, set()).add(most)
-        found.append(replace(score, variant=variant) if one else score)
+        found.append(replace(score, variant=str(replace(variant, max_transitions=None))) if one else score)
     numbers = ", ".join(f"{split} {' or '.join(map(str, sorted(most)))}" for split, most in told.items())
     return found, f" Ours learn from at most so many transitions of a domain: {numbers}." if numbers else ""
 
@@ -119,7 +124,11 @@ def _lines(scores: Sequence[Score], columns: Sequence[_Column], domain: str) -> 
 def _behind(scores: Sequence[Score], domain: str) -> list[Score]:
     """The scores of a domain; behind the mean, what is printed as such and all of ours, from whichever source."""
     if domain == _MEAN:
-        ours = (replace(score, variant=without_source(score.variant)) for score in scores if not score.paper)
+        ours = (
+            replace(score, variant=str(replace(Variant.parse(score.variant), source="")))
+            for score in scores
+            if not score.paper
+        )
         return [*ours, *(score for score in scores if score.paper and score.domain == _MEAN)]
     return [score for score in scores if canonical_name(score.domain) == domain]
 
