@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
-from sgp.evaluation.scores import Score, write_scores
+from sgp.evaluation.scores import Score, to_frame, write_scores
 
 Result = TypeVar("Result")
 
@@ -39,7 +39,7 @@ def note(*libraries: str) -> str:
 def write(path: Path | None, scores: Iterable[Score]) -> None:
     """Writes the figures where a file was asked for."""
     if path is not None:
-        write_scores(path, scores)
+        write_scores(path, to_frame(scores))
 
 
 def timed(act: Callable[[], Result]) -> tuple[Result, float]:

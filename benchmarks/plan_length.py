@@ -59,12 +59,11 @@ def main() -> None:
     for domain in arguments.domains.split(",") if arguments.domains else suite.domains:
         best = best_lengths(suite, domain, arguments.split)
         plans: dict[tuple[str, str], list[tuple[int, int]]] = {}
-        for row in attempts:
+        for row in attempts.itertuples():
             place = row.domain, row.split
-            if row.method in arguments.methods.split(",") and place == (domain, arguments.split) and row.solved:
-                assert row.length is not None
-                if row.problem in best:
-                    plans.setdefault((row.method, row.variant), []).append((row.length, best[row.problem]))
+            chosen = row.method in arguments.methods.split(",") and place == (domain, arguments.split)
+            if chosen and row.solved and row.problem in best:
+                plans.setdefault((row.method, row.variant), []).append((row.length, best[row.problem]))
         for (method, variant), lengths in plans.items():
             ratios = [ours / known for ours, known in lengths]
             means = (f"{fmean(column):.1f}" for column in zip(*lengths, strict=True))

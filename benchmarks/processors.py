@@ -7,6 +7,7 @@ there were only narrower ones; everything is decoded with the processor's own. O
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from measuring import add_csv, note, write
 from rich.console import Console
 from rich.table import Table
 
-from sgp.evaluation.scores import Score, read_scores
+from sgp.evaluation.scores import Score, read_scores, select, to_json
 
 KERNELS: Mapping[str, Mapping[str, str]] = {
     "own": {},
@@ -48,7 +49,8 @@ def measured(domain: str, variant: str, seed: int, precision: str, kernels: str,
     cli(
         home, {}, "evaluate", str(run), "--suite", SUITE, "--splits", SPLIT, "--jobs", "1", "--csv", str(home / "s.csv")
     )
-    (coverage,) = (each for each in read_scores(home / "s.csv") if each.metric == "coverage" and each.size is None)
+    (record,) = json.loads(to_json(select(read_scores(home / "s.csv"), metric="coverage", size=None)))
+    coverage = Score(**record)
     coverage = replace(coverage, variant=variant, note=f"{kernels} kernels, {precision} precision; {note('torch')}")
     yield coverage
     yield replace(coverage, metric="weights_digest", value=weights, count=0)

@@ -281,7 +281,7 @@ sgp.link(worst, step)
 # training.
 
 # %%
-scores = [each for each in sgp.diagnose([other.folder], middle_suite.name) if each.size is None]
+scores = sgp.diagnose([other.folder], middle_suite.name)
 rates = {"expert_top1", "expert_top3", "perfect_coverage"}
 pd.DataFrame(
     [
@@ -291,7 +291,7 @@ pd.DataFrame(
             each.count,
             "[{:.2f}, {:.2f}]".format(*sgp.wilson(each.value, each.count)) if each.metric in rates else "",
         )
-        for each in scores
+        for each in scores[scores["size"].isna()].itertuples()
     ],
     columns=["metric", "mean", "n", "95 % interval"],
 )

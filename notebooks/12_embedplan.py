@@ -203,8 +203,7 @@ scores = sgp.retrieve(SUITE, protocols, learners, [DOMAIN, OTHER], (SEED,), aske
 hits = pd.DataFrame(
     [
         {"protocol": each.split, "domain": each.domain, "model": each.variant.split("+")[0], "Hit@1": each.value}
-        for each in scores
-        if each.metric == "hit@1"
+        for each in scores[scores.metric == "hit@1"].itertuples()
     ]
 )
 hits.pivot_table(index="protocol", columns=["domain", "model"], values="Hit@1", sort=False).round(2)

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sgp.analysis import diagnostics, maps, names
 from sgp.analysis.expectations import expectation_records
@@ -30,11 +30,9 @@ from sgp.datasets.training_data import (
     load_training_data,
 )
 from sgp.errors import ConfigurationError, DomainMismatch, InputError, StoreError, UnsupportedPddl
-from sgp.evaluation.coverage import Attempt, scores
-from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.attempts import Attempt, RolloutRecorder, scores, subject_of
 from sgp.evaluation.parallel import Work, run_all
-from sgp.evaluation.scores import Measurement, Score
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.scores import Measurement, Score, to_frame
 from sgp.files import write_text
 from sgp.methods import get_method, planning_method, recorded_libraries
 from sgp.methods.configuration import configure, configure_decoding, decoded_identity, is_of_record, require_decodings
@@ -52,8 +50,12 @@ from sgp.planning.subject import Variant
 from sgp.planning.views import Embedding
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
-from sgp.reports.card import keep_scores, write_card
+from sgp.reports.card import save_scores, write_card
 from sgp.workers import Executor, Folder, Jobs, cores, executor, processes
+
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 logger = logging.getLogger(__name__)
 
@@ -240,7 +242,7 @@ def solve(
 class Evaluation:
     """Scores, and the attempts behind them by run folder, decoding and split."""
 
-    scores: tuple[Score, ...]
+    scores: pd.DataFrame  # see `load_scores`
     attempts: Mapping[tuple[str, str, str], Sequence[Attempt]]
 
 
@@ -277,7 +279,7 @@ def evaluate(
         for name in dict.fromkeys(configure_decoding(method, each)[0] for each in decodings):
             for split in source.chosen_splits(domain.name, splits):
                 subject = subject_of(run, source.name, domain.name, split, name)
-                keeping = None if rollouts is None else Keeping(Path(rollouts), subject, keep)
+                keeping = None if rollouts is None else RolloutRecorder(Path(rollouts), subject, keep)
                 problems = source.problems(domain.name, split)
                 identity = decoded_identity(method, run.sha256, run.training, name)
                 works.append(Work(str(run.folder), identity, problems, limit, keeping, name))
@@ -292,8 +294,8 @@ def evaluate(
         for run in opened:
             if is_shipped(run):
                 continue  # it belongs to the package
-            keep_scores(run, scored[str(run.folder)])
-    return Evaluation(tuple(score for found in scored.values() for score in found), named)
+            save_scores(run, to_frame(scored[str(run.folder)]))
+    return Evaluation(to_frame(score for found in scored.values() for score in found), named)
 
 
 def _opened(runs: Sequence[RunLike] | RunLike) -> list[Run]:
@@ -321,7 +323,7 @@ def diagnose(
     jobs: Jobs = 1,
     decodings: Sequence[str] = (DEFAULT,),
     renamings: int = 0,
-) -> list[Score]:
+) -> pd.DataFrame:
     """How runs see the expert's decisions on a suite's splits (metrics of `diagnostics`).
 
     With `renamings`, also the share of decisions that changes if all objects are renamed, over so many random renamings
@@ -345,7 +347,7 @@ def diagnose(
         for place, found in executor(jobs).map(_diagnose, works):
             scored[place] = found
             bar.advance()
-    return [score for place in sorted(scored) for score in scored[place]]
+    return to_frame(score for place in sorted(scored) for score in scored[place])
 
 
 def _require_unmet(run: Run, suite: Suite) -> None:

@@ -152,7 +152,7 @@ import numpy as np
 import sgp
 from sgp import Task
 
-rows = [row for row in sgp.measured() if row.domain == "gripper"]
+rows = [row for row in sgp.load_scores().itertuples() if row.domain == "gripper"]
 for row in rows:
     print(row.value)
 """

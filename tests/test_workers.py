@@ -18,7 +18,7 @@ import sgp
 from sgp.cli.commands import FAILED
 from sgp.datasets.runs import list_runs
 from sgp.errors import ConfigurationError, PddlError, SuiteError, ToolError
-from sgp.evaluation.keeping import Keeping
+from sgp.evaluation.attempts import RolloutRecorder
 from sgp.evaluation.scaling import ScalingConfig
 from sgp.experiments.grid import grid_cells, run_grid
 from sgp.planning.recorded import read_recorded
@@ -165,7 +165,7 @@ def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
     machines.add_node(num_cpus=1, object_store_memory=TINY)
     assert lost not in machines.worker_nodes
     assert comparable(found.attempts) == comparable(alone.attempts)
-    assert {score.note.split(", ")[1] for score in found.scores} == {"a Ray cluster"}
+    assert {note.split(", ")[1] for note in found.scores.note} == {"a Ray cluster"}
     assert not list(home.glob("cache/evaluations/*.json"))
 
 
@@ -178,10 +178,10 @@ def test_a_grid_on_a_cluster_gives_the_same_scores_and_keeps_its_runs_here(clust
     for name, runner in (("here", Serial()), ("cluster", cluster)):
         monkeypatch.setenv("SGP_HOME", str(tmp_path / name))
         results = run_grid(cells, runner, diagnostics=True)
-        rows = [replace(row, seconds=0.0) for row in results.attempts]
-        scores = [replace(each, note="") for each in results.scores if not each.metric.endswith(("seconds", "memory"))]
-        found.append((rows, scores, [(run.key, run.training, run.record["data"]) for run in list_runs()]))
-        assert run_grid(cells, runner, diagnostics=True) == results
+        scores = results.scores[~results.scores.metric.str.endswith(("seconds", "memory"))]
+        texts = results.attempts.drop(columns="seconds").to_csv(), scores.drop(columns="note").to_csv(index=False)
+        found.append((*texts, [(run.key, run.training, run.record["data"]) for run in list_runs()]))
+        assert run_grid(cells, runner, diagnostics=True).scores.equals(results.scores)
     assert found[0] == found[1]
     assert len(found[0][2]) == 3
 
@@ -203,7 +203,7 @@ def test_training_scaling_and_rollouts_come_home_from_a_cluster(cluster, home, t
     files = sorted((tmp_path / "rollouts").glob("*.jsonl"))
     assert {read_recorded(file)[0].head["name"] for file in files} == names
     about = read_recorded(files[0])[0].about
-    assert {Keeping(tmp_path / "rollouts", about).path(name) for name in names} == set(files)
+    assert {RolloutRecorder(tmp_path / "rollouts", about).path(name) for name in names} == set(files)
 
 
 @on_cluster

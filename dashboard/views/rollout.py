@@ -46,23 +46,24 @@ def choose(name: str, title: str) -> None:
 @st.cache_resource(show_spinner=False, max_entries=32)
 def coverage(domain: str, suite: str, split: str, own: sgp.PlannerName) -> dict:
     """The coverage of every planner that was measured on the splits of a domain, the best on `split` first."""
-    scores = [each for each in sources.measured() if (each.domain, each.suite) == (domain, suite)]
-    covered = [each for each in scores if each.metric == "coverage" and each.size is None]
-    splits = sorted({each.split for each in covered}, key=lambda each: (each != split, each))
+    scores = sources.measured()
+    place = (scores["domain"] == domain) & (scores["suite"] == suite)
+    covered = scores[place & (scores["metric"] == "coverage") & scores["size"].isna()]
+    splits = sorted(set(covered["split"]), key=lambda each: (each != split, each))
+    pooled = sgp.pool_seeds(covered, ("planner", "split"))
     rows = []
-    for planner in dict.fromkeys(each.planner for each in covered):
-        place = {**planner._asdict(), "domain": domain, "suite": suite}
-        found = [sgp.coverage_of(covered, **place, split=each) for each in splits]
-        cells = [None if each is None else cell(number, each) for number, each in enumerate(found)]
-        rows.append({"planner": planner.title, "own": planner == own, "cells": cells})
+    for planner, found in pooled.groupby("planner", sort=False):
+        cells = {row.split: row for row in found.itertuples()}
+        shown = [cell(number, cells[each]) if each in cells else None for number, each in enumerate(splits)]
+        rows.append({"planner": planner, "own": planner == own.title, "cells": shown})
     rows.sort(key=lambda row: [-each["value"] if each else 1.0 for each in row["cells"]])
     return {"domain": domain, "splits": [heading(n, each, rows) for n, each in enumerate(splits)], "rows": rows}
 
 
 def cell(split: int, found) -> dict:
     """One planner on one split, as the player's table shows it."""
-    low, high = found.interval
-    return {"split": split, "value": found.value, "low": low, "high": high, "n": found.n, "seeds": found.seeds}
+    numbers = {name: getattr(found, name) for name in ("value", "low", "high", "n", "seeds")}
+    return {"split": split, **numbers}
 
 
 def heading(number: int, split: str, rows: Sequence[dict]) -> dict:

@@ -46,11 +46,11 @@ def evaluate(
     ] = 0,
 ) -> None:
     """Measure the coverage of runs, every plan validated by VAL, and show it beside the published numbers."""
+    import pandas as pd
+
     from sgp import api
-    from sgp.reports.decodings import decodings_table
-    from sgp.reports.diagnostics_table import diagnostics_table
     from sgp.reports.papers import beside_ours
-    from sgp.reports.tables import coverage_table, details_table
+    from sgp.reports.tables import coverage_table, decodings_table, details_table, diagnostics_table
     from sgp.viewer.library import own_rollouts_folder
 
     workers = workers_of(jobs, cluster)
@@ -65,7 +65,8 @@ def evaluate(
     scores = evaluation.scores
     write_scores_to(scores, json, csv)
     console().print(details_table(scores, f"attempts on {suite}").terminal())
-    console().print(coverage_table(scores, beside_ours(), f"coverage on {suite}").terminal())
+    both = pd.concat([scores, beside_ours()])
+    console().print(coverage_table(both, f"coverage on {suite}").terminal())
     if len(words(decodings)) > 1:
         console().print(decodings_table(scores, f"decodings on {suite}").terminal())
 
@@ -170,9 +171,9 @@ def grid(
         results += grid.baseline_results(suite, names, words(splits), processes_of(jobs))
     write_scores_to(results.scores, json, csv)
     if html is not None:
-        from sgp.reports.learning_plots import learning_figure
+        from sgp.reports.plots import learning_curves
 
-        write_text(html, learning_figure(results.scores).to_html(include_plotlyjs=True))
+        write_text(html, learning_curves(results.scores).to_html(include_plotlyjs=True))
     if out is not None or preset == "variants":
         for path in results.write(out or Path("results")):
             typer.echo(path)
@@ -182,14 +183,14 @@ def grid(
 def _print_preset(preset: str, scores: Any, suite: str) -> None:
     """Print the table of a preset."""
     if preset == "learning-curve":
-        from sgp.reports.learning_table import learning_table
+        from sgp.reports.tables import learning_table
 
         console().print(learning_table(scores, f"coverage of {suite} by the number of training problems").terminal())
     elif preset in ("ablation", "jackknife"):
         from sgp.reports.tables import coverage_table, spread_table
 
         table = (
-            coverage_table(scores, (), f"ablation on {suite}")
+            coverage_table(scores, f"ablation on {suite}")
             if preset == "ablation"
             else spread_table(scores, f"{suite}, one training problem left out")
         )
@@ -275,7 +276,7 @@ def scaling(
     write_scores_to(result.scores, json, csv)
     if html is not None:
         write_text(html, result.page())
-    console().print(result.sheet.terminal())
+    console().print(result.table.terminal())
 
 
 @command("retrieve", "sgp retrieve --protocol interpolation --domains ferry --seeds 42 --pools paper,hard")
@@ -327,7 +328,7 @@ def retrieve(
     from sgp.experiments import retrieval
     from sgp.experiments.grid import parse_seeds
     from sgp.experiments.retrieval_record import record_retrievals
-    from sgp.reports.retrieval_table import retrieval_table
+    from sgp.reports.tables import retrieval_table
     from sgp.viewer.retrieved import own_retrieved_folder
 
     learners = retrieval.learners_of(words(variants) or retrieval.LEARNERS, overrides_of(settings))

@@ -47,19 +47,21 @@ def table(
     attempts: Annotated[list[Path] | None, typer.Option(help="With --report: attempts that 'sgp grid' wrote.")] = None,
 ) -> None:
     """Show a table of a paper, our measurements beside the published numbers; or write a report of all tables."""
+    import pandas as pd
+
     from sgp.evaluation.scores import read_scores
     from sgp.files import write_text
-    from sgp.reports.shown import shown_table
+    from sgp.reports.papers import table_inputs
 
-    given = [score for path in scores for score in read_scores(path)] if scores else None
+    given = pd.concat(map(read_scores, scores), ignore_index=True) if scores else None
     if report is not None:
         typer.echo(_write_report(report, given, attempts, suite or "state-centric"))
         return
-    shown = shown_table(names or (), given, suite, words(splits))
+    inputs = table_inputs(names or (), given, suite, words(splits))
     if svg is not None:
-        write_text(svg, shown.drawing())
-    write_scores_to(shown.scores, json, csv)
-    for part in [shown.sheet(), *([shown.paper.notes()] if notes else [])]:
+        write_text(svg, inputs.drawing())
+    write_scores_to(inputs.scores, json, csv)
+    for part in [inputs.table(), *([inputs.paper.notes()] if notes else [])]:
         if markdown:
             typer.echo(part.markdown(), nl=False)
         else:
@@ -68,26 +70,26 @@ def table(
 
 def _write_report(folder: Path, given: Any, attempts: list[Path] | None, suite: str) -> Path:
     """Write a report on the scores of a suite and on all curves; return its page."""
-    from sgp.errors import InputError
-    from sgp.evaluation.attempts import read_attempts
-    from sgp.evaluation.metrics import OF_TRANSITIONS
-    from sgp.reports.papers import beside_ours
-    from sgp.reports.report import write_report
-    from sgp.reports.scaling_table import is_scaling, measured_scaling
-    from sgp.reports.tables import measured, measured_attempts, of_suite
+    import pandas as pd
 
-    ours = [*measured(), *measured_scaling()] if given is None else given
+    from sgp.errors import InputError
+    from sgp.evaluation.attempts import attempts_frame, load_attempts, read_attempts
+    from sgp.evaluation.metrics import TRANSITION_METRICS
+    from sgp.evaluation.scores import load_scores, select
+    from sgp.reports.papers import beside_ours, of_suite
+    from sgp.reports.report import write_report
+    from sgp.reports.scaling_tables import SPLIT
+
     if given is None and not attempts:
-        rows = measured_attempts()
+        rows = load_attempts()
     else:
-        rows = [row for path in attempts or () for row in read_attempts(path)]
-    curves = [score for score in ours if is_scaling(score)]
-    of_planners = [score for score in ours if not is_scaling(score) and score.metric not in OF_TRANSITIONS]
-    of_suite_scores = of_suite(of_planners, suite)
-    of_suite_rows = [row for row in rows if row.suite == suite]
-    if not (of_suite_scores or curves or of_suite_rows):
+        rows = pd.concat([attempts_frame([]), *map(read_attempts, attempts or ())], ignore_index=True)
+    ours = pd.concat([load_scores(), load_scores("measured/scaling")], ignore_index=True) if given is None else given
+    rows, curves = select(rows, suite=suite), ours["split"] == SPLIT
+    planners = of_suite(ours[~curves & ~ours["metric"].isin(TRANSITION_METRICS)], suite)
+    if planners.empty and rows.empty and not curves.any():
         raise InputError("there is nothing to report: no scores of planners, no attempts, no curves; see 'sgp table'")
-    return write_report(folder, [*of_suite_scores, *curves], of_suite_rows, beside_ours())
+    return write_report(folder, pd.concat([planners, ours[curves]]), rows, beside_ours())
 
 
 @command("demo", "sgp demo --no-serve")

@@ -23,7 +23,6 @@ from sgp.datasets.renaming import Distinct
 from sgp.datasets.store import home
 from sgp.datasets.suite import (
     MANIFEST,
-    SPLITS,
     Entry,
     Suite,
     SuiteDomain,
@@ -39,6 +38,7 @@ from sgp.files import write_text
 from sgp.planning.experts import ExpertPlan
 from sgp.planning.pddl import Problem, decoded, parse_plan, read_domain, read_text
 from sgp.planning.pddl_syntax import normalise, printable
+from sgp.planning.subject import SPLITS
 from sgp.planning.task import Task, checked
 from sgp.planning.trajectory import Trajectory
 from sgp.progress import track

@@ -22,7 +22,6 @@ from sgp.planning.pddl import DomainText, Problem, read_domain, read_text
 from sgp.planning.pddl_syntax import Source, read_sections
 from sgp.progress import track
 
-SPLITS = ("train", "validation", "interpolation", "extrapolation")
 MANIFEST = "suite.toml"
 Value = TypeVar("Value", str, int)
 

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import pandas as pd
 from rich.console import Console
 from rich.markup import escape
 
@@ -56,9 +57,10 @@ def run_demo(jobs: int, console: Console) -> Evaluation:
     solved = sum(each.solved for tried in found.attempts.values() for each in tried)
     file = home() / "demo" / "scores.json"
     write_scores(file, found.scores)
-    console.print(coverage_table(found.scores, beside_ours(), f"Coverage on suite {SUITE}").terminal())
+    both = pd.concat([found.scores, beside_ours()])
+    console.print(coverage_table(both, f"Coverage on suite {SUITE}").terminal())
     console.print(
-        f"VAL accepted all {solved} plans found. Evaluated in {time.perf_counter() - trained:.0f} s on {jobs} "
+        f"VAL accepted all {solved} plans found. EvaluatedPlanner in {time.perf_counter() - trained:.0f} s on {jobs} "
         f"process{'es' if jobs > 1 else ''}; scores: {file}"
     )
     if has_dashboard():

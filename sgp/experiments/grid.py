@@ -15,6 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from sgp.api import diagnose, evaluate, scores_of, train
 from sgp.datasets.experts import expert_costs, expert_lengths, expert_plans
 from sgp.datasets.runs import Run
@@ -22,16 +24,14 @@ from sgp.datasets.store import home
 from sgp.datasets.suite import Suite, load_suite
 from sgp.datasets.training_data import Problems, learning_texts, training_texts
 from sgp.errors import ConfigurationError, InputError, StoreError, expected_one_of
-from sgp.evaluation.attempts import AttemptRow, write_attempts
-from sgp.evaluation.baselines import BASELINES, METHOD, baseline_attempts
-from sgp.evaluation.coverage import Attempt
-from sgp.evaluation.scores import Measurement, Score, read_score, write_scores
+from sgp.evaluation.attempts import Attempt, AttemptRow, attempts_frame, write_attempts
+from sgp.evaluation.known_plans import BASELINES, FAST_DOWNWARD, baseline_attempts
+from sgp.evaluation.scores import Measurement, Score, load_scores, select, to_frame, to_json, write_scores
 from sgp.files import read_json, write_json
 from sgp.methods import ablations, get_method, planning_method
 from sgp.methods.configuration import apart, configure, configure_decoding, has_decoding, has_setting, require_decodings
 from sgp.policies.decoding import DEFAULT
 from sgp.progress import progress
-from sgp.reports.tables import measured
 from sgp.workers import Executor, Jobs, executor, processes
 
 SEEDS = (13, 14, 15)  # the seeds of the published grid
@@ -100,19 +100,25 @@ def result_files(cells: Sequence[Cell]) -> dict[Cell, Path]:
 class Results:
     """Scores, and the attempts behind them."""
 
-    scores: tuple[Score, ...]
-    attempts: tuple[AttemptRow, ...]
+    scores: pd.DataFrame  # see `load_scores`
+    attempts: pd.DataFrame  # see `load_attempts`
+
+    @classmethod
+    def of(cls, scores: Iterable[Score], attempts: Iterable[AttemptRow]) -> Results:
+        """The results of these scores and attempts."""
+        return cls(to_frame(scores), attempts_frame(attempts))
 
     def __add__(self, other: Results) -> Results:
-        return Results(self.scores + other.scores, self.attempts + other.attempts)
+        scores, attempts = (self.scores, other.scores), (self.attempts, other.attempts)
+        return Results(pd.concat(scores, ignore_index=True), pd.concat(attempts, ignore_index=True))
 
     def write(self, folder: Path) -> list[Path]:
         """Writes `scores-SUITE.csv` and `attempts-SUITE.csv` for each suite; their paths."""
         paths = []
-        for suite in dict.fromkeys(score.suite for score in self.scores):
+        for suite, scores in self.scores.groupby("suite", sort=False):
             paths += [folder / f"scores-{suite}.csv", folder / f"attempts-{suite}.csv"]
-            write_scores(paths[-2], [score for score in self.scores if score.suite == suite])
-            write_attempts(paths[-1], [row for row in self.attempts if row.suite == suite])
+            write_scores(paths[-2], scores)
+            write_attempts(paths[-1], self.attempts[self.attempts["suite"] == suite])
         return paths
 
 
@@ -270,8 +276,8 @@ def run_grid(cells: Sequence[Cell], jobs: Jobs = 1, again: bool = False, diagnos
             measured_attempts = [Attempt.from_record(each) for each in records]
             scores += [score for score in scores_of(source, subject, measured_attempts) if score.size is None]
             attempts += _rows(source, subject, measured_attempts)
-        scores += map(read_score, record.get("diagnostics", ()))
-    return Results(tuple(scores), tuple(attempts))
+        scores += (Score(**found) for found in record.get("diagnostics", ()))
+    return Results.of(scores, attempts)
 
 
 def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[str] = (), jobs: int = 1) -> Results:
@@ -284,7 +290,7 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
             for split in source.chosen_splits(domain, splits):
                 attempts = baseline_attempts(source, domain, split, variant, jobs)
                 subject = Measurement(
-                    method=METHOD,
+                    method=FAST_DOWNWARD,
                     variant=variant,
                     domain=domain,
                     suite=source.name,
@@ -293,7 +299,7 @@ def baseline_results(suite: str, domains: Sequence[str] = (), splits: Sequence[s
                 )
                 scores += scores_of(source, subject, attempts)
                 rows += _rows(source, subject, attempts)
-    return Results(tuple(scores), tuple(rows))
+    return Results.of(scores, rows)
 
 
 def _expected_work(cell: Cell) -> tuple[float, int]:
@@ -306,12 +312,8 @@ def _expected_work(cell: Cell) -> tuple[float, int]:
 @cache
 def _measured_training() -> Mapping[tuple[str, str], float]:
     """Seconds of the longest committed training of each method and variant."""
-    seconds: dict[tuple[str, str], float] = {}
-    for score in measured():
-        if score.metric == "training_seconds":
-            name = score.method, score.variant
-            seconds[name] = max(score.value, seconds.get(name, 0.0))
-    return seconds
+    trainings = select(load_scores(), metric="training_seconds")
+    return dict(trainings.groupby(["method", "variant"])["value"].max())
 
 
 def _make_experts(cells: Sequence[Cell], diagnosed: Iterable[Cell], jobs: int) -> None:
@@ -341,7 +343,7 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, runner: Executor)
     )
     if record is None:
         found = evaluate([run.folder], cell.suite, cell.splits, runner, decodings=cell.decodings)
-        (note,) = {score.note for score in found.scores}
+        (note,) = set(found.scores["note"])
         record = {
             "run": run.sha256,
             "note": note,
@@ -354,9 +356,8 @@ def _run(cell: Cell, file: Path, again: bool, diagnosed: bool, runner: Executor)
         }
         write_json(file, record)
     if diagnosed:
-        record["diagnostics"] = [
-            asdict(score) for score in diagnose([run.folder], cell.suite, cell.splits, runner, cell.decodings)
-        ]
+        found = diagnose([run.folder], cell.suite, cell.splits, runner, cell.decodings)
+        record["diagnostics"] = json.loads(to_json(found))
         write_json(file, record)
 
 

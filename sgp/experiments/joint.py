@@ -35,15 +35,15 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.errors import StoreError
 from sgp.evaluation.dynamic_validation import (
-    LARGER,
-    PAPERS,
+    LARGER_SIZES,
+    PAPER_CONFIG,
     VALIDATION_SEED,
     DynamicConfig,
     coverage_of_given,
     dynamic_coverage,
 )
 from sgp.evaluation.parallel import run_all
-from sgp.evaluation.scaling import Evaluated, Source
+from sgp.evaluation.scaling import EvaluatedPlanner, ProblemSource
 from sgp.experiments.scaling_runs import generator_for, plan_bound
 from sgp.files import read_json, write_json
 from sgp.methods import get_method, planning_method, recorded_libraries, selectable
@@ -112,22 +112,22 @@ def train_jointly(
     again: bool = False,
     watch: Callable[[Validated], None] = lambda validated: None,
 ) -> JointTraining:
-    """Trains once, validates every snapshot in three ways, and keeps the first that is best by each as a run.
+    """Train once, validate every checkpoint in three ways, and save the first that is best by each as a run.
 
-    Their variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
-    `+by=dynamic` (on generated problems larger than all of training; where the house cannot generate them, on the
-    largest of the suite's own). Without a `config` suite `scaling` has its paper's rules, others have `LARGER`, and
-    expert plans that are missing are made by `QUICK`; what has none then is left out of later trainings, too, until
-    `sgp experts --retry`. Plans have at most L actions where no limit on seconds is given: the domain's bound, or three
-    times the mean length of the expert plans for the largest training problems.
+    The variants are named `VARIANT+by=loss`, `+by=coverage` (both on the suite's split `validation`) and
+    `+by=dynamic` (on generated problems larger than all training problems, or on the largest of the suite if none can
+    be generated). Without a `config`, suite `scaling` uses its paper's rules and others `LARGER_SIZES`. Missing expert
+    plans are made by `QUICK`; a problem without a plan is left out of later trainings, too, until
+    `sgp experts --retry`. Without a limit on seconds, plans have at most L actions: the domain's bound, or three times
+    the mean length of the expert plans for the largest training problems.
 
-    `watch` sees every snapshot once it is validated; what is done is kept, so that an interrupted training goes on. The
-    training is done here, validation by `jobs` processes or workers.
+    `watch` is called with every validated checkpoint. Results are stored, so that an interrupted training resumes.
+    Validation uses `jobs` processes or workers.
     Raises InputError for a method without snapshots; ConfigurationError, SuiteError, PddlError, PlanError, ToolError
     and StoreError as `train` does, and ValidationDisagreement where VAL refuses a plan that our simulator accepts.
     """
     learner, passing = get_method(method), selectable(method)
-    rules = config or (PAPERS if suite == SCALING_SUITE else LARGER)
+    rules = config or (PAPER_CONFIG if suite == SCALING_SUITE else LARGER_SIZES)
     name, settings = configure(learner, variant, overrides)
     planning = planning_method(method)
     configure_decoding(planning, settings.decoding)  # raises before anything is trained
@@ -189,7 +189,7 @@ class _Trial:
     """What all snapshots are tried on."""
 
     data: Demonstrations
-    source: Source | None
+    source: ProblemSource | None
     bound: int
     rules: DynamicConfig
     method: PlanningMethod
@@ -222,7 +222,7 @@ class _Trial:
 
     def validated(self, snapshot: Snapshot, run: Run) -> Validated:
         identity = decoded_identity(self.method, run.planner_sha256, run.training, DEFAULT)
-        planner = Evaluated(str(run.folder), identity, load_planner)
+        planner = EvaluatedPlanner(str(run.folder), identity, load_planner)
         fixed = tuple(each.task.problem for each in self.data.validation)
         (attempts,) = run_all(
             [planner.work(fixed, self.rules.limit(self.bound))],

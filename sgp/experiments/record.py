@@ -15,9 +15,7 @@ from sgp.api import map_run, train
 from sgp.datasets.experts import kept_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
-from sgp.evaluation.coverage import Attempt
-from sgp.evaluation.keeping import Keeping
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.attempts import Attempt, RolloutRecorder, subject_of
 from sgp.methods.loading import load_planner
 from sgp.planning.experts import LAMA_FIRST
 from sgp.planning.pddl import Action, Problem
@@ -156,7 +154,10 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     by_size = sorted(attempts, key=lambda each: (each.size, each.problem))
     solved = [each for each in by_size if each.solved]
     chosen = [*solved[len(solved) // 2 :][:1], *[each for each in by_size if not each.solved][:1]]
-    keeping, problems = Keeping(Path(folder), subject_of(run, suite, split=SPLIT)), source.problems(domain, SPLIT)
+    keeping, problems = (
+        RolloutRecorder(Path(folder), subject_of(run, suite, split=SPLIT)),
+        source.problems(domain, SPLIT),
+    )
     files = {keeping.path(each.problem): each.problem for each in chosen}
     trained = (run.folder / "run.json").stat().st_mtime
     if not all(map_file(file).is_file() and map_file(file).stat().st_mtime > trained for file in files):

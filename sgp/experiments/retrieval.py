@@ -12,19 +12,22 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from statistics import fmean
 
+import pandas as pd
+
 from sgp.api import configured, measured_here, train_lesson
 from sgp.datasets.protocols import Lesson, domain_instances, lessons
 from sgp.datasets.store import cache_folder
 from sgp.datasets.training_data import steps_of
 from sgp.datasets.walks import Instance
 from sgp.errors import ConfigurationError, InputError, TextTooLong
-from sgp.evaluation.confidence import abstention, calibration_error
 from sgp.evaluation.retrieval import (
     KS,
     POOL,
     Pools,
     Query,
+    abstention,
     action_ranks,
+    calibration_error,
     evenly,
     followed,
     plan_hits,
@@ -34,7 +37,7 @@ from sgp.evaluation.retrieval import (
     similarities,
     summary,
 )
-from sgp.evaluation.scores import Measurement, Score, read_scores, write_scores
+from sgp.evaluation.scores import Measurement, Score, read_scores, to_frame, write_scores
 from sgp.methods import get_method
 from sgp.methods.configuration import has_setting
 from sgp.methods.contract import PredictingMethod
@@ -128,7 +131,7 @@ def retrieve(
     device: str = "auto",
     jobs: Jobs = 1,
     shots: Sequence[int] = (0,),
-) -> list[Score]:
+) -> pd.DataFrame:
     """The scores of every learner by every protocol, domain and seed; what was measured before is kept.
 
     `most` bounds the transitions of a domain that are learned from; `shots` are numbers of transitions of each schema
@@ -145,21 +148,21 @@ def retrieve(
         for lesson in lessons(suite, protocol, domains, seed, most, few)
         for learner in learners
     ]
-    found: dict[int, list[Score]] = {}
+    found: dict[int, pd.DataFrame] = {}
     with progress(f"retrieval on {suite}", len(works)) as bar:
         for place, scores in executor(jobs).map(measure, works):
             found[place] = scores
             bar.advance()
-    return [score for place in sorted(found) for score in found[place]]
+    return pd.concat([to_frame([]), *(found[place] for place in sorted(found))], ignore_index=True)
 
 
-def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list[Score]:
+def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> pd.DataFrame:
     """Trains one model, or takes the one that was trained, and measures it in all domains of its lesson."""
     try:
         run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
     except TextTooLong as error:  # of one model; others go on, in this domain, too
         logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, lesson.domain, error)
-        return []
+        return to_frame([])
     identity = sha256(f"{run.sha256} {lesson.sha256} {lesson.measured} {asdict(asked)}".encode()).hexdigest()
     file = cache_folder() / "retrieval" / f"{identity}.json"
     if not file.is_file():
@@ -179,8 +182,8 @@ def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> list
                 whole = False
         keep_texts()
         if not whole:  # nothing is kept, so that what is missing is told each time
-            return found
-        write_scores(file, found)
+            return to_frame(found)
+        write_scores(file, to_frame(found))
     return read_scores(file)
 
 

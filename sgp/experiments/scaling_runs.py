@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import mean
+
+import pandas as pd
 
 from sgp.api import RunLike, measured_here
 from sgp.datasets.runs import open_run
@@ -14,32 +16,39 @@ from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import Demonstrations, load_training_data
 from sgp.domains import all_domains, serving
 from sgp.errors import ConfigurationError, InputError
-from sgp.evaluation.curves import curve_scores
-from sgp.evaluation.scaling import BOUND_FACTOR, PAPERS, Curve, Evaluated, Measured, ScalingConfig, Source
+from sgp.evaluation.attempts import subject_of
+from sgp.evaluation.curve_scores import curve_scores
+from sgp.evaluation.scaling import (
+    BOUND_FACTOR,
+    DEFAULT_CONFIG,
+    Curve,
+    CurvePoint,
+    EvaluatedPlanner,
+    ProblemSource,
+    ScalingConfig,
+)
 from sgp.evaluation.scaling import scaling as scaling_of
-from sgp.evaluation.scores import Measurement, Score
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.scores import Measurement, select, to_frame
 from sgp.methods import planning_method
 from sgp.methods.configuration import configure_decoding, decoded_identity
 from sgp.methods.loading import load_planner
 from sgp.planning.domain import Domain
 from sgp.planning.pddl import read_domain
 from sgp.policies.decoding import DEFAULT
-from sgp.reports.curves import curve_table, published_cap, published_words
 from sgp.reports.papers import beside_ours
-from sgp.reports.scaling_table import SPLIT, is_scaling
+from sgp.reports.scaling_tables import SPLIT, curve_table, published_scales
 from sgp.reports.table import Table
 from sgp.workers import Jobs
 
 
 def scaling(
     run: RunLike,
-    config: ScalingConfig = PAPERS,
+    config: ScalingConfig = DEFAULT_CONFIG,
     seed: int = 0,
     jobs: Jobs = 1,
     bound: int | None = None,
     hours: float = math.inf,
-    watch: Callable[[Measured], None] = lambda measured: None,
+    watch: Callable[[CurvePoint], None] = lambda measured: None,
     decoding: str = DEFAULT,
 ) -> Curve:
     """How far a run scales: its coverage at every size of its domain, on problems generated from `seed`.
@@ -56,7 +65,7 @@ def scaling(
     method = planning_method(opened.key.method)
     name, _ = configure_decoding(method, decoding)
     identity = decoded_identity(method, opened.planner_sha256, opened.training, name)
-    planner = Evaluated(str(opened.folder), identity, load_planner, name)
+    planner = EvaluatedPlanner(str(opened.folder), identity, load_planner, name)
     until = time.monotonic() + 3600 * hours
     if bound is None:
         bound = plan_bound(source.domain, lambda: load_training_data(load_suite(opened.key.suite), opened.key.domain))
@@ -68,21 +77,22 @@ class ScalingBeside:
     """A run's curve with its scores, and the published numbers beside it."""
 
     curve: Curve
-    scores: Sequence[Score]
-    sheet: Table
-    theirs: Sequence[Score]
+    scores: pd.DataFrame
+    table: Table
+    published: pd.DataFrame
 
     def page(self) -> str:
         """The curve as a plot in one HTML page."""
-        from sgp.reports.scaling_plots import scaling_curves
+        from sgp.reports.plots import scaling_curves
 
-        text: str = scaling_curves(self.scores, theirs=self.theirs).to_html(include_plotlyjs=True)
+        both = pd.concat([self.scores, self.published])
+        text: str = scaling_curves(both).to_html(include_plotlyjs=True)
         return text
 
 
 def scaling_beside(
     run: RunLike,
-    config: ScalingConfig = PAPERS,
+    config: ScalingConfig = DEFAULT_CONFIG,
     seed: int = 0,
     jobs: Jobs = 1,
     bound: int | None = None,
@@ -90,18 +100,18 @@ def scaling_beside(
     decoding: str = DEFAULT,
 ) -> ScalingBeside:
     """`scaling` of a run, its scores and table; the default largest size is twice the published Scale."""
-    opened, theirs = open_run(run), [score for score in beside_ours() if is_scaling(score)]
-    key = opened.key
-    config = replace(config, largest=config.largest or published_cap(theirs, key.domain))
+    opened = open_run(run)
+    key, published = opened.key, select(beside_ours(), split=SPLIT)
+    words, largest = published_scales(published, key.domain)
+    config = replace(config, largest=config.largest or largest)
     curve = scaling(run, config, seed, jobs, bound, hours, decoding=decoding)
-    scores = list(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
+    scores = to_frame(curve_scores(curve, scaling_subject(run, config, jobs, decoding)))
     title = f"{subject_of(opened, decoding=decoding).planner.title} on {key.domain}, trained on {key.suite}"
-    sheet = curve_table(curve, title, config.kappa, published_words(theirs, key.domain))
-    return ScalingBeside(curve, scores, sheet, theirs)
+    return ScalingBeside(curve, scores, curve_table(curve, title, config.kappa, words), published)
 
 
 def scaling_subject(
-    run: RunLike, config: ScalingConfig = PAPERS, jobs: Jobs = 1, decoding: str = DEFAULT
+    run: RunLike, config: ScalingConfig = DEFAULT_CONFIG, jobs: Jobs = 1, decoding: str = DEFAULT
 ) -> Measurement:
     """What all scores of a run's curve have in common: the run, when and where it is measured, and the time limit."""
     opened = open_run(run)
@@ -111,7 +121,7 @@ def scaling_subject(
     )
 
 
-def source_for(domain_pddl: str, name: str, seed: int) -> Source:
+def source_for(domain_pddl: str, name: str, seed: int) -> ProblemSource:
     """A generator of problems of a domain, in the words of its text. Raises InputError if there is none."""
     source = generator_for(domain_pddl, name, seed)
     if source is None:
@@ -120,14 +130,14 @@ def source_for(domain_pddl: str, name: str, seed: int) -> Source:
     return source
 
 
-def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> Source | None:
-    """As `source_for`, or None for a domain without a built-in generator; see `Source` for `tracked`."""
+def generator_for(domain_pddl: str, name: str, seed: int, tracked: bool = False) -> ProblemSource | None:
+    """As `source_for`, or None for a domain without a built-in generator; see `ProblemSource` for `tracked`."""
     text = read_domain(domain_pddl, name)
     domain = serving(text)
     if domain is None:
         return None
     model = next(model for model, own in domain.texts.items() if own.signature == text.signature)
-    return Source(domain, model, seed, tracked)
+    return ProblemSource(domain, model, seed, tracked)
 
 
 def plan_bound(domain: Domain | None, data: Callable[[], Demonstrations]) -> int:

@@ -9,8 +9,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import NamedTuple
 
+import pandas as pd
+
 from sgp.errors import InputError, expected_one_of
-from sgp.evaluation.attempts import AttemptRow
 from sgp.experiments.grid import SEEDS, Results, grid_cells, run_grid
 from sgp.files import whole_file
 from sgp.methods import choices as choices_of
@@ -118,32 +119,22 @@ def best(tried: Mapping[str, Reached]) -> str:
 
 
 def _measured(made: Mapping[object, Results]) -> dict[object, Reached]:
-    """The result of each configuration, against the shortest plans of all configurations so far."""
-    shortest: dict[tuple[str, str, str], int] = {}
-    for results in made.values():
-        for row in results.attempts:
-            if row.length is not None:
-                problem = row.domain, row.split, row.problem
-                shortest[problem] = min(row.length, shortest.get(problem, row.length))
-    measured = {}
-    for config, results in made.items():
-        quality: dict[tuple[str, str], list[float]] = {}
-        seconds: dict[tuple[str, str], list[float]] = {}
-        for row in results.attempts:
-            best = shortest.get((row.domain, row.split, row.problem), 0)
-            share = 0.0 if row.length is None else best / row.length if row.length else 1.0
-            quality.setdefault((row.domain, row.split), []).append(share)
-            seconds.setdefault((row.domain, row.split), []).append(row.seconds)
-        coverage = fmean(_coverage(results.attempts).values())
-        measured[config] = Reached(coverage, fmean(map(fmean, quality.values())), fmean(map(fmean, seconds.values())))
-    return measured
+    """What each configuration reached, against the shortest plans of all made so far."""
+    attempts = pd.concat([each.attempts.assign(place=place) for place, each in enumerate(made.values())])
+    shortest = attempts.groupby(["domain", "split", "problem"])["length"].transform("min")
+    ratios = (shortest / attempts["length"]).where((attempts["length"] > 0).fillna(False), 1.0)
+    attempts = attempts.assign(quality=ratios.where(attempts["length"].notna(), 0.0).astype(float))
+    reached = {}
+    for place, config in enumerate(made):
+        groups = attempts[attempts["place"] == place].groupby(["domain", "split"])
+        means = (fmean(map(fmean, (part[name] for _, part in groups))) for name in ("solved", "quality", "seconds"))
+        reached[config] = Reached(*means)
+    return reached
 
 
-def _coverage(attempts: Sequence[AttemptRow]) -> dict[str, float]:
-    rows: dict[str, list[bool]] = {}
-    for row in attempts:
-        rows.setdefault(f"{row.domain} {row.split}", []).append(row.solved)
-    return {name: fmean(solved) for name, solved in rows.items()}
+def _coverage(attempts: pd.DataFrame) -> dict[str, float]:
+    groups = attempts.groupby(["domain", "split"], sort=False)["solved"]
+    return {f"{domain} {split}": fmean(solved) for (domain, split), solved in groups}
 
 
 def trials_table(trials: Sequence[Trial], title: str) -> Table:

@@ -17,7 +17,7 @@ from sgp.experiments.joint import train_jointly
 from sgp.files import write_text
 from sgp.planning.planner import Limit
 from sgp.progress import track
-from sgp.reports.card import keep_scores
+from sgp.reports.card import save_scores
 from sgp.workers import Folder
 
 logger = logging.getLogger(__name__)
@@ -40,10 +40,10 @@ def ship(folder: Path | str, jobs: int = 1, suites: Sequence[str] = SUITES) -> l
     for domain, suite in track(list(_sources(suites).items()), "ship"):
         run = train_jointly(METHOD, domain, suite.name, jobs=jobs).runs["dynamic"]
         scores = evaluate([run.folder], _larger(suite, domain).name, jobs=jobs, limit=LIMIT).scores
-        if not any(score.metric == "coverage" and score.value for score in scores):
+        if not scores["value"][scores["metric"] == "coverage"].any():
             logger.warning("%s: the planner solves none of the problems that it is measured on: not shipped", domain)
             continue
-        keep_scores(run, scores)
+        save_scores(run, scores)
         with whole_folder(Path(folder) / domain) as draft:
             for name, content in Folder(run.folder).files().items():
                 (draft / name).write_bytes(content)

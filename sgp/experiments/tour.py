@@ -15,7 +15,7 @@ from sgp.datasets.training_data import load_training_data
 from sgp.encoders.wl import WLEncoder
 from sgp.encoders.wl_vocabulary import coloured_graph
 from sgp.errors import InputError
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.attempts import subject_of
 from sgp.files import write_json
 from sgp.methods.loading import load_planner
 from sgp.planning.pddl import Problem

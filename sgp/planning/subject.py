@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
 
+SPLITS = ("train", "validation", "interpolation", "extrapolation")  # of suites, in order
 _FIELD = re.compile(r"\+(drawn|without|protocol|most|shots|from|by)=")
 
 

@@ -24,8 +24,7 @@ from sgp.datasets.suite import load_suite, suite_names
 from sgp.datasets.training_data import load_training_data
 from sgp.domains import words_of
 from sgp.errors import InputError, PlanError, SgpError
-from sgp.evaluation.keeping import Keeping
-from sgp.evaluation.subjects import subject_of
+from sgp.evaluation.attempts import RolloutRecorder, subject_of
 from sgp.files import write_text
 from sgp.methods import planning_method, planning_variants
 from sgp.methods.loading import load_planner, planner_of
@@ -370,7 +369,7 @@ def record(report: Progress, subject: Mapping[str, Any], problem: str, seconds: 
     run = train(report, about.method, about.variant, about.domain, about.suite, about.seed or 0)["folder"]
     texts = {"name": given.name, "domain": given.domain_pddl, "problem": given.problem_pddl}
     head, *steps = solve(report, run, texts, seconds, about.decoding or DEFAULT)["records"]
-    file = Keeping(own_rollouts_folder(), about).path(problem)
+    file = RolloutRecorder(own_rollouts_folder(), about).path(problem)
     expert = kept_plans(suite, about.domain, about.split).get(given.sha256)
     plan = [] if expert is None or expert.plan is None else [str(action) for action in expert.plan]
     write_records(file, [{**head, "about": about.record(), "expert": plan}, *steps])

@@ -16,14 +16,14 @@ from sgp.datasets.training_data import trajectories
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.errors import InputError
 from sgp.evaluation.metrics import DIAGNOSTICS
-from sgp.evaluation.scores import Measurement
+from sgp.evaluation.scores import Measurement, to_frame
 from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner
 from sgp.planning.policy import REPLACE, Ranking, Rules
 from sgp.planning.task import Task
 from sgp.planning.trajectory import Trajectory
-from sgp.reports.diagnostics_table import diagnostics_table
+from sgp.reports.tables import diagnostics_table
 from tests.conftest import blocks_problem
 
 SUITE = sgp.load_suite("state-centric")
@@ -142,7 +142,7 @@ def test_scores_of_all_metrics_with_sizes_and_a_table(quick_run):
     assert whole["expert_rank"].count == sum(map(len, expert))
     assert whole["perfect_coverage"].count == 9
     assert {score.size for score in scores if score.metric == "unseen"} == {None, 4, 6, 7}
-    sheet = diagnostics_table(scores)
+    sheet = diagnostics_table(to_frame(scores))
     assert sheet.rows[0].words[:4] == ("m v seed 1", "blocksworld", "validation", str(sum(map(len, expert))))
     random = planner_of(quick_run("random-successor", "blocksworld"))
     with pytest.raises(InputError, match="policy is a RandomSuccessor, which predicts no embedding of a state"):

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from sgp.evaluation.scaling import Evaluated
+from sgp.evaluation.scaling import EvaluatedPlanner
 from sgp.planning.domain import Domain, Sizes, problem_pddl
 from sgp.planning.planner import Planner
 from sgp.planning.policy import REPLACE, Ranking, Rules
@@ -74,6 +74,6 @@ def room(task, state):
 
 
 WALKERS = {
-    name: Evaluated(name, name, lambda name, decoding: Planner(Walker({"right": 1, "wrong": -1}[name])))
+    name: EvaluatedPlanner(name, name, lambda name, decoding: Planner(Walker({"right": 1, "wrong": -1}[name])))
     for name in ("right", "wrong")
 }

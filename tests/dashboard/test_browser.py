@@ -7,6 +7,7 @@ import re
 import pytest
 
 import sgp
+from sgp.evaluation.scores import select
 from sgp.planning.pddl import parse_plan
 from tests.browsing import expect, watched
 
@@ -39,8 +40,8 @@ def test_a_mark_of_the_map_opens_its_rollout(page, address):
     page.goto(f"{address}/coverage?domains=blocksworld&planners={about.method}+{about.variant}")
     rows = [
         row
-        for row in sgp.measured_attempts()
-        if (row.domain, row.split, row.planner) == (about.domain, about.split, about.planner)
+        for row in sgp.load_attempts().itertuples()
+        if (row.domain, row.split, row.planner) == (about.domain, about.split, about.planner.title)
     ]
     expect(page.locator(".js-plotly-plot .point")).to_have_count(len(rows))
     page.wait_for_selector("[data-test-script-state=notRunning]")
@@ -62,8 +63,9 @@ def test_a_cell_of_the_coverage_opens_the_failures_behind_it(page, address):
     page.wait_for_selector("[data-test-script-state=notRunning]")
     box = page.locator("[data-testid=stDataFrame]").bounding_box()
     page.mouse.click(box["x"] + 0.75 * box["width"], box["y"] + 52)  # the only row, below the headings
-    place = ("logistics", about.planner, about.split)
-    unsolved = sum((row.domain, row.planner, row.split) == place and not row.solved for row in sgp.measured_attempts())
+    place = ("logistics", about.planner.title, about.split)
+    attempts = sgp.load_attempts().itertuples()
+    unsolved = sum((row.domain, row.planner, row.split) == place and not row.solved for row in attempts)
     page.get_by_role("link", name=f"open these {unsolved}").click()
     page.wait_for_url("**/failures?*")
     expect(page.locator("[data-testid=stMultiSelect]").get_by_text(about.planner.title)).to_have_count(1)
@@ -173,16 +175,13 @@ def test_the_coverage_beside_the_map_is_that_of_all_planners(page, address):
     about = rollout.about
     page.goto(f"{address}/?domain=logistics&model={about.model} (horizon)".replace(" ", "+"))
     page.wait_for_selector(".sgp .coverage .own")
-    scores = [
-        each
-        for each in sgp.measured()
-        if (each.domain, each.suite, each.metric, each.size) == (about.domain, about.suite, "coverage", None)
-    ]
-    assert page.locator(".coverage tbody tr").count() == len({each.planner for each in scores})
+    scores = select(sgp.load_scores(), domain=about.domain, suite=about.suite, metric="coverage", size=None)
+    assert page.locator(".coverage tbody tr").count() == scores.planner.nunique()
     own = page.locator(".coverage .own")
     assert own.locator("th").inner_text() == f"▸ {about.planner.title}"
-    cell = sgp.coverage_of(scores, **about.planner._asdict(), domain=about.domain, suite=about.suite, split=about.split)
-    low, high = cell.interval
+    own_scores = select(scores, planner=about.planner.title, split=about.split)
+    (cell,) = sgp.pool_seeds(own_scores, ["planner"]).itertuples()
+    low, high = cell.low, cell.high
     shown = own.locator("td").first
     assert shown.inner_text().split()[0] == f"{cell.value:.2f}"
     assert f"95 % interval {low:.2f} to {high:.2f}, n = {cell.n}" in shown.get_attribute("title")

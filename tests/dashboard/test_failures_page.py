@@ -6,6 +6,7 @@ import re
 from html import unescape
 from urllib.parse import parse_qs, urlsplit
 
+import pandas
 import pytest
 
 import sgp
@@ -16,16 +17,18 @@ MEASURED = "measured attempts"
 
 def unsolved(method, variant="", domain="blocksworld", split="extrapolation"):
     """The first unsolved attempt of a planner that is not recorded, and its name in the address."""
-    seen = {(each.about.planner, each.head["name"]) for each in sgp.recorded_rollouts().rollouts}
+    seen = {(each.about.planner.title, each.head["name"]) for each in sgp.recorded_rollouts().rollouts}
     row = next(
         row
-        for row in sgp.measured_attempts()
+        for row in sgp.load_attempts().itertuples()
         if (row.method, row.domain, row.split) == (method, domain, split)
         and row.variant.startswith(variant)
         and not row.solved
         and (row.planner, row.problem) not in seen
     )
-    return row, f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.model}"
+    return row, f"{row.suite}, {row.domain}, {row.split}, {row.problem}, {row.planner}" + (
+        "" if pandas.isna(row.seed) else f" seed {row.seed}"
+    )
 
 
 def plain(app):

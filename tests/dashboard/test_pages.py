@@ -14,6 +14,8 @@ import streamlit
 from streamlit.testing.v1 import AppTest
 
 import sgp
+from sgp.evaluation.attempts import attempts_frame
+from sgp.evaluation.scores import select
 from tests.recorded import recorded_lines
 
 ROOT = Path(sgp.__file__).resolve().parents[1]
@@ -69,12 +71,12 @@ def test_coverage_opens_with_our_numbers_beside_the_papers():
     assert not app.exception
     assert not app.error
     headings, rows = table(app)
-    ours = sgp.coverage_of(
-        sgp.measured(), "state-centric", "wl-xgboost-delta", "blocksworld", "state-centric", "extrapolation"
-    )
+    place = {"domain": "blocksworld", "suite": "state-centric", "split": "extrapolation", "size": None}
+    scores = select(sgp.load_scores(), planner="state-centric wl-xgboost-delta", metric="coverage", **place)
+    (ours,) = sgp.pool_seeds(scores, ["planner"]).itertuples()
     heading = f"blocksworld, n = {ours.n}"
     assert heading in headings
-    assert rows["state-centric wl-xgboost-delta"][heading] == f"{ours}, paper .50 [.30, .70]"
+    assert rows["state-centric wl-xgboost-delta"][heading] == f"{ours.text}, paper .50 [.30, .70]"
     assert choice(app, "Splits").value == ["extrapolation"]
 
 
@@ -93,7 +95,7 @@ def test_coverage_tells_the_number_of_distinct_problems():
 
 
 def test_coverage_of_a_suite_without_attempts_says_so(monkeypatch):
-    monkeypatch.setattr(sgp, "measured_attempts", lambda: [])
+    monkeypatch.setattr(sgp, "load_attempts", lambda: attempts_frame([]))
     streamlit.cache_resource.clear()
     app = page("coverage", suite="harder")
     streamlit.cache_resource.clear()
@@ -118,12 +120,12 @@ def test_an_attempt_leads_to_its_rollout_or_to_the_command_that_records_it(folde
     problem = json.loads((folder / "gripper-one.jsonl").read_text().partition("\n")[0])["name"]
     instances = choice(app, "Instance")
     instances.select_index(instances.options.index(f"gripper, extrapolation, {problem}")).run()
-    choice(app, "Planner").select(("contrastive-jumps", "aiw")).run()
+    choice(app, "Planner").select("contrastive-jumps aiw").run()
     assert not app.exception
     (link,) = app.get("page_link")
     assert f"problem={problem}" in link.proto.query_string
     assert not app.code
-    choice(app, "Planner").select(("state-centric", "fsf-lstm-state")).run()
+    choice(app, "Planner").select("state-centric fsf-lstm-state").run()
     (command,) = app.code
     assert "--variant fsf-lstm-state --domain gripper" in command.value
     assert "--rollout" in command.value
@@ -180,9 +182,8 @@ def test_names_from_records_are_text(folder):
 def test_measured_attempts_have_their_outcome_alone():
     app = page("failures", of="measured attempts")
     assert not app.exception
-    unsolved = [row for row in sgp.measured_attempts() if not row.solved]
+    unsolved = sgp.load_attempts().query("not solved")
     assert str(len(unsolved)) in app.caption[0].value
-    assert "the outcome alone was kept" in app.caption[0].value
     assert len(app.dataframe[0].value) == len(unsolved)
 
 

@@ -8,7 +8,7 @@ import pytest
 import streamlit as st
 
 import sgp
-from sgp.evaluation.scores import to_csv, write_scores
+from sgp.evaluation.scores import Score, to_csv, to_frame, write_scores
 from sgp.planning.subject import Variant
 from tests.dashboard.conftest import words
 
@@ -19,10 +19,10 @@ def curve(domain, variant, *coverages):
     """A stand-in curve from size 5 on."""
     parsed = Variant.parse(variant)
     facts = {**FACTS, "domain": domain, "variant": parsed.name, "selected_by": parsed.selected_by}
-    yield sgp.Score(**facts, metric="scale", value=4 + len(coverages))
+    yield Score(**facts, metric="scale", value=4 + len(coverages))
     for size, value in enumerate(coverages, start=5):
-        yield sgp.Score(**facts, metric="coverage", value=value, size=size)
-        yield sgp.Score(**facts, metric="plan_length", value=3.0 * size, size=size)
+        yield Score(**facts, metric="coverage", value=value, size=size)
+        yield Score(**facts, metric="plan_length", value=3.0 * size, size=size)
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +30,8 @@ def curves(monkeypatch, home):
     """Curves in place of those that were measured."""
     found = [*curve("ferry", "v+by=loss", 1.0, 0.5), *curve("ferry", "v+by=dynamic", 1.0, 1.0), *curve("gripper", "v")]
     found += curve("gripper", "v", 1.0)
-    monkeypatch.setattr(sgp, "measured_scaling", lambda: found)
+    real = sgp.load_scores
+    monkeypatch.setattr(sgp, "load_scores", lambda name: to_frame(found) if name == "measured/scaling" else real(name))
     st.cache_resource.clear()
     yield found
     st.cache_resource.clear()
@@ -105,7 +106,7 @@ def given(app, *files):
 
 
 def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_path):
-    write_scores(tmp_path / "own.csv", curve("ferry", "v+by=dynamic", 0.5, 0.25))
+    write_scores(tmp_path / "own.csv", to_frame(curve("ferry", "v+by=dynamic", 0.5, 0.25)))
     app = given(open_page("scaling"), ("own.csv", (tmp_path / "own.csv").read_bytes()))
     assert not app.exception
     assert plots(app)[0] == ["m v by loss", "m v by dynamic", "own.csv: m v by dynamic"]
@@ -118,7 +119,7 @@ def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_
         (b"a,b\n1,2\n", "entry 1 is no score"),
         (b"\xff\xfe\x00", "is no file of scores"),
         (b"", "has no coverage by size; give a file that 'sgp scaling"),
-        (to_csv([next(curve("ferry", "v"))]).encode(), "has no coverage by size"),
+        (to_csv(to_frame([next(curve("ferry", "v"))])).encode(), "has no coverage by size"),
     ],
 )
 def test_a_file_that_is_no_curve_is_one_sentence(open_page, content, sentence):

@@ -13,7 +13,8 @@ import pytest
 from sgp.datasets import folders
 from sgp.datasets.folders import draft_folder, put_in_place, whole_folder
 from sgp.datasets.runs import Origin, RunKey, new_run, open_run
-from sgp.reports.card import keep_scores
+from sgp.evaluation.scores import to_frame
+from sgp.reports.card import save_scores
 
 KEY = RunKey("zero-change", "variant", "suite", "domain", 13)
 ORIGIN = Origin({}, {"domain": "(define (domain d))"}, {"sha256": "", "train": 1, "validation": 1}, "cpu", ())
@@ -134,8 +135,8 @@ def test_scores_of_a_run_that_was_trained_again_are_not_kept_beside_the_new_one(
     save("a")
     run = open_run(KEY.folder)
     save("b")
-    with pytest.warns(UserWarning, match="was trained again while it was evaluated, so its scores are not kept"):
-        keep_scores(run, [])
+    with pytest.warns(UserWarning, match="was trained again while it was evaluated, so its scores are not saved"):
+        save_scores(run, to_frame([]))
     assert not (KEY.folder / "card.md").exists()
-    keep_scores(open_run(KEY.folder), [])
+    save_scores(open_run(KEY.folder), to_frame([]))
     assert (KEY.folder / "card.md").is_file()

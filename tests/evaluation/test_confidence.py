@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sgp.evaluation.confidence import abstention, auroc, calibration_error
+from sgp.evaluation.retrieval import abstention, auroc, calibration_error
 
 
 def test_auroc_is_the_share_of_pairs_in_order():

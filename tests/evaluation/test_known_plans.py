@@ -8,10 +8,10 @@ import pytest
 
 from sgp.errors import InputError, StoreError, UnsolvableProblem
 from sgp.evaluation import known_plans
-from sgp.evaluation.curves import curve_scores
-from sgp.evaluation.scaling import ScalingConfig, Source, scaling
+from sgp.evaluation.curve_scores import curve_scores
+from sgp.evaluation.scaling import ProblemSource, ScalingConfig, scaling
 from sgp.evaluation.scores import Measurement
-from sgp.reports.curves import curve_table
+from sgp.reports.scaling_tables import curve_table
 from tests.analysis.walking import ANYWHERE, SOMETIMES_CLOSED, WALKERS, corridor, start_of, walking
 
 FEW = {"epsilon": 0.3, "fails": 9}
@@ -20,7 +20,7 @@ SUBJECT = Measurement(method="m", variant="v", domain="walking", suite="s", spli
 
 
 def source(domain, seed=0):
-    return Source(domain, "untyped", seed)
+    return ProblemSource(domain, "untyped", seed)
 
 
 def needed(curve, attempt, size):

@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 
+import pandas as pd
 import pytest
 
 import sgp
@@ -17,7 +18,7 @@ from sgp.datasets.runs import list_runs
 from sgp.encoders.wl import WLConfig
 from sgp.errors import ConfigurationError, InputError, SuiteError
 from sgp.evaluation.attempts import read_attempts
-from sgp.evaluation.scores import read_scores
+from sgp.evaluation.scores import read_scores, select
 from sgp.experiments import grid
 from sgp.experiments.grid import (
     ablation_cells,
@@ -110,19 +111,19 @@ def test_results_hold_scores_facts_attempts_and_diagnostics(home, tmp_path):
     cells = grid_cells("state-centric", ["gripper"], variants, (1, 2), ("interpolation",), settings)
     results = run_grid(cells, diagnostics=True)
     scores, attempts = results.write(tmp_path)
-    assert tuple(read_scores(scores)) == results.scores
-    assert tuple(read_attempts(attempts)) == results.attempts
+    pd.testing.assert_frame_equal(read_scores(scores), results.scores)
+    pd.testing.assert_frame_equal(read_attempts(attempts), results.attempts)
     assert len(results.attempts) == 3 * 3  # runs and problems
-    metrics = {(score.variant.split("+")[0], score.seed): set() for score in results.scores}
-    for score in results.scores:
-        metrics[score.variant.split("+")[0], score.seed].add(score.metric)
+    metrics = {}
+    for score in results.scores.itertuples():
+        metrics.setdefault((score.variant.split("+")[0], score.seed), set()).add(score.metric)
     assert {"dimension", "nodes", "training_seconds", "coverage", "expert_rank", "unseen"} <= metrics[
         "wl-xgboost-delta", 1
     ]
     assert "expert_rank" in metrics["unvisited", 1]
     assert "expert_rank" not in metrics["unvisited", 2]  # the first seed of a variant is diagnosed
     stamps = {path: path.stat().st_mtime_ns for path in home.glob("grid/**/*.json")}
-    assert run_grid(cells, diagnostics=True) == results
+    assert run_grid(cells, diagnostics=True).scores.equals(results.scores)
     assert stamps == {path: path.stat().st_mtime_ns for path in home.glob("grid/**/*.json")}
 
 
@@ -135,10 +136,10 @@ def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
                 assert set(kept) == {problem.sha256 for problem in suite.problems(domain, split)}
     results = baseline_results("state-centric", ["gripper"], ("interpolation",))
     assert not home.exists(), "nothing was made anew"
-    covered = {score.variant: score.value for score in results.scores if score.metric == "coverage" and not score.size}
-    assert covered == {"astar-lmcut": 1.0, "lama-first": 1.0}
-    lengths = [(row.length, row.expert_length) for row in results.attempts if row.variant == "astar-lmcut"]
-    assert all(length == expert for length, expert in lengths)  # both optimal
+    covered = select(results.scores, metric="coverage", size=None)
+    assert dict(zip(covered.variant, covered.value, strict=True)) == {"astar-lmcut": 1.0, "lama-first": 1.0}
+    optimal = select(results.attempts, variant="astar-lmcut")
+    assert list(optimal.length) == list(optimal.expert_length)
 
 
 @pytest.mark.slow
@@ -148,8 +149,8 @@ def test_an_ablation_changes_one_ingredient_at_a_time(home):
     assert cells[0].decodings == ("default", "default+revisits=true", "default+beam=1"), "one training, three ways"
     assert len({cell.overrides for cell in cells}) == len(cells) >= 10
     some = [cell for cell in cells if cell.overrides in ((), (("candidates", "one-step"),))]
-    covered = [score for score in run_grid(some).scores if score.metric == "coverage"]
-    assert {score.variant for score in covered} == {"aiw", "aiw+candidates=one-step"}
+    covered = select(run_grid(some).scores, metric="coverage")
+    assert set(covered.variant) == {"aiw", "aiw+candidates=one-step"}
     with pytest.raises(InputError, match="method zero-change describes no ablations; choose one of aiw-ad, contr"):
         ablation_cells(grid_cells("state-centric", ["gripper"], {"zero-change": ["wl"]}))
 
@@ -172,12 +173,9 @@ def test_a_jackknife_leaves_each_training_problem_out_once(home):
 
 
 def without_times(folder):
-    scores = [
-        replace(score, note="") for score in read_scores(folder / "scores-state-centric.csv")
-        if score.metric not in TIMES
-    ]  # fmt: skip
-    attempts = [replace(row, seconds=0.0) for row in read_attempts(folder / "attempts-state-centric.csv")]
-    return scores, attempts
+    scores = read_scores(folder / "scores-state-centric.csv").drop(columns="note")
+    attempts = read_attempts(folder / "attempts-state-centric.csv").drop(columns="seconds")
+    return scores[~scores.metric.isin(TIMES)].to_csv(index=False), attempts.to_csv()
 
 
 @pytest.mark.slow

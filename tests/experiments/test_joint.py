@@ -14,7 +14,7 @@ from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import run_folders
 from sgp.datasets.training_data import load_training_data
 from sgp.errors import InputError, StoreError, UnsolvableProblem
-from sgp.evaluation.dynamic_validation import LARGER, DynamicConfig
+from sgp.evaluation.dynamic_validation import LARGER_SIZES, DynamicConfig
 from sgp.evaluation.scores import read_scores
 from sgp.experiments import joint
 from sgp.experiments.joint import VALIDATIONS, JointTraining, Validated, joint_table, train_jointly
@@ -151,7 +151,7 @@ def test_bad_input_is_a_sentence(method, home):
 
 @pytest.mark.slow
 def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, monkeypatch):
-    monkeypatch.setattr(joint, "PAPERS", RULES)
+    monkeypatch.setattr(joint, "PAPER_CONFIG", RULES)
     words = ["--method", "contrastive-jumps", "--domain", "logistics", "--suite", "scaling", "--jobs", "1"]
     trained = CliRunner().invoke(app, ["train", *words, "--by", "coverage"])
     assert trained.exit_code == 0, trained.output
@@ -160,10 +160,10 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
     measured = CliRunner().invoke(app, ["scaling", *words, "--largest", "6", "--csv", str(home / "curve.csv")])
     assert measured.exit_code == 0, measured.output
     scores = read_scores(home / "curve.csv")
-    assert {(each.variant, each.selected_by) for each in scores} == {("aiw", "dynamic")}, (
+    assert set(zip(scores.variant, scores.selected_by, strict=True)) == {("aiw", "dynamic")}, (
         "by default the dynamic validation selects"
     )
-    assert {each.split for each in scores} == {"scaling"}
+    assert set(scores.split) == {"scaling"}
     wrong = CliRunner().invoke(app, ["train", *words, "--by", "luck"])
     assert wrong.exit_code == 2
     assert "validation is 'luck'; expected one of loss, coverage, dynamic, none" in wrong.output
@@ -171,8 +171,8 @@ def test_the_verbs_train_and_measure_what_a_validation_selects(method, home, mon
 
 @pytest.mark.slow
 def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, home, monkeypatch):
-    rules = replace(LARGER, problems=2, multiples=(2, 3))
-    monkeypatch.setattr(joint, "LARGER", rules)
+    rules = replace(LARGER_SIZES, problems=2, multiples=(2, 3))
+    monkeypatch.setattr(joint, "LARGER_SIZES", rules)
     found = train_jointly("contrastive-jumps", "logistics", "state-centric")
     largest = max(each.size for each in joint.load_suite("state-centric").domains["logistics"].splits["train"])
     for each in found.snapshots:

@@ -12,11 +12,12 @@ from sgp.datasets.runs import list_runs
 from sgp.datasets.suite import load_suite
 from sgp.datasets.training_data import problem_texts, training_texts
 from sgp.errors import ConfigurationError, SuiteError
-from sgp.evaluation.scores import Score, read_scores
+from sgp.evaluation.attempts import attempts_frame
+from sgp.evaluation.scores import Score, read_scores, to_frame
 from sgp.experiments.grid import grid_cells, learning_cells, subset_sizes
-from sgp.reports.learning_plots import learning_figure
-from sgp.reports.learning_table import learning_curves, learning_table
+from sgp.reports.plots import learning_curves
 from sgp.reports.report import write_report
+from sgp.reports.tables import learning_table, pool_draws
 
 
 def test_the_numbers_of_training_problems():
@@ -83,13 +84,14 @@ def test_the_verb_measures_draws_and_shows_them(home, tmp_path):
     )
     assert told.exit_code == 0, told.output
     scores = read_scores(csv)
-    ((of, draws),) = learning_curves(scores).items()
-    assert of[:2] == ("gripper", "interpolation")
-    assert of[2].variant == "one-step"
-    assert [len(found) for found in draws.values()] == [2] * (len(draws) - 1) + [1]
-    assert draws[max(draws)][0].value == 1
+    curve = pool_draws(scores)
+    assert set(zip(curve.domain, curve.split, curve.planner, strict=True)) == {
+        ("gripper", "interpolation", "contrastive-jumps one-step")
+    }
+    assert list(curve.draws) == [2] * (len(curve) - 1) + [1]
+    assert curve.value.iloc[-1] == 1
     runs = list_runs()
-    assert {run.record["data"]["train"] for run in runs} == set(draws)
+    assert {run.record["data"]["train"] for run in runs} == set(curve.problems)
     assert "mean coverage" in told.output
     assert "training problems" in html.read_text()
 
@@ -100,11 +102,11 @@ def test_means_and_least_of_draws():
         return Score(**named, variant=variant, metric="coverage", value=value, count=18)
 
     scores = [score("v+drawn=2.0", 0.5), score("v+drawn=2.1", 1.0), score("v+drawn=1.0", 0.25), score("v", 1.0)]
-    sheet = learning_table(scores, "title").markdown()
+    sheet = learning_table(to_frame(scores), "title").markdown()
     assert "| d | extrapolation | m v | 1 | 1 | 0.250 | 0.250 | [0.11, 0.48] | 18 |" in sheet
     assert "| d | extrapolation | m v | 2 | 2 | 0.750 | 0.500 | [0.52, 0.89] | 18 |" in sheet
-    figure = learning_figure([*scores, *(replace(each, domain="e<b>") for each in scores)])
-    (band, line, *_) = figure.data
+    figure = learning_curves(to_frame([*scores, *(replace(each, domain="e<b>") for each in scores)]))
+    line, band = figure.data[0], next(each for each in figure.data if each.fill)
     assert list(line.x) == [1, 2]
     assert list(line.y) == [0.25, 0.75]
     assert list(band.y) == [0.25, 1.0, 0.5, 0.25]
@@ -114,8 +116,10 @@ def test_means_and_least_of_draws():
 def test_a_report_draws_them_apart_from_what_learned_from_all(tmp_path):
     named = {"method": "m", "domain": "d", "suite": "s", "split": "extrapolation", "metric": "coverage", "count": 18}
     scores = [Score(**named, variant=variant, value=0.5) for variant in ("v+drawn=2.0", "v+drawn=1.0")]
-    page = write_report(tmp_path, scores, [], []).read_text()
+    page = write_report(tmp_path, to_frame(scores), attempts_frame([]), to_frame([])).read_text()
     assert "<h2>Training problems</h2>" in page
     assert "<h2>Coverage</h2>" not in page
-    page = write_report(tmp_path, [replace(scores[0], variant="v")], [], []).read_text()
+    page = write_report(
+        tmp_path, to_frame([replace(scores[0], variant="v")]), attempts_frame([]), to_frame([])
+    ).read_text()
     assert "Training problems" not in page

@@ -15,7 +15,7 @@ from sgp.encoders import sentences
 from sgp.errors import ConfigurationError, InputError
 from sgp.experiments.retrieval import Asked, learners_of, retrieve
 from sgp.methods import texts
-from sgp.reports.retrieval_table import retrieval_table
+from sgp.reports.tables import retrieval_table
 
 SYMBOLS = {"text.sentences": "symbols"}
 ASKED = Asked(("paper", "hard"), size=16, transitions=12, plans=4)
@@ -34,7 +34,7 @@ def retrieved(protocol, names, domains=("ferry", "satellite"), **settings):
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_a_protocol_gives_its_scores(protocol):
     scores = retrieved(protocol, ["displacements:schema", "displacements:copy"])
-    subjects = {(each.variant, each.domain) for each in scores}
+    subjects = {(each.variant, each.domain) for each in scores.itertuples()}
     settings = "+text.sentences=symbols"
     from_other = {"ferry": "+from=satellite", "satellite": "+from=ferry"} if protocol == "cross-domain" else {}
     # In leave-one-out of two domains, one is learned from, too.
@@ -43,14 +43,18 @@ def test_a_protocol_gives_its_scores(protocol):
         for kind in ("schema", "copy")
         for domain in ("ferry", "satellite")
     }
-    hits = {(each.variant[:4], each.domain, each.decoding): each.value for each in scores if each.metric == "hit@5"}
+    hits = {
+        (each.variant[:4], each.domain, each.decoding): each.value
+        for each in scores.itertuples()
+        if each.metric == "hit@5"
+    }
     assert all(0 <= value <= 1 for value in hits.values())
     assert len(hits) == 2 * 2 * 2
-    for each in scores:
+    for each in scores.itertuples():
         assert (each.suite, each.split, each.seed, each.method) == ("acpbench", protocol, 42, "displacements")
         assert each.count >= 1
         assert "cores" in each.note
-    plans = {each.metric for each in scores if each.decoding == "paper" and "plan" in each.metric}
+    plans = {each.metric for each in scores.itertuples() if each.decoding == "paper" and "plan" in each.metric}
     assert ("plan_exact_hit@1" in plans) == (protocol != "interpolation")
     sheet = retrieval_table(scores, "title")
     of_ferry = [row.words for row in sheet.rows if row.words[1] == "ferry"]
@@ -68,7 +72,7 @@ def lone(protocol, domain):
 @pytest.mark.parametrize("domain", ["ferry", "blocksworld", pytest.param("logistics", marks=pytest.mark.slow)])
 def test_lifted_displacements_follow_whole_plans_exactly(domain):
     scores = retrieved("plan-variant", ["displacements:renamed"], [domain])
-    found = {each.metric: each.value for each in scores if each.decoding in ("paper", "")}
+    found = {each.metric: each.value for each in scores.itertuples() if each.decoding in ("paper", "")}
     assert found["closed_loop_exact"] == found["plan_exact_hit@1"] == found["hit@1"] == 1.0
     assert found["acc@1"] == 1.0
     assert found["plans"] == 4
@@ -90,9 +94,11 @@ def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_sco
         most=150,
         shots=(2,),
     )
-    assert {each.variant.partition("+shots=2+")[2] for each in scores} == {"from=satellite", "from=ferry"}
+    assert {each.variant.partition("+shots=2+")[2] for each in scores.itertuples()} == {"from=satellite", "from=ferry"}
     hits = {
-        (each.method, each.domain): each.value for each in scores if (each.metric, each.decoding) == ("hit@1", "hard")
+        (each.method, each.domain): each.value
+        for each in scores.itertuples()
+        if (each.metric, each.decoding) == ("hit@1", "hard")
     }
     assert hits["displacements", "ferry"] == 1.0, "a transition of each schema is enough"
     assert hits["displacements", "ferry"] > hits["wl-displacements", "ferry"] > 0.1
@@ -105,7 +111,7 @@ def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, ca
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"})
         scores = retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), ASKED, most=30)
-    assert {each.method for each in scores} == {"displacements"}
+    assert {each.method for each in scores.itertuples()} == {"displacements"}
     told = r"embedplan minilm-sentence has no scores in ferry: a text has \d+ tokens"
     assert re.search(rf"{told} .* at most 20 .* atom by atom \(mode atoms\)", caplog.text)
 
@@ -113,7 +119,7 @@ def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, ca
 def test_what_was_measured_is_kept():
     first = retrieved("extrapolation", ["embedplan:hashed-atoms"], ["ferry"], **{"training.epochs": "1"})
     kept = {path: path.stat().st_mtime_ns for path in (cache_folder() / "retrieval").iterdir()}
-    assert retrieved("extrapolation", ["embedplan:hashed-atoms"], ["ferry"], **{"training.epochs": "1"}) == first
+    assert retrieved("extrapolation", ["embedplan:hashed-atoms"], ["ferry"], **{"training.epochs": "1"}).equals(first)
     assert {path: path.stat().st_mtime_ns for path in (cache_folder() / "retrieval").iterdir()} == kept
 
 

@@ -7,9 +7,8 @@ from dataclasses import replace
 import pytest
 
 import sgp
-from sgp.evaluation.scores import Score
-from sgp.reports.papers import get_paper
-from sgp.reports.shown import shown_table
+from sgp.evaluation.scores import Score, to_frame
+from sgp.reports.papers import get_paper, table_inputs
 
 PAPER = get_paper("aiw-ad")
 LEVELS = ("easy", "medium", "hard")
@@ -20,7 +19,7 @@ def solved(number):
     """Problems solved and problems, by variant, domain and split."""
     return {
         (score.variant, score.domain, score.split): (score.value * score.count, score.count)
-        for score in PAPER.printed(number)
+        for score in PAPER.printed(number).itertuples()
     }
 
 
@@ -75,7 +74,7 @@ def test_tables_have_the_papers_planners_and_totals_and_agree_where_they_repeat_
 
 def test_problems_have_a_range_of_sizes_in_each_split():
     found = {}
-    for score in PAPER.printed("8"):
+    for score in PAPER.printed("8").itertuples():
         found.setdefault((score.domain, score.split), {})[score.metric] = score.value
     assert len(found) == 21 * 3
     for sizes in found.values():
@@ -92,18 +91,20 @@ def test_problems_have_a_range_of_sizes_in_each_split():
 
 @pytest.mark.slow
 def test_what_was_not_measured_stands_empty_beside_what_was_printed():
-    sheet = sgp.paper_table("aiw-ad", 1, [])
+    sheet = sgp.paper_table("aiw-ad", 1, to_frame([]))
     total = ("90/90", "65/90", "78/90", "59/90", "76/90", "57/90", "88/90", "75/90")
     assert sheet.rows[0].words == ("blocksworld", "", *total)
     assert sheet.rows[3].words == ("blocksworld", "hard", "30/30", "5/30", "18/30", "0/30", "16/30", "3/30", "", "")
     assert "nothing was measured on suite track" in sheet.caption
     for number in PAPER.tables:
-        shown = shown_table(["aiw-ad", number])
-        assert shown.sheet().markdown().count("\n") > 10
+        shown = table_inputs(["aiw-ad", number])
+        assert shown.table().markdown().count("\n") > 10
 
 
 def test_our_problems_are_counted_where_the_suite_is_here():
-    rows = {row.words[:2]: row.words[2:] for row in sgp.paper_table("aiw-ad", 8, [], suite="state-centric").rows}
+    rows = {
+        row.words[:2]: row.words[2:] for row in sgp.paper_table("aiw-ad", 8, to_frame([]), suite="state-centric").rows
+    }
     assert rows["blocksworld-ipc", "train"] == ("69", "2 to 20", "6 to 45", "9", "4 to 7")
     assert rows["blocksworld-ipc", "test"][-2:] == ("", "")
     assert rows["logistics", "train"][-2:] == ("", ""), "of another benchmark"
@@ -127,6 +128,7 @@ def test_ours_stand_beside_with_seeds_interval_and_budget():
     scores = [ours(split, value, seed) for split, value in zip(LEVELS, (1, 0.8, 0.3), strict=True) for seed in (1, 2)]
     scores.append(replace(scores[0], split="", metric="training_seconds", value=600, count=0))
     scores += [replace(score, method="other", variant="else") for score in scores]
+    scores = to_frame(scores)
     sheet = sgp.paper_table("aiw-ad", 1, scores)
     assert sheet.headings[-2:] == ("ours: aiw-ad exact x2", "ours: other else x2")
     rows = {row.words[1]: row.words for row in sheet.rows if row.words[0] == "ferry"}
