@@ -68,7 +68,7 @@ def test_attempts_that_were_kept_without_rollouts_are_made_again(home, tmp_path)
 
 def test_what_is_kept_of_rollouts_that_nobody_records_is_refused(quick_run):
     run = quick_run("random-successor", "gripper")
-    with pytest.raises(ConfigurationError, match="keep is 'steps' and no rollout is recorded"):
+    with pytest.raises(ConfigurationError, match="keep is 'steps'"):
         sgp.evaluate([run.folder], "state-centric", ["validation"], keep="steps")
     with pytest.raises(ConfigurationError, match="keep is 'stpes'; expected one of auto, steps, plan"):
         sgp.evaluate([run.folder], "state-centric", ["validation"], keep="stpes")
