@@ -736,7 +736,7 @@ _SETTINGS = {
     "embedding.iterations": "rounds of colours",
     "loss.l2": "L2",
     "labels.source": "labels",
-    "labels.states": "drawn states (with joined labels)",
+    "labels.states": "drawn states (with dagger-optimal labels)",
     "enough": "end of a lookahead (`enough`)",
     "margin": "margin of the beam, 0: none",
 }
@@ -748,8 +748,8 @@ _ABLATED = {  # settings of training, and the decoding
     ("embedding.counted=true", ""): "counts of features instead of their presence",
     ("", "default+revisits=true"): "visited states stay candidates",
     ("candidates=one-step", ""): "successors alone, no lookahead",
-    ("labels.source=experts", ""): "experts' labels instead of optimal ones",
-    ("labels.source=visited", ""): "experts' labels, and visited states",
+    ("labels.source=expert", ""): "experts' labels instead of optimal ones",
+    ("labels.source=dagger", ""): "experts' labels, and visited states",
     ("", "default+beam=1"): "no beam",
     ("delta=progress", ""): "a delta that moves with the share of the goal",
 }
