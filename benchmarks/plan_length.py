@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 import sgp
-from sgp.datasets.experts import experts_file, kept_plans, plan_of, write_plans
+from sgp.datasets.experts import experts_file, plan_of, saved_plans, write_plans
 from sgp.datasets.store import data_folder
 from sgp.datasets.suite import Suite
 from sgp.evaluation.attempts import read_attempts
@@ -29,7 +29,7 @@ LAMA = Stage("lama", 60.0, alias="lama")
 
 def best_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
     """The best known length of each problem of a split, by the problem's name."""
-    expert, kept = kept_plans(suite, domain, split), kept_plans(suite, domain, split, "lama")
+    expert, kept = saved_plans(suite, domain, split), saved_plans(suite, domain, split, "lama")
     optimal = {sha: plan for sha, plan in expert.items() if plan.configuration.startswith(OPTIMAL.name) and plan.plan}
     hard = [problem for problem in suite.problems(domain, split) if problem.sha256 not in optimal]
     for problem in track([each for each in hard if each.sha256 not in kept], f"lama on {domain} {split}"):

@@ -822,12 +822,12 @@ def _scaling() -> str:
 
 @source("plans-made")
 def _plans_made() -> Numbers:
-    from sgp.datasets.experts import kept_plans
+    from sgp.datasets.experts import saved_plans
 
     suite, made = sgp.load_suite("scaling"), []
     for domain in ("blocksworld", "visitall"):
         for split in ("train", "validation"):
-            plans, problems = kept_plans(suite, domain, split), suite.problems(domain, split)
+            plans, problems = saved_plans(suite, domain, split), suite.problems(domain, split)
             made += [sum(plans[each.sha256].plan is not None for each in problems), len(problems)]
     return [str(number) for number in made]
 

@@ -18,7 +18,7 @@ from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths
 from sgp.datasets.given_problems import Plan, given_texts
-from sgp.datasets.protocols import Lesson
+from sgp.datasets.protocols import ProtocolSplit
 from sgp.datasets.runs import Origin, Run, RunKey, find_run, held_run, new_run, open_run, receive_run
 from sgp.datasets.suite import Suite, SuiteDomain, load_suite
 from sgp.datasets.training_data import (
@@ -102,9 +102,9 @@ def train(
     return _trained(RunKey(learner.key, name, source.name, data.domain, seed), config, data, device, runner, again)
 
 
-def train_lesson(
+def train_split(
     method: str,
-    lesson: Lesson,
+    split: ProtocolSplit,
     variant: str | None = None,
     overrides: Mapping[str, str] | None = None,
     device: str = "auto",
@@ -116,12 +116,12 @@ def train_lesson(
     choose_device(device)
     key = RunKey(
         learner.key,
-        str(Variant(name, protocol=lesson.protocol, max_transitions=lesson.most, shots=lesson.shots)),
-        lesson.suite,
-        lesson.domain,
-        lesson.seed,
+        str(Variant(name, protocol=split.protocol, max_transitions=split.max_transitions, shots=split.shots)),
+        split.suite,
+        split.domain,
+        split.seed,
     )
-    return _trained(key, config, lesson, device, executor(1))
+    return _trained(key, config, split, device, executor(1))
 
 
 def train_given(
@@ -154,7 +154,9 @@ def configured(method: str, variant: str | None, overrides: Mapping[str, str] | 
     return learner, name, config
 
 
-def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, runner: Executor, again: bool = False) -> Run:
+def _trained(
+    key: RunKey, config: Any, data: Texts | ProtocolSplit, device: str, runner: Executor, again: bool = False
+) -> Run:
     """The saved run where configuration and data are the same, else a new one."""
     found = None if again else _usable_run(key)
     same = found is not None and found.record["data"]["sha256"] == data.sha256
@@ -172,7 +174,7 @@ def _trained(key: RunKey, config: Any, data: Texts | Lesson, device: str, runner
     return run
 
 
-def _train(key: RunKey, config: Any, texts: Texts | Lesson, device: str, folder: Path | None = None) -> None:
+def _train(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str, folder: Path | None = None) -> None:
     """Train a run into its place in the store, or into another folder."""
     data, learner = texts.replayed(), get_method(key.method)
     origin = Origin(asdict(config), data.domains, data.facts, choose_device(device), recorded_libraries(learner))
@@ -180,7 +182,7 @@ def _train(key: RunKey, config: Any, texts: Texts | Lesson, device: str, folder:
         learner.train(config, data, draft)
 
 
-def _trained_files(key: RunKey, config: Any, texts: Texts | Lesson, device: str) -> dict[str, bytes]:
+def _trained_files(key: RunKey, config: Any, texts: Texts | ProtocolSplit, device: str) -> dict[str, bytes]:
     """The files of a run that is trained on another machine."""
     with tempfile.TemporaryDirectory() as there:
         folder = Path(there) / "run"
@@ -221,8 +223,7 @@ def solve(
     """A rollout of one problem by a trained run; by default by the one that `run_for` finds.
 
     `keep`: what its steps store, all candidates ("steps"), only the chosen ones ("plan"), or all if they are few
-    ("auto"). If its goal has alternatives, the rollout is that of the first that is solved. Raises DomainMismatch for
-    a run of another domain, and LimitReached or MemoryError if the problem cannot be read within the limit.
+    ("auto"). If its goal has alternatives, the rollout is that of the first that is solved.
     """
     tasks = [read_task(each, limit) for each in problem.alternatives()]
     task, trained = tasks[0], run_for(problem) if run is None else open_run(run)

@@ -333,7 +333,7 @@ def retrieve(
 
     learners = retrieval.learners_of(words(variants) or retrieval.LEARNERS, overrides_of(settings))
     protocols = words(protocol) or [name for name in PROTOCOLS if len(words(domains)) != 1 or name not in OF_SEVERAL]
-    config = retrieval.Asked(pools_of(words(pools)), size, transitions, plans)
+    config = retrieval.RetrievalConfig(pools_of(words(pools)), size, transitions, plans)
     seed_list, shot_list = parse_seeds(seeds), parse_seeds(shots, "shots")
     scores = retrieval.retrieve(
         suite,

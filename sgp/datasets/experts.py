@@ -33,7 +33,7 @@ def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> P
     return folder / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
 
 
-def kept_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
+def saved_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
     """The kept plans of a split by SHA-256 of the PDDL; empty where none were made."""
     file = experts_file(suite, domain, split, baseline)
     return {plan.sha256: plan for plan in read_plans(file)} if file.is_file() else {}
@@ -41,18 +41,15 @@ def kept_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dic
 
 def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
     """Lengths of the kept expert plans of a split, by SHA-256 of the PDDL."""
-    plans = kept_plans(suite, domain, split).values()
+    plans = saved_plans(suite, domain, split).values()
     return {plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None}
 
 
 def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
-    """Costs of the kept expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric.
-
-    Raises SuiteError for a file that was changed, PddlError where a function has no value for an action.
-    """
+    """Costs of the kept expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric."""
     if not suite.domain_text(suite.domain(domain).name).costs:
         return {}
-    plans, found = kept_plans(suite, domain, split), {}
+    plans, found = saved_plans(suite, domain, split), {}
     for problem in suite.problems(domain, split):
         plan = plans[problem.sha256].plan if problem.sha256 in plans else None
         if plan is not None and (costs := problem.costs) is not None:
@@ -95,12 +92,11 @@ def expert_plans(
     """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
 
     Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
-    stage solved are kept as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest
-    of the split is given up and kept as such, too (dynamic validation, appendix B). An error on one problem
+    stage solved are kept as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest of
+    the split is given up and kept as such, too (dynamic validation, appendix B). An error on one problem
     (UnsolvableProblem, ToolError) is raised after the others are done and kept. Plans of a `baseline` are kept apart.
-    Raises StoreError and PlanError where the kept plans cannot be read.
     """
-    kept = kept_plans(suite, domain, split, baseline)
+    kept = saved_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
     missing = [
         problem for problem in problems if problem.sha256 not in kept or (retry and kept[problem.sha256].plan is None)
@@ -180,10 +176,9 @@ def _given_up(problem: Problem, patience: int) -> ExpertPlan:
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
-    """A plan from the cache or made now. Failures to find one and proofs that there is none are cached too.
+    """A plan, from the cache or made now; failures and proofs that there is none are cached, too.
 
-    Raises UnsolvableProblem where there is none, ToolError where Fast Downward fails, PlanError for a plan that cannot
-    be read, StoreError where the cache is damaged or cannot be written.
+    Raises UnsolvableProblem for a problem that has no plan.
     """
     file = _cached(problem.sha256, stages)
     if file.is_file():
@@ -212,7 +207,7 @@ def cached_plans(problem: str) -> list[ExpertPlan]:
 
 
 def _read_cached(file: Path) -> ExpertPlan:
-    """A cached plan. Raises UnsolvableProblem where there is none, StoreError for a file that was cut or changed."""
+    """A cached plan."""
     record = read_json(file)
     try:
         if "unsolvable" in record:

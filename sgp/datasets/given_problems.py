@@ -39,10 +39,8 @@ def given_texts(
     """What a method that learns from this kind of data is trained on, as text, of problems of one domain.
 
     Expert plans are made, `jobs` at a time, for problems without a plan; those for which none is found are left out.
-    Every fifth problem (at least the last) is held out for validation. The problems have the place of a suite named
-    by their hash. Raises SuiteError for no problem, several domains, as many plans as there are not problems or none
-    that is not empty, PddlError and PlanError for texts that cannot be used, UnsolvableProblem for a problem that has
-    no plan, ToolError where Fast Downward fails, StoreError where kept plans cannot be read.
+    Every fifth problem (at least the last) is held out for validation. The problems have the place of a suite named by
+    their hash.
     """
     if not problems:
         raise SuiteError("no problem to learn from is given; expected at least one")

@@ -166,10 +166,7 @@ class Run:
 
     @cached_property
     def domain_text(self) -> DomainText:
-        """The domain that the run was trained on.
-
-        Raises DomainMismatch where there are several, PddlError where the run's copy cannot be read.
-        """
+        """The domain that the run was trained on."""
         return read_domain(self.domain_pddl, f"{self.folder / RECORD}, domain {self.record['domain']}")
 
     @property

@@ -32,7 +32,7 @@ class Demonstration:
     plan: tuple[Action, ...]
 
     def replayed(self) -> Trajectory:
-        """The trajectory. Raises PddlError and PlanError for texts that cannot be used."""
+        """The trajectory."""
         return Trajectory.of(Task(self.problem), self.plan)
 
 
@@ -80,7 +80,7 @@ class DemonstrationTexts:
     largest: int
 
     def replayed(self) -> Demonstrations:
-        """The trajectories. Raises PddlError and PlanError for texts that cannot be used."""
+        """The trajectories."""
         return Demonstrations(
             suite=self.suite,
             domain=self.domain,
@@ -211,7 +211,7 @@ class TransitionTexts:
         return _sha256_of(self.of.values())
 
     def replayed(self) -> Transitions:
-        """The transitions. Raises PddlError and PlanError for texts that cannot be used."""
+        """The transitions."""
         live = {name: each.replayed() for name, each in self.of.items()}
         return Transitions(
             self.suite,
@@ -273,16 +273,14 @@ def learning_texts(
 def load_training_data(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> Demonstrations:
     """The trajectories of splits `train` and `validation`; missing expert plans are made first.
 
-    Problems for which no plan was found are left out. A domain with a single split is trained on that; without a
-    split `validation`, every fifth training problem (at least the last) is held out as one. Raises SuiteError where
-    nothing is left, ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used,
-    StoreError for damaged expert plans.
+    Problems for which no plan was found are left out. A domain with a single split is trained on that; without a split
+    `validation`, every fifth training problem (at least the last) is held out as one.
     """
     return training_texts(suite, domain, stages, jobs).replayed()
 
 
 def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, jobs: int = 1) -> DemonstrationTexts:
-    """What `load_training_data` replays, as text. Raises what it raises, except for plans that do not fit."""
+    """What `load_training_data` replays, as text."""
     name = suite.domain(domain).name
     train, validation = _parts(suite, name, lambda split: demonstrations(suite, name, split, stages, jobs))
     for split, found in (("train", train), ("validation", validation)):
@@ -303,10 +301,7 @@ def training_texts(suite: Suite, domain: str, stages: Sequence[Stage] = STAGES, 
 
 
 def problem_texts(suite: Suite, domain: str) -> Problems:
-    """The problems of splits `train` and `validation`, held out as in `load_training_data`; no plan is asked for.
-
-    Raises SuiteError for a suite or domain that is not there, StoreError for a file that changed.
-    """
+    """The problems of splits `train` and `validation`, held out as in `load_training_data`; no plan is asked for."""
     name = suite.domain(domain).name
     train, validation = _parts(suite, name, lambda split: suite.problems(name, split))
     return Problems(
@@ -390,22 +385,14 @@ def steps_of(trajectory: Trajectory) -> list[Transition]:
 def trajectories(
     suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> list[Trajectory]:
-    """The expert trajectories of a split, replayed; problems without a plan are left out.
-
-    Raises ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used, StoreError for
-    damaged expert plans.
-    """
+    """The expert trajectories of a split, replayed; problems without a plan are left out."""
     return [each.replayed() for each in demonstrations(suite, domain, split, stages, jobs)]
 
 
 def demonstrations(
     suite: Suite, domain: str, split: str, stages: Sequence[Stage] = STAGES, jobs: int = 1
 ) -> list[Demonstration]:
-    """The problems of a split with their expert plans, which are made where missing; those without one are left out.
-
-    Raises ToolError where Fast Downward fails, PddlError and PlanError for texts that cannot be used, StoreError for
-    damaged expert plans.
-    """
+    """The problems of a split with their expert plans, which are made where missing; those without one are left out."""
     plans = expert_plans(suite, domain, split, stages, jobs)
     found = [(problem, plans[problem.sha256].plan) for problem in suite.problems(domain, split)]
     return [Demonstration(problem, plan) for problem, plan in found if plan is not None]

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.datasets.experts import kept_plans, plans_of
+from sgp.datasets.experts import plans_of, saved_plans
 from sgp.datasets.store import cache_folder
 from sgp.datasets.suite import Suite
 from sgp.datasets.training_data import Transition, steps_of
@@ -104,18 +104,14 @@ def distinct_transitions(walks: Iterable[Trajectory]) -> tuple[Transition, ...]:
 
 
 def instances(suite: Suite, domain: str) -> tuple[Instance, ...]:
-    """The instances of a domain in the order of the suite's splits; what is found of them is found once and kept.
-
-    Raises SuiteError for problems of a split that are no starts of one instance, and for an instance no start of which
-    has a plan with an action; ToolError where Fast Downward fails; StoreError for damaged files.
-    """
+    """The instances of a domain in the order of the suite's splits; what is found of them is found once and kept."""
     name = suite.domain(domain).name
     splits = suite.domain(name).splits
     return tuple(instance(suite, name, split) for split in track(splits, f"plans {name}", len(splits)))
 
 
 def instance(suite: Suite, domain: str, split: str) -> Instance:
-    """One of them. Raises what `instances` raises."""
+    """One of them."""
     starts = suite.problems(domain, split)
     task = Task(replace(starts[0], name=split), mode="lifted")  # what the first start cannot reach counts, too
     _require_one_instance(task, starts)
@@ -161,7 +157,7 @@ def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> 
 
 def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> dict[str, tuple[Action, ...]]:
     """Experts' plans by SHA-256 of the start; those from which the goal cannot be reached have none."""
-    kept = kept_plans(suite, domain, split)
+    kept = saved_plans(suite, domain, split)
     missing = [start for start in starts if start.sha256 not in kept]
     made, errors = plans_of(missing, QUICK, 1, f"expert plans {domain} {split}")
     for error in errors.values():

@@ -86,7 +86,7 @@ class Validated:
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Validated:
-        """The snapshot in a record. Raises KeyError, TypeError or ValueError for anything else."""
+        """The snapshot in a record."""
         return cls(**{**record, "sizes": {int(size): float(value) for size, value in record["sizes"].items()}})
 
 
@@ -123,8 +123,6 @@ def train_jointly(
 
     `watch` is called with every validated checkpoint. Results are stored, so that an interrupted training resumes.
     Validation uses `jobs` processes or workers.
-    Raises InputError for a method without snapshots; ConfigurationError, SuiteError, PddlError, PlanError, ToolError
-    and StoreError as `train` does, and ValidationDisagreement where VAL refuses a plan that our simulator accepts.
     """
     learner, passing = get_method(method), selectable(method)
     rules = config or (PAPER_CONFIG if suite == SCALING_SUITE else LARGER_SIZES)

@@ -12,7 +12,7 @@ from sgp.analysis.expectations import expectation_records
 from sgp.analysis.explanations import explanation_records
 from sgp.analysis.remaining import Remaining, remaining, remaining_exactly, remaining_in_passing
 from sgp.api import map_run, train
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.runs import Run
 from sgp.datasets.suite import Suite, load_suite
 from sgp.evaluation.attempts import Attempt, RolloutRecorder, subject_of
@@ -175,7 +175,7 @@ def _write(run: Run, suite: Suite, rollouts: Mapping[Path, Rollout], thorough: b
 
     Unless `thorough`, without UMAP, and what is left of a rollout only where its whole state space is small.
     """
-    experts, policy = kept_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
+    experts, policy = saved_plans(suite, run.key.domain, SPLIT), load_planner(str(run.folder)).policy
     written = list[Path]()
     for file, rollout in rollouts.items():
         expert = experts.get(rollout.task.problem.sha256)

@@ -1,4 +1,4 @@
-"""Retrieval of next states by the protocols of transition learning: every model, lesson and kind of pools.
+"""Retrieval of next states by the protocols of transition learning: every model, split and kind of pools.
 
 Source: "Textual Planning with Explicit Latent Transitions" (embedplan), section 3 and appendix A.
 """
@@ -14,8 +14,8 @@ from statistics import fmean
 
 import pandas as pd
 
-from sgp.api import configured, measured_here, train_lesson
-from sgp.datasets.protocols import Lesson, domain_instances, lessons
+from sgp.api import configured, measured_here, train_split
+from sgp.datasets.protocols import ProtocolSplit, domain_instances, protocol_splits
 from sgp.datasets.store import cache_folder
 from sgp.datasets.training_data import steps_of
 from sgp.datasets.walks import Instance
@@ -65,7 +65,7 @@ LEARNERS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class RetrievalConfig:
     """How a model is measured: kinds of pools, candidates in each, most transitions and most plans of a domain.
 
     Raises ConfigurationError for numbers that cannot be.
@@ -96,11 +96,7 @@ class Learner:
 
 
 def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None) -> tuple[Learner, ...]:
-    """Learners by `METHOD` or `METHOD:VARIANT`, each with those of the settings that it has.
-
-    Raises InputError for a method that makes planners, ConfigurationError for an unknown variant and for a setting that
-    none has.
-    """
+    """Learners by `METHOD` or `METHOD:VARIANT`, each with those of the settings that it has."""
     asked, fitting, found = dict(settings or {}), set[str](), dict[Learner, None]()
     for name in names:
         key, _, chosen = name.partition(":")
@@ -126,7 +122,7 @@ def retrieve(
     learners: Sequence[Learner],
     domains: Sequence[str] = (),
     seeds: Sequence[int] = SEEDS,
-    asked: Asked | None = None,
+    config: RetrievalConfig | None = None,
     most: int | None = None,
     device: str = "auto",
     jobs: Jobs = 1,
@@ -136,16 +132,13 @@ def retrieve(
 
     `most` bounds the transitions of a domain that are learned from; `shots` are numbers of transitions of each schema
     of the domain left out that are learned from beside. What a model cannot represent is told and has no scores.
-    Raises InputError for an unknown protocol and for shots in another one than leave-one-out, SuiteError for a domain
-    that is not there and for instances of which there are too few, StoreError for damaged files, and what training
-    raises.
     """
     works = [
-        (lesson, learner, asked or Asked(), device)
+        (split, learner, config or RetrievalConfig(), device)
         for protocol in protocols
         for seed in seeds
         for few in shots
-        for lesson in lessons(suite, protocol, domains, seed, most, few)
+        for split in protocol_splits(suite, protocol, domains, seed, most, few)
         for learner in learners
     ]
     found: dict[int, pd.DataFrame] = {}
@@ -156,25 +149,25 @@ def retrieve(
     return pd.concat([to_frame([]), *(found[place] for place in sorted(found))], ignore_index=True)
 
 
-def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> pd.DataFrame:
-    """Trains one model, or takes the one that was trained, and measures it in all domains of its lesson."""
+def measure(split: ProtocolSplit, learner: Learner, config: RetrievalConfig, device: str) -> pd.DataFrame:
+    """Train one model, or load it, and measure it in all test domains of its split."""
     try:
-        run = train_lesson(learner.method, lesson, learner.variant, dict(learner.settings), device)
+        run = train_split(learner.method, split, learner.variant, dict(learner.settings), device)
     except TextTooLong as error:  # of one model; others go on, in this domain, too
-        logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, lesson.domain, error)
+        logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, split.domain, error)
         return to_frame([])
-    identity = sha256(f"{run.sha256} {lesson.sha256} {lesson.measured} {asdict(asked)}".encode()).hexdigest()
+    identity = sha256(f"{run.sha256} {split.sha256} {split.test_domains} {asdict(config)}".encode()).hexdigest()
     file = cache_folder() / "retrieval" / f"{identity}.json"
     if not file.is_file():
         model, note = load_model(run.folder), measured_here(run, 1)
         temperature = float(run.training.get("training", {}).get("temperature", ContrastTraining.temperature))
         found, whole = list[Score](), True
-        for name in lesson.measured:
+        for name in split.test_domains:
             try:
-                tasks = [each.task for each in domain_instances(lesson.suite, name)]
+                tasks = [each.task for each in domain_instances(split.suite, name)]
                 reason = next(filter(None, map(model.refuses, tasks)), None)
                 if reason is None:
-                    found += list(_of_domain(model, lesson, learner, asked, name, note, temperature))  # all or nothing
+                    found += list(_of_domain(model, split, learner, config, name, note, temperature))  # all or nothing
             except TextTooLong as error:
                 reason = str(error)
             if reason is not None:
@@ -189,36 +182,36 @@ def measure(lesson: Lesson, learner: Learner, asked: Asked, device: str) -> pd.D
 
 def _of_domain(
     model: TransitionModel,
-    lesson: Lesson,
+    split: ProtocolSplit,
     learner: Learner,
-    asked: Asked,
+    config: RetrievalConfig,
     domain: str,
     note: str,
     temperature: float,
 ) -> Iterator[Score]:
     """What is measured in a domain; probabilities are by the model's temperature, or the paper's."""
-    part, of = lesson.held_out(domain), domain_instances(lesson.suite, domain)
-    transitions = evenly(part.transitions, asked.transitions, lesson.seed)
-    if domain in lesson.of:
-        _tell_unseen(lesson, domain, frozenset(each.action.name for each in transitions))
+    part, of = split.held_out(domain), domain_instances(split.suite, domain)
+    transitions = evenly(part.transitions, config.transitions, split.seed)
+    if domain in split.train_domains:
+        _tell_unseen(split, domain, frozenset(each.action.name for each in transitions))
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
-    source = "" if domain in lesson.of or len(lesson.of) > 1 else lesson.domain
+    source = "" if domain in split.train_domains or len(split.train_domains) > 1 else split.domain
     count = len({each.task for each in transitions})
     subject = Measurement(
         method=learner.method,
-        variant=str(Variant(name, max_transitions=lesson.most, shots=lesson.shots, source=source)),
+        variant=str(Variant(name, max_transitions=split.max_transitions, shots=split.shots, source=source)),
         domain=domain,
-        suite=lesson.suite,
-        split=lesson.protocol,
-        seed=lesson.seed,
-        note=f"{note}, at most {asked.transitions} transitions and {asked.plans} plans a domain",
+        suite=split.suite,
+        split=split.protocol,
+        seed=split.seed,
+        note=f"{note}, at most {config.transitions} transitions and {config.plans} plans a domain",
     )
-    walks = evenly(part.walks, asked.plans, lesson.seed)
-    actions = action_ranks(model, transitions, lesson.seed)
+    walks = evenly(part.walks, config.plans, split.seed)
+    actions = action_ranks(model, transitions, split.seed)
     yield from _scores(subject, {"queries": float(len(transitions)), **summary(actions, "acc")}, count)
-    for kind in asked.pools:
-        across = lesson.protocol == "interpolation"
-        pooled = _pools(kind)(kind, tuple(transitions), of, across, lesson.seed, asked.size, part.transitions)
+    for kind in config.pools:
+        across = split.protocol == "interpolation"
+        pooled = _pools(kind)(kind, tuple(transitions), of, across, split.seed, config.size, part.transitions)
         near = similarities(model, pooled)
         found = [rank(each) for each in near]
         metrics = {**summary(found), "pool": fmean(each.size for each in found)}
@@ -227,24 +220,24 @@ def _of_domain(
         metrics["merged"] = float(sum(each.merged for each in pooled))
         yield from _scores(replace(subject, decoding=kind), metrics, count)
         if walks:
-            metrics = _of_plans(model, walks, of, lesson, asked, kind)
-            metrics |= _followed(model, walks, of, lesson.seed) if kind == "paper" else {}
+            metrics = _of_plans(model, walks, of, split, config, kind)
+            metrics |= _followed(model, walks, of, split.seed) if kind == "paper" else {}
             yield from _scores(replace(subject, decoding=kind), metrics, len({each.task for each in walks}))
 
 
 @cache  # every model learns from the same transitions
-def _tell_unseen(lesson: Lesson, domain: str, measured: frozenset[str]) -> None:
+def _tell_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str]) -> None:
     """Tells schemas that nobody can have learned. Where a domain is left out or not learned from, these are all."""
-    tasks = {each.task for each in domain_instances(lesson.suite, domain)}
-    learned = {each.action.name for each in lesson.replayed().train if each.task in tasks}
+    tasks = {each.task for each in domain_instances(split.suite, domain)}
+    learned = {each.action.name for each in split.replayed().train if each.task in tasks}
     unseen = sorted(measured - learned)
     if unseen:
         logger.warning(
             "no transition that is learned from in %s, protocol %s, seed %d, is by %s, and some that are measured are: "
             "models guess what it does; learn from more (--most), or give more instances",
             domain,
-            lesson.protocol,
-            lesson.seed,
+            split.protocol,
+            split.seed,
             ", ".join(unseen),
         )
 
@@ -263,15 +256,15 @@ def _of_plans(
     model: TransitionModel,
     walks: Sequence[Trajectory],
     of: tuple[Instance, ...],
-    lesson: Lesson,
-    asked: Asked,
+    split: ProtocolSplit,
+    config: RetrievalConfig,
     kind: Pools,
 ) -> dict[str, float]:
     """The metrics of whole plans, the true state given before each step."""
     steps = [steps_of(walk) for walk in walks]
     flat = [step for plan in steps for step in plan]
     stream = tuple(dict.fromkeys(flat))  # plans may share steps
-    found = dict(zip(stream, ranks(model, _pools(kind)(kind, stream, of, False, lesson.seed, asked.size)), strict=True))
+    found = dict(zip(stream, ranks(model, _pools(kind)(kind, stream, of, False, split.seed, config.size)), strict=True))
     plans = [[found[step] for step in plan] for plan in steps]
     metrics: dict[str, float] = {"plans": float(len(plans))}
     for k in (1, 5):

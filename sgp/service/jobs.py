@@ -17,7 +17,7 @@ import numpy as np
 from sgp import api
 from sgp.analysis import attribution
 from sgp.analysis.reweighting import reweighted as with_weight
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import open_run, run_folders
 from sgp.datasets.suite import load_suite, suite_names
@@ -370,7 +370,7 @@ def record(report: Progress, subject: Mapping[str, Any], problem: str, seconds: 
     texts = {"name": given.name, "domain": given.domain_pddl, "problem": given.problem_pddl}
     head, *steps = solve(report, run, texts, seconds, about.decoding or DEFAULT)["records"]
     file = RolloutRecorder(own_rollouts_folder(), about).path(problem)
-    expert = kept_plans(suite, about.domain, about.split).get(given.sha256)
+    expert = saved_plans(suite, about.domain, about.split).get(given.sha256)
     plan = [] if expert is None or expert.plan is None else [str(action) for action in expert.plan]
     write_records(file, [{**head, "about": about.record(), "expert": plan}, *steps])
     return {"file": str(file), "outcome": head["outcome"]}

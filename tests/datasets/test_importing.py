@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
 from sgp.domains import all_domains
 from sgp.errors import PddlError, SuiteError
@@ -60,9 +60,9 @@ def test_the_published_layout_with_its_plans(home, tmp_path):
     assert suite.domain("blocks").built_in == "blocksworld"
     assert suite.domain("courier").built_in == ""
     assert suite.domain("blocksworld").name == "blocks"
-    taken = kept_plans(suite, "blocks", "train")
+    taken = saved_plans(suite, "blocks", "train")
     assert [(plan.problem, plan.planner, len(plan.plan)) for plan in taken.values()] == [("p2", "imported", 2)]
-    assert len(kept_plans(suite, "blocks", "interpolation")) == 1
+    assert len(saved_plans(suite, "blocks", "interpolation")) == 1
     assert sgp.load_suite("published") == suite
     assert suite.likes("blocks", "train") == {suite.problems("blocks", "train")[1].sha256: "p2"}
     assert suite.likes("blocks", "validation") == {}
@@ -132,7 +132,7 @@ def test_a_plain_domain_file_with_problems_beside_it(home, tmp_path):
     )
     suite = import_folder(folder, "mine")
     assert splits(suite, "mine") == {"problems": ["one", "two"]}
-    assert len(kept_plans(suite, "mine", "problems")) == 1  # two problems of one text share their hash
+    assert len(saved_plans(suite, "mine", "problems")) == 1  # two problems of one text share their hash
     assert suite.largest == {"mine": 6}
 
 
@@ -140,7 +140,7 @@ def test_a_plan_that_does_not_fit_is_left_out_with_a_warning(home, tmp_path):
     folder = write(tmp_path / "mine", {"domain.pddl": BLOCKS, "p.pddl": PROBLEM, "p.plan": "(stack a b)\n"})
     with pytest.warns(UserWarning, match=r"p\.plan is left out: step 1 of 1: action \(stack a b\) is not applicable"):
         suite = import_folder(folder, "mine")
-    assert kept_plans(suite, "mine", "problems") == {}
+    assert saved_plans(suite, "mine", "problems") == {}
 
 
 def test_a_domain_that_none_of_the_house_serves_trains_and_plans(home, tmp_path):
@@ -331,7 +331,7 @@ def test_compressed_files_are_read(home, tmp_path):
     (tree / "x/p1.PDDL.GZ").write_bytes(gzip.compress(PROBLEM.encode()))
     suite = import_folder(tree, "comp")
     assert sorted(splits(suite, "x")["problems"]) == ["p1", "p1-2", "p2"]
-    assert [each.problem for each in kept_plans(suite, "x", "problems").values()] == ["p2"]
+    assert [each.problem for each in saved_plans(suite, "x", "problems").values()] == ["p2"]
     assert {each.problem_pddl.rpartition("\ufffd\n")[2] for each in suite.problems("x", "problems")} == {PROBLEM}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.generation import SUITE_SEED, generate_problems, generate_suite
 from sgp.datasets.renaming import canonical_form, form_of
 from sgp.datasets.suite import load_suite, read_suite
@@ -151,7 +151,7 @@ def test_streams_of_two_suites_differ(tmp_path, monkeypatch):
 @pytest.mark.parametrize("domain", DOMAINS)
 @pytest.mark.parametrize("split", ["train", "validation", "interpolation"])
 def test_bundled_expert_plans_are_complete_and_val_accepts_them(domain, split):
-    plans = kept_plans(SUITE, domain, split)
+    plans = saved_plans(SUITE, domain, split)
     problems = SUITE.problems(domain, split)
     assert set(plans) == {problem.sha256 for problem in problems}
     for problem in problems[:: max(1, len(problems) // 12)]:

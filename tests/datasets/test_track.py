@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.generation import generate_suite
 from sgp.datasets.seeded import LEVELS, SeededSplits, track_sizes
 from sgp.datasets.store import cache_folder
@@ -161,7 +161,7 @@ def test_a_track_whose_tests_are_no_larger_is_refused():
 
 @pytest.mark.parametrize("name", DOMAINS)
 def test_training_problems_have_the_plans_that_were_found_for_them(name):
-    problems, plans = SUITE.problems(name, "train"), kept_plans(SUITE, name, "train")
+    problems, plans = SUITE.problems(name, "train"), saved_plans(SUITE, name, "train")
     assert set(plans) == {problem.sha256 for problem in problems}
     solved = [problem for problem in problems if plans[problem.sha256].plan is not None]
     assert len(problems) - len(solved) == WITHOUT_PLAN.get(name, 0), "and the page says so"

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 
 BLOCKSWORLD = sgp.get_domain("blocksworld")
 
@@ -37,7 +37,7 @@ def least_actions(pddl):
 def test_the_least_number_of_actions_is_that_of_optimal_plans():
     suite = sgp.load_suite("state-centric")
     for split in ("train", "validation", "interpolation"):
-        plans = kept_plans(suite, "blocksworld", split)
+        plans = saved_plans(suite, "blocksworld", split)
         for problem in suite.problems("blocksworld", split):
             assert least_actions(problem.problem_pddl) == len(plans[problem.sha256].plan)
 

@@ -24,7 +24,7 @@ from sgp.evaluation.retrieval import (
     similarities,
     summary,
 )
-from sgp.experiments.retrieval import Asked
+from sgp.experiments.retrieval import RetrievalConfig
 from sgp.planning.task import Task
 
 
@@ -193,6 +193,6 @@ def test_what_cannot_be_asked():
     with pytest.raises(InputError, match="unknown pools 'easy'"):
         pools_of(["paper", "easy"])
     with pytest.raises(ConfigurationError, match="pools have 8 candidates; expected at least 10, the largest k"):
-        Asked(size=8)
+        RetrievalConfig(size=8)
     with pytest.raises(ConfigurationError, match="asked for 0 transitions"):
-        Asked(transitions=0)
+        RetrievalConfig(transitions=0)

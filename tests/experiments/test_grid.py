@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 
 import sgp
-from sgp.datasets.experts import kept_plans
+from sgp.datasets.experts import saved_plans
 from sgp.datasets.runs import list_runs
 from sgp.encoders.wl import WLConfig
 from sgp.errors import ConfigurationError, InputError, SuiteError
@@ -132,7 +132,7 @@ def test_baselines_come_from_kept_results_of_every_bundled_problem(home):
     for variant in ("astar-lmcut", "lama-first"):
         for domain in suite.domains:
             for split in ("validation", "interpolation", "extrapolation"):
-                kept = kept_plans(suite, domain, split, variant)
+                kept = saved_plans(suite, domain, split, variant)
                 assert set(kept) == {problem.sha256 for problem in suite.problems(domain, split)}
     results = baseline_results("state-centric", ["gripper"], ("interpolation",))
     assert not home.exists(), "nothing was made anew"

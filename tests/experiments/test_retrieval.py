@@ -8,17 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from sgp.api import train_lesson
-from sgp.datasets.protocols import PROTOCOLS, Lesson
+from sgp.api import train_split
+from sgp.datasets.protocols import PROTOCOLS, ProtocolSplit
 from sgp.datasets.store import cache_folder
 from sgp.encoders import sentences
 from sgp.errors import ConfigurationError, InputError
-from sgp.experiments.retrieval import Asked, learners_of, retrieve
+from sgp.experiments.retrieval import RetrievalConfig, learners_of, retrieve
 from sgp.methods import texts
 from sgp.reports.tables import retrieval_table
 
 SYMBOLS = {"text.sentences": "symbols"}
-ASKED = Asked(("paper", "hard"), size=16, transitions=12, plans=4)
+CONFIG = RetrievalConfig(("paper", "hard"), size=16, transitions=12, plans=4)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -28,7 +28,7 @@ def _home(in_shared_home):
 
 def retrieved(protocol, names, domains=("ferry", "satellite"), **settings):
     learners = learners_of(names, {**SYMBOLS, **settings})
-    return retrieve("acpbench", [protocol], learners, domains, (42,), ASKED, most=150, device="cpu")
+    return retrieve("acpbench", [protocol], learners, domains, (42,), CONFIG, most=150, device="cpu")
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
@@ -61,7 +61,7 @@ def test_a_protocol_gives_its_scores(protocol):
     assert all(words[7] for words in of_ferry), "how often the action is found"
     assert [bool(words[8]) for words in of_ferry] == [protocol != "interpolation"] * 4, "whole plans"
     assert [bool(words[9]) for words in of_ferry] == [protocol != "interpolation"] * 2 + [False] * 2, "followed"
-    assert [row.words[0] for row in sheet.rows if row.heading] == [f"{protocol}, pools {kind}" for kind in ASKED.pools]
+    assert [row.words[0] for row in sheet.rows if row.heading] == [f"{protocol}, pools {kind}" for kind in CONFIG.pools]
 
 
 def lone(protocol, domain):
@@ -82,7 +82,7 @@ def test_lifted_displacements_follow_whole_plans_exactly(domain):
 def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_scores(caplog):
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["wl-displacements"])
-        assert retrieve("acpbench", ["cross-domain"], learners, ("ferry", "satellite"), (42,), ASKED, 150) == []
+        assert retrieve("acpbench", ["cross-domain"], learners, ("ferry", "satellite"), (42,), CONFIG, 150) == []
     assert "wl-displacements schema has no scores in satellite: domain satellite was not learned from" in caplog.text
     scores = retrieve(
         "acpbench",
@@ -90,7 +90,7 @@ def test_features_of_a_domain_that_was_not_learned_from_are_told_and_have_no_sco
         learners_of(["wl-displacements", "displacements:renamed"], SYMBOLS),
         ("ferry", "satellite"),
         (42,),
-        ASKED,
+        CONFIG,
         most=150,
         shots=(2,),
     )
@@ -110,7 +110,7 @@ def test_a_text_over_the_limit_takes_one_model_away_and_no_other(monkeypatch, ca
         monkeypatch.setattr(texts, known, {})
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["embedplan:minilm-sentence", "displacements:copy"], {"text.sentences": "minilm"})
-        scores = retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), ASKED, most=30)
+        scores = retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), CONFIG, most=30)
     assert {each.method for each in scores.itertuples()} == {"displacements"}
     told = r"embedplan minilm-sentence has no scores in ferry: a text has \d+ tokens"
     assert re.search(rf"{told} .* at most 20 .* atom by atom \(mode atoms\)", caplog.text)
@@ -134,7 +134,7 @@ def test_an_unseen_schema_is_told_once_whatever_stands_beside_it(caplog):
 def test_a_schema_that_no_model_can_have_learned_is_told_once(caplog):
     with caplog.at_level(logging.WARNING):
         learners = learners_of(["displacements:ridge", "displacements:copy"], SYMBOLS)
-        retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), ASKED, most=2)
+        retrieve("acpbench", ["extrapolation"], learners, ("ferry",), (42,), CONFIG, most=2)
     (told,) = [each.getMessage() for each in caplog.records if "is learned from in ferry" in each.getMessage()]
     unseen = re.search(r"seed 42, is by (.*), and some that are measured are: .*learn from more \(--most\)", told)[1]
     assert len(set(unseen.split(", ")) & {"board", "debark", "sail"}) == 2, "one transition is learned from"
@@ -151,4 +151,4 @@ def test_settings_reach_the_learners_that_have_them():
 
 def test_a_method_that_learns_from_plans_is_refused():
     with pytest.raises(InputError, match="method contrastive-jumps learns from no transitions"):
-        train_lesson("contrastive-jumps", Lesson("acpbench", "extrapolation", ("ferry",), ("ferry",), 1))
+        train_split("contrastive-jumps", ProtocolSplit("acpbench", "extrapolation", ("ferry",), ("ferry",), 1))

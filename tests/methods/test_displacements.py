@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sgp.api import train_lesson
-from sgp.datasets.protocols import Lesson, domain_instances
+from sgp.api import train_split
+from sgp.datasets.protocols import ProtocolSplit, domain_instances
 from sgp.encoders.text import TextConfig
 from sgp.errors import ConfigurationError
 from sgp.evaluation.retrieval import queries, ranks, summary
@@ -25,12 +25,12 @@ def _home(in_shared_home):
     """Instances are found once."""
 
 
-def lesson(domain, protocol="extrapolation", measured=None, most=None):
-    return Lesson("acpbench", protocol, (domain,), (measured or domain,), 42, most)
+def split(domain, protocol="extrapolation", measured=None, most=None):
+    return ProtocolSplit("acpbench", protocol, (domain,), (measured or domain,), 42, most)
 
 
 def model_of(variant, of, settings=SYMBOLS):
-    return load_model(train_lesson("displacements", of, variant, settings, "cpu").folder)
+    return load_model(train_split("displacements", of, variant, settings, "cpu").folder)
 
 
 @pytest.mark.slow
@@ -38,14 +38,14 @@ def model_of(variant, of, settings=SYMBOLS):
     ("domain", "variant"), each_value(["blocksworld", "ferry", "depot", "satellite"], ["renamed", "induction"])
 )
 def test_what_is_lifted_finds_every_state_after_among_its_neighbours(domain, variant):
-    of = lesson(domain)
+    of = split(domain)
     test = of.held_out(domain).transitions[:60]
     asked = queries("hard", test, domain_instances("acpbench", domain), across=False, seed=0, size=64)
     assert summary(ranks(model_of(variant, of), asked))["hit@1"] == 1.0
 
 
 def test_one_transition_a_schema_is_enough():
-    of = lesson("ferry", "interpolation", most=12)
+    of = split("ferry", "interpolation", most=12)
     assert {each.action.name for each in of.replayed().train} == {"sail", "board", "debark"}
     test = of.held_out("ferry").transitions[:60]
     asked = queries("hard", test, domain_instances("acpbench", "ferry"), across=False, seed=0, size=64)
@@ -79,7 +79,7 @@ def test_renaming_the_arguments_of_an_action_changes_no_embedding():
 
 
 def test_the_floors_are_plain_formulas():
-    of = lesson("ferry", "interpolation", most=60)
+    of = split("ferry", "interpolation", most=60)
     data = of.replayed()
     encoder = text_encoders(TextConfig("symbols"))(data.train[0].task)
     before, after = (
@@ -116,7 +116,7 @@ def test_the_floors_are_plain_formulas():
 
 def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, monkeypatch):
     monkeypatch.setattr("sgp.methods.displacements._TOLD", set())
-    model = model_of("renamed", lesson("blocksworld", "cross-domain", "ferry"))
+    model = model_of("renamed", split("blocksworld", "cross-domain", "ferry"))
     task = domain_instances("acpbench", "ferry")[0].task
     actions = task.applicable(task.init)
     seen = [model.embed_seen(task, [task.init], action)[0] for action in actions]
@@ -128,7 +128,7 @@ def test_an_action_of_an_unseen_schema_changes_nothing_and_that_is_told(caplog, 
 @pytest.mark.slow
 def test_schemas_of_one_name_are_told_apart_by_their_domains():
     """'drop' empties a rover's store, and puts a crate down in Depot."""
-    of = Lesson("acpbench", "multi-domain", ("depot", "rovers"), ("rovers",), 42)
+    of = ProtocolSplit("acpbench", "multi-domain", ("depot", "rovers"), ("rovers",), 42)
     dropped = [each for each in of.held_out("rovers").transitions if each.action.name == "drop"]
     assert dropped
     asked = queries("hard", dropped[:10], domain_instances("acpbench", "rovers"), across=False, seed=0, size=32)
@@ -137,8 +137,8 @@ def test_schemas_of_one_name_are_told_apart_by_their_domains():
 
 def test_what_cannot_be_is_told():
     with pytest.raises(ConfigurationError, match="kind is 'mean'"):
-        model_of("schema", lesson("ferry"), {"kind": "mean"})
+        model_of("schema", split("ferry"), {"kind": "mean"})
     with pytest.raises(ConfigurationError, match=r"kind is renamed and text\.mode is sentence; expected mode atoms"):
-        model_of("renamed", lesson("ferry"), {"text.mode": "sentence"})
+        model_of("renamed", split("ferry"), {"text.mode": "sentence"})
     with pytest.raises(ConfigurationError, match=r"penalty is 0\.0; expected a positive number"):
-        model_of("ridge", lesson("ferry"), {"penalty": "0"})
+        model_of("ridge", split("ferry"), {"penalty": "0"})
