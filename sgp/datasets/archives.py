@@ -72,7 +72,7 @@ def unpacked_run(file: Path) -> Iterator[Run]:
 
 
 def place_run(run: Run, replace: bool) -> Run:
-    """Moves an unpacked run to its place in the store. Raises InputError where another run stands there."""
+    """Move an unpacked run into the store."""
     target = run.key.folder
     if target.exists() and not replace:
         if (target / RECORD).is_file() and open_run(target).sha256 == run.sha256:
@@ -121,7 +121,7 @@ def _members(file: Path, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
 
 
 def _listed_files(archive: zipfile.ZipFile) -> Container[str]:
-    """The files that an archive's record lists; all where it is no record, which is told once it is unpacked."""
+    """The files that an archive's record lists; all files if it is no record, which is reported once it is unpacked."""
     try:
         record = json.loads(archive.read(RECORD))
     except (ValueError, RecursionError):

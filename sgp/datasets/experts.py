@@ -1,4 +1,4 @@
-"""Expert plans of a suite: kept in JSONL by the hash of the PDDL, made by Fast Downward where missing."""
+"""Expert plans of a suite: saved in JSONL by the hash of the PDDL, made by Fast Downward where missing."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ _NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  
 
 
 def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:
-    """Where the expert plans of a split are kept, or those of a baseline planner."""
+    """Where the expert plans of a split are saved, or those of a baseline planner."""
     folder = suite.baselines / baseline if baseline else suite.experts
     return folder / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
 
 
 def saved_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
-    """The kept plans of a split by SHA-256 of the PDDL; empty where none were made."""
+    """The saved plans of a split by SHA-256 of the PDDL; empty where none were made."""
     file = experts_file(suite, domain, split, baseline)
     return {plan.sha256: plan for plan in read_plans(file)} if file.is_file() else {}
 
 
 def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
-    """Lengths of the kept expert plans of a split, by SHA-256 of the PDDL."""
+    """Lengths of the saved expert plans of a split, by SHA-256 of the PDDL."""
     plans = saved_plans(suite, domain, split).values()
     return {plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None}
 
 
 def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
-    """Costs of the kept expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric."""
+    """Costs of the saved expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric."""
     if not suite.domain_text(suite.domain(domain).name).costs:
         return {}
     plans, found = saved_plans(suite, domain, split), {}
@@ -91,37 +91,37 @@ def expert_plans(
 ) -> dict[str, ExpertPlan]:
     """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
 
-    Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
-    stage solved are kept as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest of
-    the split is given up and kept as such, too (dynamic validation, appendix B). An error on one problem
-    (UnsolvableProblem, ToolError) is raised after the others are done and kept. Plans of a `baseline` are kept apart.
+    Each plan is saved as soon as it is found, so that the same call resumes after an interruption. Problems that no
+    stage solved are saved as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest
+    of the split is not tried (dynamic validation, appendix B). An error on one problem (UnsolvableProblem, ToolError)
+    is raised after the others are done and saved. Plans of a `baseline` have a folder of their own.
     """
-    kept = saved_plans(suite, domain, split, baseline)
+    saved = saved_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
     missing = [
-        problem for problem in problems if problem.sha256 not in kept or (retry and kept[problem.sha256].plan is None)
+        problem for problem in problems if problem.sha256 not in saved or (retry and saved[problem.sha256].plan is None)
     ]
     if not missing:
-        return kept
+        return saved
     title = f"{baseline or 'expert plans'} {domain} {split}"
     logger.info("%s: %d of %d are to be made", title, len(missing), len(problems))
     file, lock = experts_file(suite, domain, split, baseline), Lock()
 
-    def keep(plans: Mapping[str, ExpertPlan]) -> None:
+    def save(plans: Mapping[str, ExpertPlan]) -> None:
         with lock:
-            kept.update(plans)
-            write_plans(file, (kept[problem.sha256] for problem in problems if problem.sha256 in kept))
+            saved.update(plans)
+            write_plans(file, (saved[problem.sha256] for problem in problems if problem.sha256 in saved))
 
-    def keep_found(plan: ExpertPlan) -> None:
-        """What a retry finds is kept at once: who reads the split otherwise sees that there is none."""
+    def save_found(plan: ExpertPlan) -> None:
+        """What a retry finds is saved at once: who reads the split otherwise sees that there is none."""
         if plan.plan is not None and file.is_file():
-            keep({plan.sha256: plan})
+            save({plan.sha256: plan})
 
-    plans, errors = plans_of(missing, stages, jobs, title, patience, keep_found)
-    keep(plans)
+    plans, errors = plans_of(missing, stages, jobs, title, patience, save_found)
+    save(plans)
     for error in errors.values():
         raise error
-    return kept
+    return saved
 
 
 def plans_of(
@@ -134,7 +134,7 @@ def plans_of(
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
     """The plans of problems (`plan_of`), `jobs` at a time, and the errors of the others, both by SHA-256.
 
-    After `patience` problems in a row without a plan (0: never) the rest is not tried. `watch` hears of every plan as
+    After `patience` problems in a row without a plan (0: never) the rest is not tried. `watch` receives every plan as
     soon as it is made, from whichever thread.
     """
     plans: dict[str, ExpertPlan] = {}

@@ -24,7 +24,7 @@ from sgp.planning.experts import STAGES, Stage
 from sgp.planning.pddl import Action, DomainText, Problem, parse_plan, read_domain, read_problem
 
 Plan: TypeAlias = Sequence[Action] | str | None
-"""A plan as actions or as text; None asks the house's experts for one."""
+"""A plan as actions or as text; None: made by the expert planners."""
 
 _HASH_LENGTH = 12  # of the name that a list of problems has among suites
 
@@ -106,7 +106,7 @@ def _demonstrations(
 
 
 def _name(domain: DomainText) -> str:
-    """The house's name of a domain, or its own as far as that can name a folder."""
+    """The name of the built-in domain that serves a domain, or its own as far as it can name a folder."""
     known = serving(domain)
     return known.name if known else re.sub(r"[^a-z0-9_-]+", "-", domain.name.lower()).strip("-") or "domain"
 

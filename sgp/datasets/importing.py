@@ -185,7 +185,7 @@ class _Found:
 
 @dataclass
 class _Source:
-    """A domain to be: its file, the folder that it stands for, and its problem files, some named by their folder."""
+    """A future domain of the suite: its file, its folder, and its problem files, some named by their folder."""
 
     file: SourceFile
     base: tuple[str, ...]
@@ -287,7 +287,7 @@ def _upwards(folders: tuple[str, ...]) -> Iterable[tuple[str, ...]]:
 
 
 def _like(domain: SourceFile, problem: SourceFile) -> str:
-    """The folder beside a domain file that a problem file stands in, where it is named as pddlgym's; else ""."""
+    """The folder of a problem file beside its domain file, if it is named as pddlgym's are; else ""."""
     folder = problem.folders[len(domain.folders)] if len(problem.folders) > len(domain.folders) else ""
     return folder if folder in (domain.name, f"{domain.name}_test") else ""
 
@@ -342,7 +342,7 @@ def _joined(sources: list[_Source], domains: Mapping[tuple[str, ...], list[Sourc
 
 
 def _is_instance(source: _Source, copies: list[_Source]) -> bool:
-    """Whether a domain file stands with one problem file in a folder that is no split and has no copies below."""
+    """Whether a domain file and one problem file are in a folder that is no split and has no copies below."""
     base = source.base
     if not base or base[-1] in _NO_INSTANCES or [each.folders for each in source.problems] != [base]:
         return False
@@ -453,7 +453,7 @@ class _Remarks:
 
 
 def _plan_beside(tree: SourceTree, source: _Source, found: _Found, problem: Problem) -> Iterable[ExpertPlan]:
-    """The expert plan that stands beside a problem, or in a folder `plans` laid out like the problems."""
+    """The expert plan beside a problem, or in a folder `plans` laid out like the problems."""
     domain = (source.base or (tree.root.name,))[-1]
     places = [("plans", domain, *found.folders), found.file.folders]
     files = [each for place in places for each in tree.plans.get((place, found.file.name), ())]

@@ -236,10 +236,10 @@ def _by_instances(of: Sequence[Instance], rng: np.random.Generator) -> tuple[Par
             f"{of[0].domain} has {len(of)} instance with objects and static facts of its own; protocol extrapolation "
             "needs at least two that differ in these"
         )
-    alike = list(groups.values())
+    equivalent = list(groups.values())
     train, test = (
-        _part(of[0].domain, [walk for place in side for instance in alike[place] for walk in instance.walks])
-        for side in _parted(len(alike), rng)
+        _part(of[0].domain, [walk for place in side for instance in equivalent[place] for walk in instance.walks])
+        for side in _parted(len(equivalent), rng)
     )
     return train, _unlike(test, train.transitions)
 
@@ -267,7 +267,7 @@ def _read(transition: Transition) -> tuple[frozenset[Atom], Action]:
 
 
 def _parted(count: int, rng: np.random.Generator) -> tuple[list[int], list[int]]:
-    """Places of at least two things, parted at random: some to learn from, at least one to measure on."""
+    """Random split of the numbers below `count` (at least 2) into a training and a test part."""
     order = rng.permutation(count).tolist()
     kept = min(max(round(_SHARE * count), 1), count - 1)
     return sorted(order[:kept]), sorted(order[kept:])

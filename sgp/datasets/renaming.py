@@ -41,8 +41,8 @@ class Distinct:
 
 
 def _outline(problem: ProblemText) -> Hashable:
-    """What is equal for equal problems, and quickly told."""
-    types = Counter(tuple(sorted(thing.types)) for thing in problem.objects)
+    """Cheap properties that equal problems share."""
+    types = Counter(tuple(sorted(object_.types)) for object_ in problem.objects)
     init = Counter(atom.predicate for atom in set(problem.init))
     goal = Counter((literal.atom.predicate, literal.positive) for literal in set(problem.goal))
     return tuple(frozenset(each.items()) for each in (types, init, goal))
@@ -61,8 +61,8 @@ def form_of(domain: DomainText, problem: ProblemText) -> str:
         colours.append(colour)
         return len(colours) - 1
 
-    objects = {thing.name: node(f"constant {thing.name}") for thing in domain.constants}
-    objects |= {thing.name: node(f"object {sorted(thing.types)}") for thing in problem.objects}
+    objects = {object_.name: node(f"constant {object_.name}") for object_ in domain.constants}
+    objects |= {object_.name: node(f"object {sorted(object_.types)}") for object_ in problem.objects}
     facts = [(f"init {atom.predicate}", atom) for atom in set(problem.init)]
     facts += [(f"goal {literal.atom.predicate} {literal.positive}", literal.atom) for literal in set(problem.goal)]
     for colour, atom in facts:

@@ -1,4 +1,4 @@
-"""Where things lie: data that come with the package, and everything that a user makes."""
+"""Folders of the data that come with the package, and of everything that a user makes."""
 
 from __future__ import annotations
 

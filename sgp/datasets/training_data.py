@@ -18,7 +18,7 @@ from sgp.planning.pddl import Action, Problem
 from sgp.planning.task import State, Task
 from sgp.planning.trajectory import Trajectory
 
-MOST_ACTIONS = 50  # that are told apart in a state (embedplan, section 3)
+MOST_ACTIONS = 50  # actions of a state that a loss contrasts (embedplan, section 3)
 _HELD_OUT = 5  # every fifth
 SEVERAL = "+"  # between the names of domains that are learned from together
 Part = TypeVar("Part", "Demonstration", Problem)
@@ -226,7 +226,7 @@ class TransitionTexts:
         holders = [name for name, each in self.of.items() if problem in {one.problem.name for one in each.train}]
         if len(holders) != 1:
             raise SuiteError(
-                f"training problem '{problem}' stands in {len(holders)} of the domains {', '.join(self.of)}; "
+                f"training problem '{problem}' is in {len(holders)} of the domains {', '.join(self.of)}; "
                 "expected one that a single domain has"
             )
         return replace(self, of={**self.of, holders[0]: self.of[holders[0]].without(problem)})

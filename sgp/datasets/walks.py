@@ -104,7 +104,7 @@ def distinct_transitions(walks: Iterable[Trajectory]) -> tuple[Transition, ...]:
 
 
 def instances(suite: Suite, domain: str) -> tuple[Instance, ...]:
-    """The instances of a domain in the order of the suite's splits; what is found of them is found once and kept."""
+    """The instances of a domain in the order of the suite's splits; what is found of them is found once and cached."""
     name = suite.domain(domain).name
     splits = suite.domain(name).splits
     return tuple(instance(suite, name, split) for split in track(splits, f"plans {name}", len(splits)))
@@ -137,7 +137,7 @@ def _found(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -> 
     tasks = [Task(start) for start in starts]
     spaces = _spaces(tasks)
     if spaces is not None:
-        given = [(space, place) for each in tasks if (found := _stands(each, spaces)) for space, place in [found]]
+        given = [(space, place) for each in tasks if (found := _located(each, spaces)) for space, place in [found]]
         return Walks(True, tuple(_optimal_plans(given, spaces, rng)), tuple(_uniform(spaces, rng)))
     experts = _experts(suite, domain, split, starts)
     walks = tuple(
@@ -167,20 +167,20 @@ def _experts(suite: Suite, domain: str, split: str, starts: Sequence[Problem]) -
 
 
 def _spaces(tasks: Sequence[Task]) -> list[StateSpace] | None:
-    """State spaces in which the tasks' initial states stand; None where one is too large."""
+    """State spaces that contain the tasks' initial states; None where one is too large."""
     spaces: list[StateSpace] = []
     for task in tasks:
-        if _stands(task, spaces) is None:
+        if _located(task, spaces) is None:
             space = StateSpace.expand(task, MOST_STATES)
             if space is None:
                 return None
-            spaces = [each for each in spaces if _stands(each.task, [space]) is None]  # the others are parts of it
+            spaces = [each for each in spaces if _located(each.task, [space]) is None]  # the others are parts of it
             spaces.append(space)
     return spaces
 
 
-def _stands(task: Task, spaces: Sequence[StateSpace]) -> tuple[StateSpace, int] | None:
-    """The space in which a task's initial state stands, and where."""
+def _located(task: Task, spaces: Sequence[StateSpace]) -> tuple[StateSpace, int] | None:
+    """The state space that contains a task's initial state, and the state's place in it."""
     atoms = _fluent_atoms(task, task.init)
     for space in spaces:
         place = space.place(space.task.state_with(atoms))

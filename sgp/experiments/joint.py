@@ -1,4 +1,4 @@
-"""Joint training and selection: one training, and of all its planners the best by each validation method.
+"""Joint training and selection: one training, and of its checkpoints the best by each validation method.
 
 Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic validation),
 section 4: what then differs between the planners is the validation alone.
@@ -61,13 +61,13 @@ from sgp.workers import Jobs, processes
 logger = logging.getLogger(__name__)
 By = Literal["loss", "coverage", "dynamic"]
 VALIDATIONS: tuple[By, ...] = get_args(By)
-ABOUT = 1.02  # plans of one length: so much longer than the shortest
+LENGTH_TOLERANCE = 1.02  # plans count as equally long up to this factor
 _DONE = "snapshots.json"
 
 
 @dataclass(frozen=True)
 class Validated:
-    """A snapshot and what each validation says of it: loss and coverage on the fixed set, dynamic coverage by size."""
+    """A checkpoint and its validation: loss and coverage on the fixed set, dynamic coverage by size."""
 
     name: str
     loss: float
@@ -92,7 +92,7 @@ class Validated:
 
 @dataclass(frozen=True)
 class JointTraining:
-    """The run selected by each validation method, all snapshots, and the place (from 0) of each one selected."""
+    """The run selected by each validation method, all checkpoints, and the place (from 0) of each selected one."""
 
     runs: Mapping[By, Run]
     snapshots: Sequence[Validated]
@@ -136,14 +136,14 @@ def train_jointly(
     trial = _Trial(data, source, bound, rules, planning, jobs)
     trial.warn()
     versions = library_versions(recorded_libraries(learner))
-    kept = PORTFOLIO in planning.decodings  # whether the second best is kept beside the best
+    with_second = PORTFOLIO in planning.decodings  # whether the second best is saved beside the best
     facts = [
         learner.key,
-        kept,
+        with_second,
         asdict(settings),
         [asdict(each) for each in planning.decodings.values()],
         passing.sweep,
-        ABOUT,
+        LENGTH_TOLERANCE,
         seed,
         data.sha256,
         trial.bound,
@@ -169,22 +169,24 @@ def train_jointly(
                 snapshot.save(draft)
         done.append(trial.validated(snapshot, open_run(place)) if same is None else replace(same, name=snapshot.name))
         write_json(folder / _DONE, [asdict(each) for each in done])
-        for each in set(range(len(done))).difference((*_selected(done).values(), _second(done) if kept else None)):
+        for each in set(range(len(done))).difference(
+            (*_selected(done).values(), _second(done) if with_second else None)
+        ):
             shutil.rmtree(folder / str(each), ignore_errors=True)
         watch(done[-1])
-    best, second = _selected(done), _second(done) if kept else None
+    best, second = _selected(done), _second(done) if with_second else None
     for by, key in keys.items():
         selection = {"joint": identity, "by": by, "snapshot": done[best[by]].name}
         beside = None
         if by == "dynamic" and second is not None:
             selection["second"], beside = done[second].name, open_run(folder / str(second))
-        _keep(open_run(folder / str(best[by])), key, selection, beside)
+        _save(open_run(folder / str(best[by])), key, selection, beside)
     return JointTraining({by: open_run(key.folder) for by, key in keys.items()}, done, best)
 
 
 @dataclass(frozen=True)
 class _Trial:
-    """What all snapshots are tried on."""
+    """What all checkpoints are validated on."""
 
     data: Demonstrations
     source: ProblemSource | None
@@ -207,7 +209,7 @@ class _Trial:
         return max(each.task.size - len(each.task.domain_text.constants) for each in self.data.train)
 
     def warn(self) -> None:
-        """Says where the validation knows no larger problems."""
+        """Warn if the validation has no larger problems."""
         if self.given:
             logger.warning(
                 "no problems of %s with more than %d objects can be generated: the validation falls back on the %d "
@@ -238,12 +240,12 @@ class _Trial:
 
 
 def _selected(snapshots: Sequence[Validated]) -> dict[By, int]:
-    """The place of the first snapshot that is best by each validation method."""
+    """The place of the first checkpoint that is best by each validation method."""
     return {by: _first_best(snapshots, range(len(snapshots)), by) for by in VALIDATIONS}
 
 
 def _second(snapshots: Sequence[Validated]) -> int | None:
-    """The place of the first of those that are second best by dynamic validation; None where all do alike."""
+    """The place of the first of those that are second best by dynamic validation; None if all are equivalent."""
     best = snapshots[_selected(snapshots)["dynamic"]]
     others = [place for place, each in enumerate(snapshots) if replace(each, name=best.name) != best]
     return _first_best(snapshots, others, "dynamic") if others else None
@@ -255,12 +257,12 @@ def _first_best(snapshots: Sequence[Validated], places: Sequence[int], by: By) -
     best = [place for place in places if snapshots[place].score(by) == highest]
     if by != "dynamic":
         return best[0]
-    most = ABOUT * min(snapshots[place].actions for place in best)
+    most = LENGTH_TOLERANCE * min(snapshots[place].actions for place in best)
     return next(place for place in best if snapshots[place].actions <= most)
 
 
-def _keep(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
-    """Copies a snapshot's run to its place in the store, and into its folder the second best."""
+def _save(run: Run, key: RunKey, selection: Mapping[str, str], second: Run | None) -> None:
+    """Copy a checkpoint's run to its place in the store, and the second best into its folder."""
     record = run.record
     with new_run(key, run.origin) as draft:
         for name in record["files"]:
@@ -291,12 +293,12 @@ def _read(file: Path) -> list[Validated]:
         return [Validated.from_record(record) for record in read_json(file)]
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
-            f"{file} holds no validated snapshots ({error!r}); remove its folder and train again"
+            f"{file} holds no validated checkpoints ({error!r}); remove its folder and train again"
         ) from error
 
 
 def joint_table(found: JointTraining, title: str) -> Table:
-    """The snapshots, one a row, with what selected them."""
+    """The checkpoints, one a row, with the validations that selected them."""
     chosen: dict[int, list[str]] = {}
     for by, place in found.selected.items():
         chosen.setdefault(place, []).append(by)

@@ -33,7 +33,7 @@ def suites() -> Table:
 
 
 def domains() -> Table:
-    """Domains of the house with their generators' arguments, and the names of those of other packages."""
+    """Built-in domains with their generators' arguments, and the names of those of other packages."""
     table = Table("domain", "also called", "models", "generator's arguments", title="domains")
     for domain in builtin_domains():
         words = (domain.aliases, domain.models, domain.sizes.bounds)

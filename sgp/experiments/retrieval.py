@@ -97,7 +97,7 @@ class Learner:
 
 def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None) -> tuple[Learner, ...]:
     """Learners by `METHOD` or `METHOD:VARIANT`, each with those of the settings that it has."""
-    asked, fitting, found = dict(settings or {}), set[str](), dict[Learner, None]()
+    overrides, used, learners = dict(settings or {}), set[str](), dict[Learner, None]()
     for name in names:
         key, _, chosen = name.partition(":")
         method = get_method(key)
@@ -105,15 +105,15 @@ def learners_of(names: Sequence[str], settings: Mapping[str, str] | None = None)
             raise InputError(f"method {key} makes planners; expected one that predicts states, such as embedplan")
         for variant in [chosen] if chosen else method.variants:
             config = configured(key, variant, None)[2]  # what it raises
-            given = {path: value for path, value in asked.items() if has_setting(config, path)}
+            given = {path: value for path, value in overrides.items() if has_setting(config, path)}
             configured(key, variant, given)
-            fitting |= given.keys()
-            found[Learner(method.key, variant, tuple(given.items()))] = None
-    for path in asked.keys() - fitting:
+            used |= given.keys()
+            learners[Learner(method.key, variant, tuple(given.items()))] = None
+    for path in overrides.keys() - used:
         raise ConfigurationError(
             f"no learner has the setting '{path}'; expected a field of their configurations, such as text.sentences"
         )
-    return tuple(found)
+    return tuple(learners)
 
 
 def retrieve(
@@ -128,10 +128,13 @@ def retrieve(
     jobs: Jobs = 1,
     shots: Sequence[int] = (0,),
 ) -> pd.DataFrame:
-    """The scores of every learner by every protocol, domain and seed; what was measured before is kept.
+    """The scores of every learner by every protocol, domain and seed; results are cached.
 
-    `most` bounds the transitions of a domain that are learned from; `shots` are numbers of transitions of each schema
-    of the domain left out that are learned from beside. What a model cannot represent is told and has no scores.
+    Args:
+        most: maximum training transitions of a domain.
+        shots: numbers of training transitions of each schema of the domain that is left out.
+
+    A model that cannot represent a domain is reported and has no scores there.
     """
     works = [
         (split, learner, config or RetrievalConfig(), device)
@@ -174,7 +177,7 @@ def measure(split: ProtocolSplit, learner: Learner, config: RetrievalConfig, dev
                 logger.warning("%s %s has no scores in %s: %s", learner.method, learner.variant, name, reason)
                 whole = False
         keep_texts()
-        if not whole:  # nothing is kept, so that what is missing is told each time
+        if not whole:  # nothing is cached, so that what is missing is reported each time
             return to_frame(found)
         write_scores(file, to_frame(found))
     return read_scores(file)
@@ -193,7 +196,7 @@ def _of_domain(
     part, of = split.held_out(domain), domain_instances(split.suite, domain)
     transitions = evenly(part.transitions, config.transitions, split.seed)
     if domain in split.train_domains:
-        _tell_unseen(split, domain, frozenset(each.action.name for each in transitions))
+        _warn_of_unseen(split, domain, frozenset(each.action.name for each in transitions))
     name = configured(learner.method, learner.variant, dict(learner.settings))[1]
     source = "" if domain in split.train_domains or len(split.train_domains) > 1 else split.domain
     count = len({each.task for each in transitions})
@@ -226,7 +229,7 @@ def _of_domain(
 
 
 @cache  # every model learns from the same transitions
-def _tell_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str]) -> None:
+def _warn_of_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str]) -> None:
     """Tells schemas that nobody can have learned. Where a domain is left out or not learned from, these are all."""
     tasks = {each.task for each in domain_instances(split.suite, domain)}
     learned = {each.action.name for each in split.replayed().train if each.task in tasks}
@@ -243,13 +246,13 @@ def _tell_unseen(split: ProtocolSplit, domain: str, measured: frozenset[str]) ->
 
 
 def _pools(kind: Pools) -> Callable[..., Sequence[Query]]:
-    """What makes pools: those of all states are made at once and would fill the memory if kept."""
-    return queries if kind == "all" else _kept_queries
+    """What makes pools: those of all states are made at once and would fill the memory if cached."""
+    return queries if kind == "all" else _cached_queries
 
 
 # All models are measured in the same pools, which take longer to make than most models to rank: those of two kinds, of
 # transitions and of plans, in nine domains.
-_kept_queries = lru_cache(maxsize=36)(queries)
+_cached_queries = lru_cache(maxsize=36)(queries)
 
 
 def _of_plans(

@@ -50,7 +50,7 @@ def record_retrievals(
 ) -> list[Path]:
     """Writes a file of steps for each split and domain of the protocols, by runs that are trained where missing.
 
-    What a model cannot represent is told, and the model left out.
+    A model that cannot represent a domain is reported and left out.
     """
     config = config or RetrievalConfig()
     if set(config.pools) <= {"all"}:
@@ -183,8 +183,8 @@ def _some(missed: Sequence[bool]) -> list[int]:
     """Places of at most `MOST` steps, about half of them misses where there are so many, in their order."""
     misses = [place for place, each in enumerate(missed) if each]
     hits = [place for place, each in enumerate(missed) if not each]
-    kept = min(len(misses), max(MOST // 2, MOST - len(hits)))
-    return sorted([*_evenly(misses, kept), *_evenly(hits, MOST - kept)])
+    count = min(len(misses), max(MOST // 2, MOST - len(hits)))
+    return sorted([*_evenly(misses, count), *_evenly(hits, MOST - count)])
 
 
 def _evenly(some: Sequence[Any], most: int) -> list[Any]:
@@ -255,7 +255,7 @@ class _Chart:
         return {"ground": ground, "explained": list(self._explained)}
 
     def point(self, candidate: Candidate) -> list[int] | None:
-        """Where a state stands."""
+        """The coordinates of a state."""
         return self._points[self._places[candidate]].tolist() if self._one else None
 
     def ends(self, number: int) -> dict[str, Any]:

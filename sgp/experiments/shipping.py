@@ -24,7 +24,7 @@ logger = logging.getLogger(__name__)
 
 METHOD = "contrastive-jumps"
 SUITES = ("track", "state-centric")  # a domain is learned from the first that has training problems of it
-MEASURED_ON = "twice-as-large"  # the suite, which is not kept, of problems made for measuring alone
+MEASURED_ON = "twice-as-large"  # a temporary suite of problems made only for measuring
 SEED, COUNT, FACTOR = 20261122, 10, 2
 LIMIT = Limit(seconds=60, processor=True)  # of a problem that it is measured on
 
@@ -65,7 +65,7 @@ def _larger(suite: Suite, name: str) -> Suite:
     """A suite of distinct problems with twice the objects of the largest training problem, or a few more."""
     domain = suite.built_in_domain(name)
     if domain is None:
-        raise SuiteError(f"{name} of suite {suite.name} has no generator; ship domains of the house")
+        raise SuiteError(f"{name} of suite {suite.name} has no generator; only built-in domains can be shipped")
     largest = max(entry.size for entry in suite.domain(name).splits["train"])
     size = next(filter(domain.scaled.has, range(FACTOR * largest, 10 * FACTOR * largest)))
     with tempfile.TemporaryDirectory() as made:

@@ -145,7 +145,7 @@ def test_bad_input_is_a_sentence(method, home):
     train(watch=lambda validated: None)
     (file,) = home.glob("joint/*/snapshots.json")
     file.write_text('[{"name": 1}]')
-    with pytest.raises(StoreError, match=r"snapshots\.json holds no validated snapshots"):
+    with pytest.raises(StoreError, match=r"snapshots\.json holds no validated checkpoints"):
         train()
 
 
