@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from random import Random
-from typing import NamedTuple, TypeVar
+from typing import Generic, NamedTuple, Self, TypeVar
 
 from numpy.random import Generator
 
@@ -30,6 +30,11 @@ class Demonstration:
 
     problem: Problem
     plan: tuple[Action, ...]
+
+    @property
+    def name(self) -> str:
+        """The problem's name."""
+        return self.problem.name
 
     def replayed(self) -> Trajectory:
         """The trajectory."""
@@ -68,58 +73,17 @@ class Demonstrations:
 
 
 @dataclass(frozen=True)
-class DemonstrationTexts:
-    """Demonstrations as text: the same fields. States do not leave their process, texts do."""
+class _ProblemSet(Generic[Part]):
+    """Problems, or demonstrations, to train on and to validate on, of one domain of one suite, as text.
 
-    suite: str
-    domain: str
-    domain_pddl: str
-    train: tuple[Demonstration, ...]
-    validation: tuple[Demonstration, ...]
-    sha256: str
-    largest: int
-
-    def replayed(self) -> Demonstrations:
-        """The trajectories."""
-        return Demonstrations(
-            suite=self.suite,
-            domain=self.domain,
-            domain_pddl=self.domain_pddl,
-            train=tuple(each.replayed() for each in self.train),
-            validation=tuple(each.replayed() for each in self.validation),
-            sha256=self.sha256,
-            largest=self.largest,
-        )
-
-    def without(self, problem: str) -> DemonstrationTexts:
-        """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
-        kept = _without(self.train, problem, [each.problem.name for each in self.train], self.domain)
-        return replace(self, train=kept, sha256=_sha256_with(self.sha256, f"without {problem}"))
-
-    def drawn(self, count: int, draw: int) -> DemonstrationTexts:
-        """The same with `count` of the training problems to draw from, or all where there are no more; see `_drawn`."""
-        return replace(
-            self, train=_drawn(self.to_draw, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
-        )
-
-    @property
-    def to_draw(self) -> tuple[Demonstration, ...]:
-        """The training problems that teach something: their plans have actions."""
-        return tuple(each for each in self.train if each.plan)
-
-
-@dataclass(frozen=True)
-class Problems:
-    """Problems without plans to train on and to validate on, of one domain of one suite, as text.
-
-    For methods that find their own way, such as reinforcement learning. `sha256` covers the PDDL of all problems.
+    `sha256` covers the PDDL of all problems and their plans; `largest` is the largest number of objects in the suite.
     """
 
     suite: str
     domain: str
     domain_pddl: str
-    train: tuple[Problem, ...]
-    validation: tuple[Problem, ...]
+    train: tuple[Part, ...]
+    validation: tuple[Part, ...]
     sha256: str
     largest: int
 
@@ -129,29 +93,70 @@ class Problems:
         return {self.domain: self.domain_pddl}
 
     @property
+    def to_draw(self) -> tuple[Part, ...]:
+        """The training problems that random subsets are drawn from."""
+        return self.train
+
+    def without(self, problem: str) -> Self:
+        """The same without one training problem."""
+        names = [part.name for part in self.train]
+        rest = tuple(part for part in self.train if part.name != problem)
+        if len(rest) == len(self.train) or not rest:
+            raise SuiteError(
+                f"training problem '{problem}' cannot be left out of {self.domain}; expected one of several: "
+                f"{', '.join(names)}"
+            )
+        return replace(self, train=rest, sha256=_sha256_with(self.sha256, f"without {problem}"))
+
+    def drawn(self, count: int, draw: int) -> Self:
+        """The same with `count` of the training problems, or all if there are fewer.
+
+        They are in their order; those of one draw contain those of a smaller count.
+        """
+        if count < 1 or draw < 0:
+            raise SuiteError(
+                f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
+            )
+        order = list(range(len(self.to_draw)))
+        Random(draw).shuffle(order)
+        train = tuple(self.to_draw[place] for place in sorted(order[:count]))
+        return replace(self, train=train, sha256=_sha256_with(self.sha256, f"{count} of draw {draw}"))
+
+
+@dataclass(frozen=True)
+class DemonstrationTexts(_ProblemSet[Demonstration]):
+    """Demonstrations as text. States do not leave their process, texts do."""
+
+    @property
+    def to_draw(self) -> tuple[Demonstration, ...]:
+        """The training problems whose plans have actions."""
+        return tuple(part for part in self.train if part.plan)
+
+    def replayed(self) -> Demonstrations:
+        """The trajectories."""
+        return Demonstrations(
+            suite=self.suite,
+            domain=self.domain,
+            domain_pddl=self.domain_pddl,
+            train=tuple(part.replayed() for part in self.train),
+            validation=tuple(part.replayed() for part in self.validation),
+            sha256=self.sha256,
+            largest=self.largest,
+        )
+
+
+@dataclass(frozen=True)
+class Problems(_ProblemSet[Problem]):
+    """Problems without plans, for methods that find plans themselves, such as reinforcement learning."""
+
+    @property
     def facts(self) -> dict[str, str | int]:
-        """What the record of a run tells of its data."""
+        """What the record of a run says about its data."""
         return {"sha256": self.sha256, "train": len(self.train), "validation": len(self.validation)}
 
     def replayed(self) -> Problems:
         """Itself: problems are text."""
         return self
-
-    def without(self, problem: str) -> Problems:
-        """The same without one training problem. Raises SuiteError where there is none of this name, or no other."""
-        kept = _without(self.train, problem, [each.name for each in self.train], self.domain)
-        return replace(self, train=kept, sha256=_sha256_with(self.sha256, f"without {problem}"))
-
-    def drawn(self, count: int, draw: int) -> Problems:
-        """The same with `count` of the training problems, or all where there are no more; see `_drawn`."""
-        return replace(
-            self, train=_drawn(self.to_draw, count, draw), sha256=_sha256_with(self.sha256, f"{count} of draw {draw}")
-        )
-
-    @property
-    def to_draw(self) -> tuple[Problem, ...]:
-        """The training problems."""
-        return self.train
 
 
 class Transition(NamedTuple):
@@ -232,7 +237,7 @@ class TransitionTexts:
         return replace(self, of={**self.of, holders[0]: self.of[holders[0]].without(problem)})
 
     def drawn(self, count: int, draw: int) -> TransitionTexts:
-        """The same with the transitions of `count` training problems of each domain; see `_drawn`."""
+        """The same with the transitions of `count` training problems of each domain; see `Problems.drawn`."""
         return replace(self, of={name: each.drawn(count, draw) for name, each in self.of.items()})
 
     @property
@@ -336,29 +341,6 @@ def held_out(train: Sequence[Part]) -> tuple[Sequence[Part], Sequence[Part]]:
     """What is left to train on, and every fifth part (at least the last) to validate on; one alone serves as both."""
     validation = train[_HELD_OUT - 1 :: _HELD_OUT] or train[-1:]
     return [each for each in train if each not in validation] or train, validation
-
-
-def _without(train: Sequence[Part], problem: str, names: Sequence[str], domain: str) -> tuple[Part, ...]:
-    kept = tuple(each for each, name in zip(train, names, strict=True) if name != problem)
-    if len(kept) == len(train) or not kept:
-        raise SuiteError(
-            f"training problem '{problem}' cannot be left out of {domain}; expected one of several: {', '.join(names)}"
-        )
-    return kept
-
-
-def _drawn(train: Sequence[Part], count: int, draw: int) -> tuple[Part, ...]:
-    """So many of the training problems, in their order; those of one draw contain those of a smaller count.
-
-    Raises SuiteError for a count below 1 and a draw below 0.
-    """
-    if count < 1 or draw < 0:
-        raise SuiteError(
-            f"asked for {count} training problems of draw {draw}; expected at least 1, of a draw from 0 on"
-        )
-    order = list(range(len(train)))
-    Random(draw).shuffle(order)
-    return tuple(train[place] for place in sorted(order[:count]))
 
 
 def _sha256_with(digest: str, change: str) -> str:

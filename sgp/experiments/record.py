@@ -147,8 +147,8 @@ def record_attempted(folder: Path | str, run: Run, suite: str, attempts: Sequenc
     unsolved one.
 
     An evaluation stores no steps, so these problems are planned again, except recordings newer than the run. The maps
-    are by PCA alone: UMAP takes about a minute for eight runs at its first use, and `sgp map` adds it. Returns the files
-    of the rollouts.
+    are by PCA alone: UMAP takes about a minute for eight runs at its first use, and `sgp map` adds it. Returns the
+    files of the rollouts.
     """
     source, domain = load_suite(suite), run.key.domain
     by_size = sorted(attempts, key=lambda each: (each.size, each.problem))
