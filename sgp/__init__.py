@@ -33,11 +33,9 @@ __all__, _get = lazy_names(
     {
         "sgp.analysis.attention": "under_two_namings",
         "sgp.analysis.attribution": "attribute_weight",
-        "sgp.analysis.diagnosis": "diagnosis",
-        "sgp.analysis.diagnostics": "decisions unseen_features",
-        "sgp.analysis.failures": "Failure FailureKind failure_of kind_of_outcome",
+        "sgp.analysis.diagnostics": "decisions predictions unseen_features",
+        "sgp.analysis.failures": "Failure FailureKind diagnosis failure_of kind_of_outcome",
         "sgp.analysis.names": "name_sensitivity",
-        "sgp.analysis.predictions": "predictions",
         "sgp.api": "as_recorded diagnose evaluate run_for solve train train_given train_split",
         "sgp.datasets.experts": "expert_plans plan_of",
         "sgp.datasets.generation": "generate_problems",

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sgp.analysis import diagnostics, maps, names
-from sgp.analysis.expectations import expectation_records
-from sgp.analysis.explanations import explanation_records
+from sgp.analysis.explanations import expectation_records, explanation_records
 from sgp.analysis.remaining import remaining_in_passing
 from sgp.datasets.archives import export_run, place_run, unpacked_run
 from sgp.datasets.experts import expert_costs, expert_lengths

@@ -1,7 +1,8 @@
-"""Weight attribution: which training decisions gave a feature its weight (representer points)."""
+"""Weight attribution: which training decisions gave a feature its weight (representer points), and other weights."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -12,9 +13,10 @@ from sgp.datasets.training_data import Demonstrations
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods import get_method
 from sgp.methods.contract import Decision, SupportsAttribution
+from sgp.planning.planner import Planner
 from sgp.planning.rollout import Rollout, Step
 from sgp.planning.views import Embedding
-from sgp.policies.nearest_transition import goal_share
+from sgp.policies.nearest_transition import NearestTransition, goal_share
 
 MOST = 6  # decisions that are named, of each sign together
 
@@ -123,3 +125,20 @@ def _influence(policy: Embedding, decision: Decision, amount: float, columns: Se
     values = np.sign(amount) * view.candidates[:, columns].sum(axis=1)
     right = int(np.argmax(np.where(decision.positive, values, -np.inf)))
     return TrainingInfluence(decision, amount, right, int(np.argmin(np.where(decision.positive, np.inf, values))))
+
+
+def reweighted(planner: Planner, rollout: Rollout, place: int, other: int, feature: str, factor: float) -> Planner:
+    """The planner with the weight of a feature times `factor`: 0 takes it away, -1 turns it around.
+
+    `feature` is one of the words that explain the choice of step `place` (from 0) against candidate `other`; all
+    features with these words are meant, as in `attribute_weight`. Raises InputError for words that do not set the
+    candidates apart, ConfigurationError for a planner whose features have no weights.
+    """
+    if not math.isfinite(factor):
+        raise ConfigurationError(f"the factor is {factor}; expected a finite number")
+    policy = planner.policy
+    if not isinstance(policy, NearestTransition):
+        raise ConfigurationError(
+            f"the features of a {type(policy).__name__} have no weights; expected a run of contrastive-jumps"
+        )
+    return replace(planner, policy=policy.reweighted(columns_of(policy, rollout, place, other, feature), factor))

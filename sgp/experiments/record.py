@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from sgp.analysis.expectations import expectation_records
-from sgp.analysis.explanations import explanation_records
+from sgp.analysis.explanations import expectation_records, explanation_records
 from sgp.analysis.remaining import Remaining, remaining, remaining_exactly, remaining_in_passing
 from sgp.api import map_run, train
 from sgp.datasets.experts import saved_plans

@@ -16,7 +16,7 @@ import numpy as np
 
 from sgp import api
 from sgp.analysis import attribution
-from sgp.analysis.reweighting import reweighted as with_weight
+from sgp.analysis.attribution import reweighted as with_weight
 from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
 from sgp.datasets.runs import open_run, run_folders

@@ -10,8 +10,7 @@ from sgp.errors import InputError, StoreError
 from sgp.planning.pddl import Atom, parse_plan
 from sgp.planning.recorded import Recorded
 from sgp.planning.rollout import Outcome
-from sgp.viewer.expert import expert_states
-from sgp.viewer.playback import playback
+from sgp.viewer.playback import expert_states, playback
 
 EXPERT = "expert's plan"  # stands where a method does
 

@@ -13,9 +13,7 @@ from sgp.encoders.wl_vocabulary import ColouredGraph
 from sgp.errors import InputError
 from sgp.planning.domain import Scene
 from sgp.planning.task import State, Successor, Task
-from sgp.viewer.encoding import Drawn, draw_encoding
-from sgp.viewer.graph import draw_graph
-from sgp.viewer.trees import draw_tree
+from sgp.viewer.graphs import Drawn, draw_encoding, draw_graph, draw_tree
 
 # Cells of dark themes are dark; the drawings are not made for it.
 _ON_PAPER = "max-width:100%;height:auto;background:#ffffff;color:#000000;fill:currentColor"

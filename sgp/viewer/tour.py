@@ -20,7 +20,7 @@ from sgp.planning.pddl import read_both
 from sgp.planning.recorded import Recorded, atom_of
 from sgp.planning.subject import Subject
 from sgp.viewer import tour_pictures
-from sgp.viewer.graph import draw_graph
+from sgp.viewer.graphs import draw_graph
 from sgp.viewer.playback import rank_order
 
 _TITLES = (

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from sgp.analysis.diagnosis import diagnosis
+from sgp.analysis.failures import diagnosis
 from sgp.errors import StoreError
 from sgp.planning.recorded import Recorded, read_recorded
 from tests.recorded import recorded_file, recorded_lines

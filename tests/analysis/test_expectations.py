@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sgp.analysis.expectations import expectations, mixture
+from sgp.analysis.explanations import expectations, mixture
 from sgp.encoders.wl import WLConfig, WLEncoder
 from sgp.planning.planner import Limit, Planner
 from sgp.policies.nearest_embedding import NearestEmbedding

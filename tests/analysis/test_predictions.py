@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 import sgp
-from sgp.analysis.diagnostics import decisions
-from sgp.analysis.predictions import Prediction, predictions
+from sgp.analysis.diagnostics import Prediction, decisions, predictions
 from sgp.methods.loading import planner_of
 from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Planner

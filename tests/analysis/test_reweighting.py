@@ -12,9 +12,8 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 import sgp
-from sgp.analysis.attribution import columns_of
+from sgp.analysis.attribution import columns_of, reweighted
 from sgp.analysis.explanations import explain
-from sgp.analysis.reweighting import reweighted
 from sgp.errors import ConfigurationError, InputError
 from sgp.methods.loading import load_planner
 

@@ -16,8 +16,7 @@ from sgp.planning.pddl import Problem
 from sgp.planning.recorded import read_recorded
 from sgp.planning.recording import read_rollouts
 from sgp.service.jobs import read, replay, solve
-from sgp.viewer.expert import expert_states
-from sgp.viewer.playback import playback
+from sgp.viewer.playback import expert_states, playback
 
 FOLDER = Path(__file__).parents[1] / "planning" / "adl"
 LIGHTS = (FOLDER / "lights" / "domain.pddl").read_text()

@@ -9,8 +9,7 @@ from sgp.planning.pddl import parse_plan, read_domain
 from sgp.planning.recorded import Recorded
 from sgp.planning.recording import records
 from sgp.planning.task import replay
-from sgp.viewer.expert import divergences, expert_states
-from sgp.viewer.playback import playback
+from sgp.viewer.playback import divergences, expert_states, playback
 
 PLAN = "(unstack c a)\n(put-down c)\n(pick-up b)\n(stack b c)\n(pick-up a)\n(stack a b)"
 

@@ -1,18 +1,145 @@
-"""The drawing of a state and its lookahead tree as a network of relations sees them: nodes, and tuples over them."""
+"""Drawings of graphs: a state with the colors of its nodes, a lookahead tree, and both as tuples over nodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import NamedTuple
 
 from sgp import drawing
-from sgp.viewer.graph import FILLS
-from sgp.viewer.trees import LETTER
+
+WIDTH = 1000
+# Okabe and Ito, readable with black on them; a number stands beside every one.
+FILLS = ("#56b4e9", "#e69f00", "#009e73", "#f0e442", "#cc79a7", "#d3d3d3", "#7fb6ff", "#ffb38a")
+
+
+def draw_graph(
+    nodes: Sequence[str],
+    kinds: Sequence[str],
+    edges: Sequence[Sequence[int]],
+    colours: Sequence[int] | None,
+    names: Mapping[int, str],
+    style: str,
+) -> str:
+    """Objects left, atoms right; nodes filled and numbered by their colours where these are given.
+
+    Nodes, kinds, edges and names are those of `sgp.ColouredGraph`, `colours` those of one round.
+    """
+    objects = list(kinds).count("object")
+    height = 30 + 35 * max(objects, len(nodes) - objects)
+    spot = {}
+    for node in range(len(nodes)):
+        first, count, x = (0, objects, 150) if node < objects else (objects, len(nodes) - objects, 640)
+        spot[node] = (x, 30 + (node - first + 0.5) * (height - 30) / count)
+    parts = [
+        drawing.text("objects", 112, 18, font_size=15, fill_opacity=0.75),
+        drawing.text("atoms; first argument solid, second dashed", 602, 18, font_size=15, fill_opacity=0.75),
+    ]
+    for atom, thing, position in edges:
+        (x1, y1), (x2, y2) = spot[thing], spot[atom]
+        dash = {} if position == 1 else {"stroke_dasharray": "7 4"}
+        parts.append(drawing.line(x1 + 30, y1, x2 - 40, y2, stroke="currentColor", stroke_opacity=0.55, **dash))
+    for node, (name, kind) in enumerate(zip(nodes, kinds, strict=True)):
+        colour = None if colours is None else colours[node]
+        title = f"{name}: {kind}" + ("" if colour is None else f", {colour_called(names, colour)}")
+        parts.append(drawing.group(title, _node(name, kind, colour, *spot[node])))
+    return drawing.picture(WIDTH, height, parts, f"Graph of {len(nodes)} nodes and {len(edges)} edges", style=style)
+
+
+def colour_called(names: Mapping[int, str], colour: int) -> str:
+    """A colour by its number, and what it stands for."""
+    return "a colour that training never met" if colour < 0 else f"colour {colour}: {names[colour]}"
+
+
+def _node(name: str, kind: str, colour: int | None, x: float, y: float) -> Iterator[str]:
+    """An object rounded, an atom angular, an open goal dashed."""
+    thing = kind == "object"
+    if colour is None:
+        fill, ink, shown = "none", "currentColor", name if thing else ""
+    elif colour < 0:
+        fill, ink, shown = "#ffffff", "#000000", "?"
+    else:
+        fill, ink, shown = FILLS[colour % len(FILLS)], "#000000", str(colour)
+    dash = {"stroke_dasharray": "4 3"} if kind.endswith("open") else {}
+    yield drawing.rect(
+        x - 38, y - 15, 76, 30, rx=15 if thing else 4, fill=fill, stroke="currentColor", stroke_width=1.5, **dash
+    )
+    yield drawing.text(shown, x, y + 6, text_anchor="middle", fill=ink, font_size=17, font_weight=700)
+    if not thing:
+        yield drawing.text(f"{name}  {kind}", x + 50, y + 6, font_size=17)
+    elif colour is not None:
+        yield drawing.text(name, x - 48, y + 6, text_anchor="end", font_size=17)
+
+
+ROW, LETTER = 30.0, 7.2  # from one leaf to the next; what a letter takes at most
+_EDGE, _MARGIN = 46.0, 12.0
+_GOAL = "#f0e442"  # Okabe and Ito's yellow, readable with black on it
+
+
+def draw_tree(root: str, names: Sequence[str], parents: Sequence[int], goals: Sequence[bool], style: str) -> str:
+    """The root, and each node [n] behind the one that it was reached from (`parents` [n], -1: the root).
+
+    A parent stands before its children. Nodes in `goals` are filled and have a second line around them.
+    """
+    places, columns = _places(parents), depths(parents)
+    width = LETTER * max(map(len, (root, *names))) + 18
+    spot = {node: (_MARGIN + columns[node] * (width + _EDGE), _MARGIN + ROW * (place + 0.5)) for node, place in places}
+    parts = []
+    for node, above in enumerate(parents):
+        (x1, y1), (x2, y2) = spot[above], spot[node]
+        middle = x2 - _EDGE / 2
+        steps = f"M {x1 + width:g} {y1:g} C {middle:g} {y1:g} {middle:g} {y2:g} {x2:g} {y2:g}"
+        parts.append(drawing.path(steps, fill="none", stroke="currentColor", stroke_opacity=0.55))
+    words = {-1: root, **dict(enumerate(names))}
+    for node, (x, y) in spot.items():
+        goal = node >= 0 and goals[node]
+        title = f"{words[node]}: depth {columns[node]}" + (", a goal state" if goal else "")
+        parts.append(drawing.group(title, _box(words[node], x, y, width, goal)))
+    across = 2 * _MARGIN + (max(columns.values()) + 1) * (width + _EDGE) - _EDGE
+    down = 2 * _MARGIN + ROW * max(1, len(set(range(len(parents))).difference(parents)))
+    return drawing.picture(across, down, parts, f"Lookahead tree of {len(names)} states", style=style)
+
+
+def depths(parents: Sequence[int]) -> dict[int, int]:
+    """How many decisions lead to each node; 0 to the root, which is -1."""
+    found = {-1: 0}
+    for node, above in enumerate(parents):
+        found[node] = found[above] + 1
+    return found
+
+
+def _places(parents: Sequence[int]) -> list[tuple[int, float]]:
+    """Each node with its place from the top, the root first: a leaf below the other, a parent amid its children."""
+    below: dict[int, list[int]] = {node: [] for node in range(-1, len(parents))}
+    for node, above in enumerate(parents):
+        below[above].append(node)
+    order, waiting = list[int](), [-1]
+    while waiting:
+        node = waiting.pop()
+        order.append(node)
+        waiting += reversed(below[node])
+    leaves = [node for node in order if not below[node]]
+    places = {node: float(place) for place, node in enumerate(leaves)}
+    for node in reversed(order):
+        if below[node]:
+            places[node] = fmean(places[each] for each in below[node])
+    return sorted(places.items())
+
+
+def _box(words: str, x: float, y: float, width: float, goal: bool) -> list[str]:
+    line = {"stroke": "currentColor", "stroke_width": 1.2, "rx": 5}
+    outer = [drawing.rect(x - 3, y - 14, width + 6, 28, fill="none", **line)] if goal else []
+    return [
+        *outer,
+        drawing.rect(x, y - 11, width, 22, fill=_GOAL if goal else "#ffffff", **line),
+        drawing.text(words, x + width / 2, y + 4.5, text_anchor="middle", fill="#000000", font_size=13),
+    ]
+
 
 Tuple = tuple[str, Sequence[int]]  # a relation's name and its nodes
 
-_ROW, _TOP, _GAP, _BEND, _MARGIN = 22.0, 58.0, 110.0, 60.0, 12.0
+_ROW, _TOP, _GAP, _BEND = 22.0, 58.0, 110.0, 60.0
 _PLAIN = "#ffffff"
 _HEADINGS = ("state and goal", "objects", "what differs", "tree", "depths")
 
