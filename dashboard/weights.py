@@ -26,7 +26,7 @@ STYLE = """<style>
 
 def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any], asking: Mapping[str, Any]) -> None:
     """The section for the step in the address. `asking` has the `run`, `seconds` and `grace` of a plan, and `busy`."""
-    st.markdown("#### Why this weight?")
+    st.markdown("#### Where does this weight come from?")
     step = st.query_params.get("step", "1")
     place, data = int(step) if step.isdecimal() else 1, found["data"]
     why = data["steps"][place - 1]["why"] if 1 <= place <= len(data["steps"]) else []
@@ -47,7 +47,9 @@ def show_weights(page: str, branch: sgp.viewer.Branch, found: Mapping[str, Any],
     asked = {"run": asking["run"], "before": found["records"][: place + 1], "step": place, "rank": rank}
     asked |= {"feature": data["features"][feature]}
     facts = {"branch": branch, "asked": asked, "words": feature_words(data, feature)}
-    if how.button("Which training gave it?", disabled=asking["busy"], help="Looks through all decisions of training"):
+    if how.button(
+        "Show influential training examples", disabled=asking["busy"], help="Looks through all decisions of training"
+    ):
         work.begin(page, ATTRIBUTING, ATTRIBUTING_SECONDS, "attribute_weight", asked, **facts)
         st.rerun()
     offer_factor(page, facts, asking)
@@ -61,7 +63,7 @@ def offer_factor(page: str, facts: Mapping[str, Any], asking: Mapping[str, Any])
     number, how, told = st.columns([1, 1, 3], vertical_alignment="bottom")
     last = facts.get("factor", 1.0)
     factor = number.number_input("Its weight times", -MOST, MOST, last, STEP, key=f"{page} factor after {last}")
-    told.caption("0 takes its weight away, -1 turns it around; the problem is planned from its start.")
+    told.caption("0 removes the feature, -1 flips its sign; the problem is re-planned from the initial state.")
     if how.button("Plan with this weight", disabled=asking["busy"]):
         arguments = {**facts["asked"], "factor": factor, "seconds": asking["seconds"]}
         seconds = asking["seconds"] + asking["grace"]

@@ -24,10 +24,9 @@ PLACE = ("domain", "suite", "split", "problem")  # of an instance
 MEASURES = ("plan length", "decisions", "seconds")
 Chosen = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]  # suite, splits, domains, planners
 LINK = "light-dark(#0067a5, #63b3ed)"
-READING = """Share of problems solved, and its 95 % Wilson interval on n problems, or on those of them that are \
-distinct up to renaming of objects; beside it what the paper prints, measured on other instances of the same sizes \
-(± its deviation over seeds). Means over seeds; every plan counted was accepted by VAL. The bluer, the more is solved. \
-A heading sorts; a cell opens the failures behind it."""
+READING = """Coverage with 95 % Wilson interval (n = instances, or instances distinct up to object renaming), mean \
+over seeds; every plan was validated by VAL. "paper": published value ± SD over seeds, on other instances of the same \
+sizes. Darker = higher coverage. Click a heading to sort, a cell to list its failures."""
 
 
 def in_order(values: Iterable) -> list:
@@ -215,7 +214,7 @@ def show_pair(rows: pandas.DataFrame) -> None:
     """Two planners against each other; a point opens both attempts."""
     titles = in_order(rows["planner"])
     if len(titles) < 2:
-        st.info("This view needs two planners; remove a filter.")
+        st.info("This view needs two planners. Remove a filter.")
         return
     left, middle, right = st.columns([3, 3, 2])
     across = choose(left, "Across", titles, titles[0])
@@ -286,7 +285,7 @@ def main() -> None:
     places = in_order(covered[["domain", "split"]].itertuples(index=False, name=None))
     places = [(domain, split) for domain, split in places if split in chosen_splits]
     if not places:
-        st.info("No planner was measured here; remove a filter.")
+        st.info("No planner was measured here. Remove a filter.")
         return
     covered = covered[[place in places for place in zip(covered["domain"], covered["split"], strict=True)]]
     show_table(covered, places, all_planners=not st.session_state["planners"])

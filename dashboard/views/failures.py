@@ -195,7 +195,7 @@ def show_recorded() -> None:
         and each.about.model in models
     ]
     if not shown:
-        st.info("No recorded rollout is of these kinds, domains and models; take a filter away.")
+        st.info("No recorded rollout matches these filters. Remove a filter.")
         return
     order = {kind: place for place, kind in enumerate(sgp.FailureKind)}
     solved = Counter(each.about.planner for each in LIBRARY.rollouts if each.head["outcome"] == "solved")
@@ -222,7 +222,7 @@ def show_recorded() -> None:
     cards = (card(recorded, failure, f"{recorded.place} {recorded.about}", stamp) for recorded, failure in shown[:most])
     st.html(f'{STYLE}<div class="failures list">{"".join(cards)}</div>')
     if len(shown) > MOST:
-        st.toggle(f"Show all {len(shown)}, not the first {MOST} alone", key="failures all")
+        st.toggle(f"Show all {len(shown)}", key="failures all")
 
 
 def show_meanings() -> None:
@@ -263,7 +263,7 @@ def show_measured() -> None:
     ]
     show_attempt(next(unsolved[unsolved["name"] == asked].itertuples(index=False), None))
     if shown.empty:
-        st.info("No unsolved attempt is of these kinds, domains, splits and planners; remove a filter.")
+        st.info("No unsolved attempt matches these filters. Remove a filter.")
         return
     table = shown.assign(happened=shown["kind"].map({kind: in_words(kind) for kind in kinds}))
     columns = {"happened": "what happened", "size": "objects"}

@@ -148,7 +148,7 @@ def chart(
 def show_map(file: sgp.viewer.Retrieved, model: sgp.viewer.RetrievedModel, step: int, pools: str) -> None:
     """The map by the projection that is chosen, or why there is none."""
     if not model.ground:
-        st.info("States look different to this model from each action, so that there is no one map of them.")
+        st.info("This model's state embedding depends on the action, so no single map can be drawn.")
         return
     ways = ["PCA", "UMAP"] if model.has_umap else ["PCA"]
     way = st.segmented_control("Map by", ways, default=ways[0], key="map", bind="query-params", required=True)

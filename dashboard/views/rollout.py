@@ -91,13 +91,13 @@ def show_exports(recorded: sgp.Recorded, data: dict) -> None:
             "Steps as Parquet", "parquet", "application/vnd.apache.parquet", lambda: sgp.viewer.steps_parquet(recorded)
         )
         made = f"gif of {stem}"
-        if st.button("Make a GIF of at most 200 states"):
+        if st.button("Create GIF (max. 200 frames)"):
             bar = st.progress(0.0, "Drawing")
             st.session_state[made] = sgp.viewer.gif(recorded, advance=bar.progress)
             bar.empty()
         if made in st.session_state:
             gif = st.session_state[made]  # what is called for a download has no session
-            offer("GIF", "gif", "image/gif", lambda: gif)
+            offer("Download GIF", "gif", "image/gif", lambda: gif)
 
 
 @st.fragment

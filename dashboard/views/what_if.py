@@ -20,7 +20,7 @@ SUITE = "state-centric"
 MOST_BRANCHES = 40
 RANKS, MOST_FORCED = 3, 2
 GRACE, TRAINING_SECONDS = 30.0, 1800.0
-PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching forced choices", "training"
+PAGE, PLANNING, FORCING, TRAINING = "what if", "planning", "searching overrides", "training"
 FIRST_LOOK = 0.2  # seconds that a request waits for the first picture of a branch
 
 TREE_STYLE = """
@@ -298,16 +298,16 @@ def show_actions(
     free = branch[-1].step if branch else 0
     left, right = st.columns([2, 5], vertical_alignment="center")
     asked = left.button(
-        "How many forced choices until it is solved?",
+        "Find the fewest overrides that solve it",
         disabled=busy or solved or start["run"] is None,
-        help=f"Tries the {RANKS} best open candidates of every step, one forced choice first, then {MOST_FORCED}; "
+        help=f"Tries the {RANKS} best unvisited candidates of every step, one override first, then {MOST_FORCED}; "
         f"at most {SECONDS:.0f} s",
     )
     right.caption(
-        "This branch is solved: none."
+        "This branch already reaches the goal; nothing to search for."
         if solved
         else "Or pick a candidate in the player (a digit, or a click in the table) and press **b**: "
-        "the rollout goes on from there."
+        "the planner continues from there."
     )
     if asked:
         limits = {"free": free, "seconds": SECONDS, "ranks": RANKS, "most": MOST_FORCED}

@@ -352,7 +352,7 @@ def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any
     """
     file = map_file(recorded.source)
     if not file.is_file():
-        return {"missing": "no map was made; 'sgp map' makes one"}
+        return {"missing": "No map available; create one with 'sgp map'"}
     data = read_json(file)
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise StoreError(f"{file} is not a map of format {FORMAT}; make it again with 'sgp map'")
@@ -364,7 +364,7 @@ def map_of(recorded: Recorded, orders: Sequence[Sequence[int]]) -> dict[str, Any
     # An expert's plan can take the same actions as the rollout of its line, without the other candidates.
     known = all(int(place) < len(order) for step, order in paired for place in step["candidates"])
     if entry.get("chosen") != recorded.chosen or not known:
-        return {"missing": "the map is of another rollout; make it again with 'sgp map'"}
+        return {"missing": "The map belongs to another rollout; create it again with 'sgp map'"}
     steps = []
     for step, order in paired:
         rank_of = {place: rank for rank, place in enumerate(order)}

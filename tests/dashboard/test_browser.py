@@ -222,7 +222,7 @@ def test_compare_steps_both_sides_and_finds_where_they_part(page, address):
     page.wait_for_selector(f'.compare[data-step="{place + 4}"]')
     page.wait_for_url(f"**step={place + 4}*")
     page.keyboard.press("End")
-    page.get_by_text("State at the end").first.wait_for()
+    page.get_by_text("Final state").first.wait_for()
     page.wait_for_url(re.compile(r"step=\d{2,}"))
     page.reload()
     page.locator('.compare[data-step]:not([data-step="0"])').wait_for()
@@ -271,9 +271,9 @@ def test_exports_are_files_of_the_rollout(page, address, tmp_path):
     assert made["Steps as CSV"].read_text().startswith("run,domain,")
     assert made["Steps as Parquet"].read_bytes()[:4] == b"PAR1"
     assert "<!DOCTYPE html>" in made["HTML player, one file"].read_text()
-    page.get_by_role("button", name="Make a GIF").click()
+    page.get_by_role("button", name="Create GIF").click()
     with page.expect_download() as download:
-        page.get_by_role("button", name="GIF", exact=True).click()
+        page.get_by_role("button", name="Download GIF", exact=True).click()
     download.value.save_as(tmp_path / "made.gif")
     assert (tmp_path / "made.gif").read_bytes()[:6] == b"GIF89a"
 

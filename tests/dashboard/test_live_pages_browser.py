@@ -177,5 +177,5 @@ def test_a_weight_that_is_turned_around_plans_the_problem_anew(open_, store):
     assert re.search(r"the choices differ from step \d+ on|all choices are the same", said.inner_text())
     page.wait_for_selector(".sgp[data-step]")
     page.get_by_role("button", name="Back to the weight that was learned").click()
-    page.get_by_role("button", name="Which training gave it?").wait_for()
+    page.get_by_role("button", name="Show influential training examples").wait_for()
     expect(said).to_have_count(0)

@@ -191,11 +191,11 @@ def test_texts_fold_once_they_are_read_and_what_was_read_once_there_is_a_result(
     assert not folded(app, "Domain and problem")
     app = example(app)
     assert folded(app, "Domain and problem")
-    assert not folded(app, "What was read")
+    assert not folded(app, "Parsed PDDL")
     assert '<span class="keyword">:action</span>' in html(app)
     app = fill(app, plan="(unstack b4 b3)")
     app = settled(button(app, "Replay and validate with VAL").click().run(), PAGE)
-    assert folded(app, "What was read")
+    assert folded(app, "Parsed PDDL")
 
 
 def test_sizes_are_words(open_page, home):

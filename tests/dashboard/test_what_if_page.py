@@ -10,7 +10,7 @@ from tests.dashboard.conftest import address, button, settled, words
 from tests.recorded import recorded_file
 
 PAGE = "what if"
-QUESTION = "How many forced choices until it is solved?"
+QUESTION = "Find the fewest overrides that solve it"
 
 
 def branches(app):
@@ -135,7 +135,7 @@ def test_a_feature_is_asked_for_the_training_that_gave_its_weight(open_trained):
     place, feature = explained_step(app)
     app = open_trained(problem="p02", step=str(place))
     assert box(app, f"Step {place}, against").options[0].startswith("rank ")
-    app = settled(button(app, "Which training gave it?").click().run(), PAGE)
+    app = settled(button(app, "Show influential training examples").click().run(), PAGE)
     found = app.session_state["what if attribute_weight"]
     assert found["asked"]["feature"] == feature
     (table,) = [each.value for each in app.get("html") if 'class="influences"' in each.value]
@@ -163,7 +163,7 @@ def test_planning_with_another_weight_stands_in_the_place_of_the_rollout(open_tr
     assert set(branches(app)) == {""}, "the branches are those of the weights that were learned"
     app = button(app, "Back to the weight that was learned").click().run()
     assert "what if reweighted" not in app.session_state
-    assert button(app, "Which training gave it?")
+    assert button(app, "Show influential training examples")
 
 
 @pytest.mark.slow
@@ -171,7 +171,7 @@ def test_a_planner_without_weights_that_are_sums_is_one_sentence(open_trained):
     app = open_trained("state-centric", "wl-xgboost-delta", problem="p02")
     place, _ = explained_step(app)
     app = open_trained("state-centric", "wl-xgboost-delta", problem="p02", step=str(place))
-    app = settled(button(app, "Which training gave it?").click().run(), PAGE)
+    app = settled(button(app, "Show influential training examples").click().run(), PAGE)
     (error,) = [each.value.replace("\\", "") for each in app.error]
     assert error.startswith("the weights of state-centric are no sums over training decisions")
     assert "what if attribute_weight" not in app.session_state

@@ -185,7 +185,7 @@ def test_divergences_from_the_expert_are_walked(open_page, blocks):
     for place in (*found, found[0]):
         press(page, "d")
         expect_step(page, place)
-    assert f"leaves its states at step {found[0] + 1}" in page.locator("header").inner_text()
+    assert f"diverges from it at step {found[0] + 1}" in page.locator("header").inner_text()
 
 
 def test_a_rollout_without_an_expert_says_so(open_page, solved):
@@ -202,7 +202,7 @@ def test_goals_are_marked_where_they_hold(open_page, blocks):
         expect_step(page, place)
         holding = [goal for goal, turns in shown["wanted"] if sum(turn <= place for turn in turns) % 2 == 0]
         assert page.locator(".goals .holds").all_inner_texts() == [f"✔ {goal}" for goal in holding]
-        heading = f"Goal: {len(holding)} of {shown['goals']} satisfied, {shown['frames'][place]['open']} open"
+        heading = f"Goal: {len(holding)} of {shown['goals']} satisfied"
         assert page.locator(".pictures h3").nth(1).inner_text() == heading
 
 
@@ -258,12 +258,12 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
                 continue
             if not costs:
                 assert found["reasons"] is None
-                assert "next open one" not in found["said"]
+                assert "runner-up" not in found["said"]
                 continue
-            (rank,) = re.findall(r"Rather than <\d+> \(rank (\d+)\)", found["reasons"])
+            (rank,) = re.findall(r"Preferred over <\d+> \(rank (\d+)\)", found["reasons"])
             assert costs[int(rank) - 1] == min(costs.values())
             compared += 1
-            said = re.findall(r"the next open one, rank (\d+),|tied with rank (\d+),", found["said"])
+            said = re.findall(r"the runner-up, rank (\d+),|tied with rank (\d+),", found["said"])
             assert [one or other for one, other in said] in ([rank], [])
             named += bool(said)
     assert compared > 1000
@@ -278,7 +278,7 @@ def test_what_was_visited_and_what_is_alike_is_said(open_page):
     steps = [(place, step, _visited_ties(step)) for place, step in enumerate(shown["steps"], start=1)]
     place, _, ties = next(each for each in steps if each[2] > 1)
     page = open_page(logistics, f"#step={place}")
-    assert f"{ties} that cost as little were visited before" in page.locator(".why").inner_text()
+    assert f"{ties} equally cheap candidates already visited" in page.locator(".why").inner_text()
     jumps = recorded("gripper", "contrastive-jumps")
     page, shown = open_page(jumps), sgp.playback(jumps)
     place, alike = next(
@@ -291,10 +291,8 @@ def test_what_was_visited_and_what_is_alike_is_said(open_page):
     expect_step(page, place)
     press(page, str(alike["rank"] % 10))
     page.wait_for_selector("tr.picked")
-    assert f"≡ alike {alike['twin'] + 1}" in page.locator("tr.picked").inner_text()
-    assert (
-        f"the model cannot tell it from rank {alike['twin'] + 1}, which was kept" in page.locator(".why").inner_text()
-    )
+    assert f"≡ same as {alike['twin'] + 1}" in page.locator("tr.picked").inner_text()
+    assert f"identical to rank {alike['twin'] + 1} for the model" in page.locator(".why").inner_text()
 
 
 def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page, ranked):
