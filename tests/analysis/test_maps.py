@@ -129,10 +129,12 @@ def test_what_has_no_map_says_why(transition_run, two_blocks, tmp_path, home):
     rollout = solved_by(transition_run)
     file = write(tmp_path / "r.jsonl", rollout, transition_run)
     (recorded,) = read_recorded(file)
-    assert sgp.playback(recorded)["map"] == {"missing": "no map was made; 'sgp map' makes one"}
+    assert sgp.playback(recorded)["map"] == {"missing": "No map available; create one with 'sgp map'"}
     entry = {"line": 1, "chosen": "another", "steps": []}
     map_file(file).write_text(json.dumps({"format": 1, "rollouts": [entry]}))
-    assert sgp.playback(recorded)["map"] == {"missing": "the map is of another rollout; make it again with 'sgp map'"}
+    assert sgp.playback(recorded)["map"] == {
+        "missing": "The map belongs to another rollout; create it again with 'sgp map'"
+    }
     walk = sgp.train("random-successor", "gripper", "state-centric")
     walked = Planner(RandomSuccessor(1)).solve(rollout.task, Limit(actions=4))
     file = write(tmp_path / "walk.jsonl", walked, walk)

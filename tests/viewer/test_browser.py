@@ -127,7 +127,7 @@ def test_digits_pick_candidates_and_escape_goes_back(open_page, blocks):
     for kind, name in (("add", "adds"), ("delete", "deletes")):
         texts = page.locator(f".change .{name} code").all_inner_texts()
         assert texts == [shown["atoms"][each] for each in candidate[kind]]
-    assert page.locator(".change .adds").inner_text().startswith("+ would become true: ")
+    assert page.locator(".change .adds").inner_text().startswith("+ Would add: ")
     assert "Picked" in page.locator(".why").inner_text()
     press(page, "Escape")
     page.wait_for_selector("tr.picked", state="detached")
@@ -191,7 +191,7 @@ def test_divergences_from_the_expert_are_walked(open_page, blocks):
 def test_a_rollout_without_an_expert_says_so(open_page, solved):
     page = open_page(solved)
     press(page, "d")
-    assert page.locator(".why").inner_text() == "No expert's plan was recorded for this problem."
+    assert page.locator(".why").inner_text() == "No expert plan was recorded for this problem."
 
 
 def test_goals_are_marked_where_they_hold(open_page, blocks):
