@@ -314,7 +314,7 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
         assert page.locator(".why").inner_text().startswith("Picked ")
         pictured = "picture" in step["candidates"][other]
         assert page.locator(".would svg.ghost").count() == pictured
-        assert page.locator(".change .adds").inner_text().startswith("+ would become true")
+        assert page.locator(".change .adds").inner_text().startswith("+ Would add")
         box = row.bounding_box()
         assert page.locator("tr.pointed").bounding_box() == box, "nothing moves under the pointer"
     page.locator(".candidates tbody tr").nth(step["chosen"]).hover()
