@@ -30,8 +30,7 @@ from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
-from sgp.policies.nearest_embedding import NearestEmbedding
-from sgp.policies.predictors import RowPredictor
+from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor
 from sgp.training.contrastive import ContrastiveConfig, bilinear_rows, fit_contrastive
 from sgp.training.labels import LabelConfig, Labelled, candidate_costs, contrastive_loss, followed, label
 

@@ -38,8 +38,7 @@ from sgp.planning.planner import Planner
 from sgp.planning.policy import one_step
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, BeamDecoding
-from sgp.policies.nearest_embedding import Metric, NearestEmbedding
-from sgp.policies.predictors import Mode, RecurrentPredictor, RowPredictor
+from sgp.policies.nearest_embedding import Metric, Mode, NearestEmbedding, RecurrentPredictor, RowPredictor
 from sgp.progress import track
 from sgp.training.boosting import BoostingConfig, fit_boosted_trees
 from sgp.training.checkpoint import identify

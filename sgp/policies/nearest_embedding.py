@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,13 @@ from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task
 from sgp.planning.views import Contrast, View
 
+if TYPE_CHECKING:  # each method imports the model that it uses
+    from sgp.models.boosted_trees import BoostedTrees
+    from sgp.models.linear import LinearModel
+    from sgp.models.recurrent import RecurrentModel
+
 Metric = Literal["euclidean", "cosine"]
+Mode = Literal["state", "delta"]  # what is predicted: the next embedding, or its difference from the present one
 
 _AT_ONCE = 64 << 20  # bytes of embeddings that are made together
 _KEPT = 256 << 20  # bytes of embeddings of one call that are kept for what is chosen; beyond, that is embedded again
@@ -45,6 +51,36 @@ class Predictor(Protocol):
     ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
         """Next embeddings [B, D], and what each prediction leaves behind."""
         ...
+
+
+@dataclass(frozen=True)
+class RowPredictor:
+    """Predicts by boosted trees or a linear map; every prediction depends on state and goal alone."""
+
+    model: BoostedTrees | LinearModel
+    mode: Mode
+
+    def __call__(
+        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
+    ) -> tuple[NDArray[np.float32], Sequence[Any]]:
+        """Next embeddings [B, D]."""
+        output = self.model.predict(np.hstack([states, goals]))
+        return (states + output if self.mode == "delta" else output).astype(np.float32), carried
+
+
+@dataclass(frozen=True)
+class RecurrentPredictor:
+    """Predicts by an LSTM, whose hidden state is carried along the path."""
+
+    model: RecurrentModel
+    mode: Mode
+
+    def __call__(
+        self, states: NDArray[np.float32], goals: NDArray[np.float32], carried: Sequence[Any]
+    ) -> tuple[NDArray[np.floating[Any]], Sequence[Any]]:
+        """Next embeddings [B, D] and hidden states."""
+        output, hidden = self.model.step(np.hstack([states, goals]), list(carried))
+        return (states + output if self.mode == "delta" else output), hidden
 
 
 class _Memory(NamedTuple):

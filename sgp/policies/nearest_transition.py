@@ -14,7 +14,13 @@ from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.rollout import Step
 from sgp.planning.task import State, Successor, Task, missing_goal_atoms
 from sgp.planning.views import Contrast, Vector, View
-from sgp.policies.persistence import STALE, drawn, followed, remembered, stale
+from sgp.policies.stagnation import (
+    STAGNATION_COST,
+    progress_of_candidates,
+    sample_with_gumbel,
+    stagnant_candidates,
+    update_progress,
+)
 
 
 class TransitionEncoder(Protocol):
@@ -56,7 +62,7 @@ class NearestTransition(Generic[Encoding]):
     with the share p of the goal's atoms that are true. Where costs add up the cost is the negative logarithm of the
     candidate's share in the softmax over its siblings, which adds up along a path. Candidates of equal embedding have
     equal keys. With `patience` a path that stalled takes what is new, whatever the embedding says, and with `escape` it
-    draws by this `seed` until there is progress (`persistence`).
+    draws by this `seed` until there is progress (`stagnation`).
     """
 
     encoder: Encoding
@@ -86,10 +92,10 @@ class NearestTransition(Generic[Encoding]):
                 costs = costs - least + np.log(np.exp(least - costs).sum())
             memories = None
             if self.patience or self.escape:
-                progress, without_news = stale(followed(node, self.patience), node, choice)
-                costs = costs + STALE * without_news
-                memories = remembered(progress, costs, self.rules.tie)
-                costs = drawn(costs, progress, node, choice, self.escape, self.seed)
+                progress, without_news = stagnant_candidates(update_progress(node, self.patience), node, choice)
+                costs = costs + STAGNATION_COST * without_news
+                memories = progress_of_candidates(progress, costs, self.rules.tie)
+                costs = sample_with_gumbel(costs, progress, node, choice, self.escape, self.seed)
             rankings.append(Ranking(costs, measured.keys, memories, note={"distance": distances}))
         return rankings
 

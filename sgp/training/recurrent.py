@@ -17,7 +17,7 @@ from sgp.errors import ConfigurationError
 from sgp.models.device import Device
 from sgp.models.recurrent import RecurrentModel
 from sgp.planning.trajectory import Trajectory
-from sgp.policies.predictors import Mode
+from sgp.policies.nearest_embedding import Mode
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 
 logger = logging.getLogger(__name__)

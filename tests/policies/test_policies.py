@@ -11,9 +11,8 @@ from sgp.planning.pddl import parse_plan
 from sgp.planning.planner import Limit, Planner
 from sgp.planning.policy import ADD_UP, Node, one_step
 from sgp.planning.task import Task, replay
-from sgp.policies.nearest_embedding import NearestEmbedding, distances
+from sgp.policies.nearest_embedding import NearestEmbedding, RowPredictor, distances
 from sgp.policies.nearest_transition import NearestTransition, goal_share
-from sgp.policies.predictors import RowPredictor
 from sgp.policies.random_successor import RandomSuccessor
 from sgp.training.recurrent import prediction_rows
 

@@ -1,13 +1,12 @@
-"""What keeps a policy from wandering: after many decisions without progress, only what is new counts, or noise helps.
+"""Stagnation handling: after many decisions without progress only novel states count, or candidates are sampled.
 
-Where nothing that training saw tells candidates apart, a policy can shuffle objects through exponentially many states
-without repeating one. Each atom can be new once, so that asking for one ends this after as many decisions as there are
-atoms (novelty of width 1, by the number of open goals: Lipovetzky and Geffner 2017, here along a rollout). Random
-choices leave plateaus, too (Nakhost and Mueller 2009): candidates are drawn by their softmax until there is progress,
-as in `planning.strategies` by Gumbel noise on the costs. A policy that gets what it wants is left alone, however long
-its way (the draws of a restart are denials, too); one that is denied it again and again, because it was there before,
-goes in circles. Now and then each action schema has the same chance (type-based exploration: Xie et al. 2014), because
-what a policy wrongly shuns may be one candidate of hundreds.
+A policy whose features tell no candidates apart can move objects through exponentially many states without repeating
+one. Each atom can be new once, so that asking for a new atom ends this after as many decisions as there are atoms
+(novelty of width 1, by the number of open goals: Lipovetzky and Geffner 2017, here along a rollout). Random choices
+leave plateaus, too (Nakhost and Mueller 2009): candidates are drawn by their softmax until there is progress, as in
+restarts by Gumbel noise on the costs. Only decisions that could not take the cheapest candidate count, as where its
+state was visited before. Now and then each action schema has the same chance (type-based exploration: Xie et al. 2014),
+because the right candidate may be one of hundreds.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from sgp.planning.policy import Node
 from sgp.planning.rollout import tie_margin
 from sgp.planning.task import Successor, missing_goal_atoms
 
-EVEN = 4  # of so many draws one is among the schemas first
-STALE = 1000.0  # what a candidate without a new atom costs more: more than any path that has one
+SCHEMA_DRAW_PERIOD = 4  # of so many draws one draws the action schema first
+STAGNATION_COST = 1000.0  # what a candidate without a new atom costs more: more than any path that has one
 
 
 class Progress(NamedTuple):
-    """How far a path has come: the fewest open goals, the decisions since, and the atoms that held once it stalled.
+    """A path's fewest open goals, the decisions since, and the atoms that held since it was stagnant.
 
     `denied` of these decisions did not take the candidate that costs least, because its state was visited, say.
     """
@@ -39,7 +38,7 @@ class Progress(NamedTuple):
     denied: int = 0
 
 
-def followed(node: Node, patience: int) -> Progress:
+def update_progress(node: Node, patience: int) -> Progress:
     """The progress of the path to a node; `node.memory` is that of the node before, None at the start.
 
     A path has stalled after more than `patience` decisions for each object of the task without fewer open goals; with
@@ -55,8 +54,8 @@ def followed(node: Node, patience: int) -> Progress:
     return Progress(before.fewest, since, held, before.denied)
 
 
-def remembered(progress: Progress, costs: NDArray[np.float64], tie: float) -> list[Progress]:
-    """What the path to each candidate [n] remembers: whether the decision took what costs least."""
+def progress_of_candidates(progress: Progress, costs: NDArray[np.float64], tie: float) -> list[Progress]:
+    """The progress of the path to each candidate [n]: whether the decision took a cheapest one."""
     if not len(costs):
         return []
     found = [progress._replace(denied=progress.denied + 1)] * len(costs)
@@ -66,10 +65,12 @@ def remembered(progress: Progress, costs: NDArray[np.float64], tie: float) -> li
     return found
 
 
-def stale(progress: Progress, node: Node, choice: Sequence[Successor]) -> tuple[Progress, NDArray[np.bool_]]:
+def stagnant_candidates(
+    progress: Progress, node: Node, choice: Sequence[Successor]
+) -> tuple[Progress, NDArray[np.bool_]]:
     """Which candidates [n] of a stalled path have no atom that did not hold since, and no fewer open goals than ever.
 
-    Where all are, none is, and what held is forgotten.
+    Where all are stagnant, none is, and the atoms that held start anew.
     """
     if not progress.held:
         return progress, np.zeros(len(choice), np.bool_)
@@ -87,24 +88,24 @@ def stale(progress: Progress, node: Node, choice: Sequence[Successor]) -> tuple[
     return progress, found
 
 
-def drawn(
+def sample_with_gumbel(
     costs: NDArray[np.float64], progress: Progress, node: Node, choice: Sequence[Successor], escape: int, seed: int
 ) -> NDArray[np.float64]:
     """The costs [n], finite ones, by which a candidate is drawn by the softmax of their negatives.
 
-    So it is after more than `escape` decisions without progress that were denied what costs least, in every `EVEN`-th
-    of them with the same probability for each schema; else `costs` are given back, as with an `escape` of 0. The same
-    each time for a seed and a path's length.
+    This begins after more than `escape` decisions without progress that could not take the cheapest candidate; every
+    `SCHEMA_DRAW_PERIOD`-th draw gives each schema the same probability. Before, and with an `escape` of 0, the costs
+    stay as they are. The draws depend on the seed and the path's length alone.
     """
     if not 0 < escape < progress.denied:
         return costs
     noise = np.random.default_rng((seed, node.length)).gumbel(size=len(choice))
-    return np.asarray(
-        (costs if progress.since % EVEN else _evened(costs, Candidates.of(node.task, node.state, choice))) - noise
-    )
+    if progress.since % SCHEMA_DRAW_PERIOD == 0:
+        costs = _equal_schemas(costs, Candidates.of(node.task, node.state, choice))
+    return np.asarray(costs - noise)
 
 
-def _evened(costs: NDArray[np.float64], choice: Candidates) -> NDArray[np.float64]:
+def _equal_schemas(costs: NDArray[np.float64], choice: Candidates) -> NDArray[np.float64]:
     """The costs [n] that make the schemas of the last actions equally probable, and leave each one's candidates."""
     even = costs.copy()
     named = np.array(choice.schemas)

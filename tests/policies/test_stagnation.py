@@ -11,7 +11,15 @@ from sgp.errors import ConfigurationError
 from sgp.planning.policy import REPLACE, Node, one_step
 from sgp.planning.task import Task
 from sgp.policies.jump_decoding import JumpDecoding
-from sgp.policies.persistence import EVEN, STALE, Progress, drawn, followed, remembered, stale
+from sgp.policies.stagnation import (
+    SCHEMA_DRAW_PERIOD,
+    STAGNATION_COST,
+    Progress,
+    progress_of_candidates,
+    sample_with_gumbel,
+    stagnant_candidates,
+    update_progress,
+)
 from tests.conftest import QUICK_OF, blocks_problem
 
 ATOMS = "(ontable a) (ontable b) (ontable c) (clear a) (clear b) (clear c)"
@@ -24,11 +32,11 @@ def blocks():
 def walked(task, names, patience):
     """The node after the actions of these names, and its progress."""
     node = Node(task, task.init)
-    progress = followed(node, patience)
+    progress = update_progress(node, patience)
     for name in names:
         (found,) = [each for each in one_step(task, node.state) if str(each.actions[0]) == name]
         node = Node(task, found.state, memory=progress)
-        progress = followed(node, patience)
+        progress = update_progress(node, patience)
     return node, progress
 
 
@@ -53,7 +61,7 @@ def test_candidates_of_a_stalled_path_are_stale_without_a_new_atom():
     task = blocks()
     node, progress = walked(task, [*["(pick-up a)", "(put-down a)"] * 2, "(pick-up a)", "(put-down a)"], 1)
     choice = one_step(task, node.state)
-    kept, found = stale(progress, node, choice)
+    kept, found = stagnant_candidates(progress, node, choice)
     assert kept is progress
     assert {str(each.actions[0]): bool(old) for each, old in zip(choice, found, strict=True)} == {
         "(pick-up a)": True,
@@ -67,7 +75,7 @@ def test_where_every_candidate_is_stale_none_is_and_what_held_is_forgotten():
     node, _ = walked(task, [], 1)
     choice = one_step(task, node.state)
     everything = frozenset(range(1000))
-    kept, found = stale(Progress(2, 9, everything), node, choice)
+    kept, found = stagnant_candidates(Progress(2, 9, everything), node, choice)
     assert not found.any()
     assert kept == Progress(2, 9, frozenset(task.fluents(node.state)))
 
@@ -78,9 +86,9 @@ def test_more_of_the_goal_is_never_stale():
     choice = one_step(task, node.state)
     everything = Progress(2, 9, frozenset(range(1000)))
     names = [str(each.actions[0]) for each in choice]
-    assert [name for name, old in zip(names, stale(everything, node, choice)[1], strict=True) if not old] == [
-        "(stack b c)"
-    ]
+    assert [
+        name for name, old in zip(names, stagnant_candidates(everything, node, choice)[1], strict=True) if not old
+    ] == ["(stack b c)"]
 
 
 def test_the_default_has_all_patience_and_a_decoding_can_lose_it(quick_run, shared_home, monkeypatch):
@@ -96,7 +104,7 @@ def test_the_default_has_all_patience_and_a_decoding_can_lose_it(quick_run, shar
     stalled = replace(node, memory=progress)
     policy = replace(default.policy, rules=replace(default.policy.rules, additive=False))
     (plain,), (new,) = (replace(policy, patience=each).rank([stalled], [choice]) for each in (0, 1))
-    assert (new.costs - plain.costs).tolist() == pytest.approx([STALE, 0.0, 0.0])
+    assert (new.costs - plain.costs).tolist() == pytest.approx([STAGNATION_COST, 0.0, 0.0])
     assert plain.memories is None
 
 
@@ -127,14 +135,14 @@ def test_a_path_that_stalled_draws_until_there_is_progress(quick_run, shared_hom
 
 def test_a_path_that_gets_what_it_wants_is_not_denied_however_long_it_is():
     costs = np.array([0.0, 1.0, 1e-12])
-    kept, denied, tied = remembered(Progress(3, 7, denied=2), costs, REPLACE.tie)
+    kept, denied, tied = progress_of_candidates(Progress(3, 7, denied=2), costs, REPLACE.tie)
     assert (kept.denied, denied.denied, tied.denied) == (2, 3, 2)
-    assert remembered(Progress(1), np.empty(0), 0.0) == []
+    assert progress_of_candidates(Progress(1), np.empty(0), 0.0) == []
     task = blocks()
     _, progress = walked(task, ["(pick-up a)", "(put-down a)"] * 40, 0)
     assert (progress.since, progress.denied) == (80, 0)
     node = Node(task, task.init, memory=Progress(3, 9, denied=5))
-    assert followed(node, 0) == Progress(2), "progress forgives"
+    assert update_progress(node, 0) == Progress(2), "progress forgives"
 
 
 def test_candidates_are_drawn_by_their_softmax_and_now_and_then_their_schema_first():
@@ -144,11 +152,14 @@ def test_candidates_are_drawn_by_their_softmax_and_now_and_then_their_schema_fir
     assert [str(each.actions[0]) for each in choice] == ["(put-down a)", "(stack a b)", "(stack a c)"]
     costs = np.array([9.0, 0.0, 1.0])
     progress = progress._replace(denied=4)
-    assert drawn(costs, progress, node, choice, 0, 0) is costs
-    assert drawn(costs, progress, node, choice, 4, 0) is costs
-    for since, share in ((EVEN, 0.5), (EVEN + 1, np.exp(-9) / (np.exp(-9) + 1 + np.exp(-1)))):
+    assert sample_with_gumbel(costs, progress, node, choice, 0, 0) is costs
+    assert sample_with_gumbel(costs, progress, node, choice, 4, 0) is costs
+    for since, share in (
+        (SCHEMA_DRAW_PERIOD, 0.5),
+        (SCHEMA_DRAW_PERIOD + 1, np.exp(-9) / (np.exp(-9) + 1 + np.exp(-1))),
+    ):
         at = progress._replace(since=since)
-        first = Counter(int(drawn(costs, at, node, choice, 3, seed).argmin()) for seed in range(4000))
+        first = Counter(int(sample_with_gumbel(costs, at, node, choice, 3, seed).argmin()) for seed in range(4000))
         assert first[0] / 4000 == pytest.approx(share, abs=0.03)
         assert first[1] / (first[1] + first[2]) == pytest.approx(1 / (1 + np.exp(-1)), abs=0.03)
 
