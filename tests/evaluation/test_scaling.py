@@ -183,7 +183,7 @@ def test_bad_settings_are_sentences(run, monkeypatch):
             ScalingConfig(**wrong)
     assert ScalingConfig(seconds=0.5, reference_seconds=0.5).seconds == 0.5
     monkeypatch.setattr(scaling_runs, "serving", lambda text: None)
-    with pytest.raises(InputError, match="no generator"):
+    with pytest.raises(InputError, match="no built-in generator"):
         sgp.scaling(run.folder, QUICK)
 
 
