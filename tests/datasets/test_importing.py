@@ -15,6 +15,7 @@ from sgp.datasets.experts import saved_plans
 from sgp.datasets.importing import import_folder
 from sgp.domains import all_domains
 from sgp.errors import PddlError, SuiteError
+from sgp.evaluation.scores import select
 from tests.conftest import BLOCKS, COURIER, COURIER_PROBLEM, blocks_problem
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -138,13 +139,13 @@ def test_a_plan_that_does_not_fit_is_left_out_with_a_warning(home, tmp_path):
     assert saved_plans(suite, "mine", "problems") == {}
 
 
-def test_a_domain_that_none_of_the_house_serves_trains_and_plans(home, tmp_path):
+def test_a_domain_that_no_built_in_domain_serves_trains_and_plans(home, tmp_path):
     folder = write(tmp_path / "mine", {"domain.pddl": COURIER, "train/c.pddl": COURIER_PROBLEM})
     import_folder(folder, "mine")
     run = sgp.train("state-centric", "mine", "mine", overrides={"boosting.rounds": "5"}, device="cpu")
     found = sgp.evaluate([run.folder], "mine", ["train"])
-    coverage = [score for score in found.scores if score.metric == "coverage" and score.size is None]
-    assert [(score.domain, score.value, score.count) for score in coverage] == [("mine", 1.0, 1)]
+    coverage = select(found.scores, metric="coverage", size=None)
+    assert [(score.domain, score.value, score.count) for score in coverage.itertuples()] == [("mine", 1.0, 1)]
 
 
 def test_nothing_is_kept_of_a_folder_with_a_broken_file(home, tmp_path):
