@@ -68,6 +68,7 @@ __all__, _get = lazy_names(
         "sgp.methods": "get_method planning_method",
         "sgp.methods.loading": "load_model load_planner load_portfolio",
         "sgp.methods.texts": "text_encoders",
+        "sgp.planning.lookahead": "successors_for",
         "sgp.planning.pddl": "Action Problem format_plan parse_plan with_names",
         "sgp.planning.planner": "Limit Planner",
         "sgp.planning.policy": "Node Policy Ranking",

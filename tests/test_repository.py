@@ -71,7 +71,6 @@ def test_the_core_is_light_and_all_has_every_extra_of_a_user():
         "streamlit",
         "jupyterlab",
         "plotly",
-        "pandas",
         "ray",
         "sentence-transformers",
     }

@@ -254,21 +254,9 @@ def test_listing_and_checking_a_key_imports_no_method():
 def test_a_run_of_the_layout_before_says_how_to_make_it_again(kinds):
     run = sgp.train("blind-walk", "gripper", "state-centric")
     record = json.loads((run.folder / "run.json").read_text())
-    old = {
-        "format": 1,
-        "method": "contrastive_jumps",
-        "variant": "aiw+by=loss+loss.l2=1",
-        "suite": "s",
-        "domain": "d",
-        "seed": 7,
-    }
-    (run.folder / "run.json").write_text(json.dumps(record | old))
-    with pytest.raises(StoreError) as raised:
+    (run.folder / "run.json").write_text(json.dumps(record | {"format": 1}))
+    with pytest.raises(StoreError, match=r"run.json is not of format 2; train the run again"):
         open_run(run.folder)
-    assert str(raised.value).endswith(
-        "is of format 1, in which training and decoding were one; make the run again with "
-        "'sgp train --method contrastive-jumps --variant aiw --domain d --suite s --seed 7 --by loss --set loss.l2=1'"
-    )
 
 
 def test_decodings_are_named_changed_and_checked(kinds):
@@ -281,7 +269,10 @@ def test_decodings_are_named_changed_and_checked(kinds):
         ("deep", "method frequent-schema has no decoding 'deep'; expected one of default, wide, with settings as in"),
         ("wide+beam", "'beam' in a decoding has no '='; expected NAME=VALUE"),
         ("wide+beam=none", "setting beam is 'none'; expected int"),
-        ("wide+depth=1", "unknown setting 'depth'; expected one of beam, candidates, enough, margin, revisits"),
+        (
+            "wide+depth=1",
+            "unknown setting 'depth'; expected one of beam, candidates, enough, margin, prune_dead_ends, revisits",
+        ),
         ("wide+beam=0", "beam is 0; expected at least 1"),
         ("wide+candidates=all", "candidates is 'all'; expected one of one-step, iw"),
         ("wide+enough=4", "enough 4 conflicts with candidates trained; name other candidates"),
