@@ -397,7 +397,7 @@ def _against_lama() -> str:
     sys.path.insert(0, str(ROOT / "benchmarks"))
     from against_lama import lama_table
 
-    rows = pd.read_csv(DATA / "measured" / "against-lama.csv")
+    rows = pd.read_csv(DATA / "measured" / "against-lama.csv", dtype={"decoding": str, "selected_by": str})
     named = with_planners(rows.fillna({"decoding": "", "selected_by": ""}))
     titles = dict.fromkeys(named["planner"] + " seed " + named["seed"].astype(str))
     day, cores = when(rows)
@@ -514,7 +514,7 @@ def _vocabularies() -> str:
 
     found = select(scores("losses"), domain="gripper")
     found = found[~found["variant"].str.contains("=0")]
-    sizes = found["variant"].str.extract(r"\+names=(\d+)")[0].fillna(SymTTraining.names).astype(int)
+    sizes = pd.to_numeric(found["variant"].str.extract(r"\+names=(\d+)")[0]).fillna(SymTTraining.names).astype(int)
     rows = [(str(size), *_learned(of)) for size, of in found.groupby(sizes)]
     return until(found, Table.of("", ("names", *_LEARNED), rows))
 
@@ -680,7 +680,7 @@ def _other_settings() -> str:
 @source("after-shots")
 def _after_shots() -> str:
     found = scores("few-transitions")
-    shots = found["variant"].str.extract(r"\+shots=(\d+)")[0].fillna(0).astype(int)
+    shots = pd.to_numeric(found["variant"].str.extract(r"\+shots=(\d+)")[0]).fillna(0).astype(int)
     found = found.assign(shots=shots, model=found["method"] + " " + found["variant"].str.partition("+most=")[0])
     tables = []
     for title, metric, pools in (("Hit@5, pools *paper*", "hit@5", "paper"), ("Hit@1, pools *hard*", "hit@1", "hard")):
