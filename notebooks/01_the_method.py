@@ -474,8 +474,8 @@ except sgp.SgpError as error:
 
 # %%
 variant = "wl-xgboost-delta"
-ours, theirs = sgp.load_scores(), sgp.load_scores("published/state-centric")
-named = ours[(ours.domain == DOMAIN) & (ours.suite == suite.name) & (ours.variant == variant)]
+measured, theirs = sgp.load_scores(), sgp.load_scores("published/state-centric")
+named = measured[(measured.domain == DOMAIN) & (measured.suite == suite.name) & (measured.variant == variant)]
 theirs = theirs[theirs.domain == DOMAIN]
 print(*sorted(f"measured {note}" for note in set(named.note)), sep="\n")
 Markdown(sgp.coverage_table(pd.concat([named, theirs[theirs.table == "1"]]), "Coverage").markdown())

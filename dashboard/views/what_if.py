@@ -143,7 +143,7 @@ def take(found: Mapping[str, Any], report: sgp.Report, branches: dict[sgp.viewer
             show(branch.parent)
     elif found["kind"] == PLANNING:
         branches[branch] = report.result
-    elif found["kind"] in (weights.BLAMING, weights.REWEIGHTING):
+    elif found["kind"] in (weights.ATTRIBUTING, weights.REWEIGHTING):
         weights.take(PAGE, found, report)
     elif found["kind"] == FORCING:
         st.session_state["what if found"] = sgp.viewer.override_words(report.result)

@@ -199,8 +199,8 @@ function drawMap(rollout, { name, pick, point, linked, visit }) {
   function notesOn(step, count, coincides) {
     const drawn = step.candidates.length;
     const notes = [drawn === count ? `Showing all ${plural(count, "candidate")}.` : `Showing the ${drawn} cheapest of ${count} candidates.`];
-    if (coincides) notes.unshift("The selected successor has the same projection as the current state (ring).");
-    if (isFar(step)) notes.unshift(`Out of distribution: the nearest of the training ${map.of} (×) is ${farther(step.distance, map.usual)}.`);
+    if (coincides) notes.unshift("The chosen state has the same projection (ring).");
+    if (isFar(step)) notes.unshift(`Out of distribution: the nearest training point (×) is ${farther(step.distance, map.usual)}.`);
     return notes.join(" ");
   }
 

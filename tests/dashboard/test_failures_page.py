@@ -44,7 +44,7 @@ def test_a_measured_attempt_is_recorded_now_and_then_can_be_watched(open_page, h
     app = settled(button(app, "Record it now").click().run(), "failures")
     assert not app.error
     (made,) = sgp.recorded_rollouts(sgp.own_rollouts_folder()).rollouts
-    assert (made.about.planner, made.about.split, made.about.seed) == (row.planner, row.split, row.seed)
+    assert (made.about.planner.title, made.about.split, made.about.seed) == (row.planner, row.split, row.seed)
     assert (made.head["name"], made.head["outcome"]) == (row.problem, row.outcome)
     assert len(made.steps) == row.decisions, "the same seed walks the same way"
     assert made.head["expert"]

@@ -15,7 +15,7 @@ from sgp.reports.table import Row, Table
 from sgp.reports.tables import failures_table
 from tests.browsing import watched
 
-LARGEST = 20_000_000  # bytes of the report of all committed measurements
+LARGEST = 8_000_000  # bytes of the report of all committed measurements
 HOSTILE = '<script>alert("x")</script>'
 
 
