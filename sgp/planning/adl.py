@@ -1,8 +1,9 @@
-"""ADL compiled to STRIPS: each action becomes one schema for each case of its conditions.
+"""Compilation of ADL actions to STRIPS schemas.
 
-In a case the conditions of some effects hold and those of the others do not, and of each disjunction one part does. An
-existential precondition becomes further parameters. Other quantifiers are expanded over the objects of one problem,
-with what is known of its static atoms.
+An action becomes one schema per case. A case fixes which effect conditions are true and one part of each disjunction.
+
+The variables of an existential precondition become additional parameters. Other quantifiers are expanded over the
+objects of one problem, and static atoms are replaced by their truth values.
 """
 
 from __future__ import annotations
@@ -40,25 +41,25 @@ Binding = Mapping[str, str]  # objects by variables
 
 
 class TooManyCases(Exception):
-    """An action or a goal has more cases than are made; the message says how many."""
+    """An action or a goal has more cases than the limit allows."""
 
 
 @dataclass(frozen=True)
 class World:
-    """One problem's objects with all their types, its static atoms, and the predicates that some action changes."""
+    """Typed objects and static atoms of one problem, and the predicates that actions change."""
 
     objects: tuple[tuple[str, frozenset[str]], ...]
     atoms: frozenset[Atom]
     fluents: frozenset[str]
 
     def of(self, types: Iterable[str]) -> list[str]:
-        """The objects of one of these types."""
+        """Return the objects of one of these types."""
         wanted = set(types)
         return [name for name, kinds in self.objects if not kinds.isdisjoint(wanted)]
 
     @cached_property
     def _index(self) -> dict[tuple[str, int, str], list[Atom]]:
-        """The atoms by predicate, place and object, and by predicate alone (place -1)."""
+        """Static atoms by predicate, argument position and object, and by predicate alone (position -1)."""
         index: dict[tuple[str, int, str], list[Atom]] = {}
         for atom in self.atoms:
             for place, name in ((-1, ""), *enumerate(atom.objects)):
@@ -66,7 +67,7 @@ class World:
         return index
 
     def knows(self, literal: Literal) -> bool | None:
-        """The truth of a static ground literal; None for another one."""
+        """Return the truth value of a static ground literal; None for other literals."""
         (predicate, objects), positive = literal
         if predicate in self.fluents or any(name.startswith("?") for name in objects):
             return None
@@ -75,9 +76,9 @@ class World:
     def bindings(
         self, variables: Sequence[Parameter], condition: Condition, holds: bool, binding: Binding
     ) -> Iterator[Binding]:
-        """The binding extended by all objects for the variables for which a condition can hold (or fail).
+        """Yield extensions of the binding under which the condition may be true (or false, without `holds`).
 
-        A superset: static atoms that decide it are used where they restrict one variable at a time.
+        The result is a superset: static atoms restrict one variable at a time.
         """
         if not variables:
             yield binding
@@ -89,7 +90,7 @@ class World:
                 yield from self.bindings(rest, condition, holds, {**binding, variable: name})
 
     def _fitting(self, condition: Condition, variable: str, holds: bool, binding: Binding) -> set[str] | None:
-        """The objects for a variable with which a condition can hold (or fail); None for any."""
+        """Return the objects for a variable with which the condition may be true (or false); None for all objects."""
         if isinstance(condition, Literal):
             (predicate, objects), positive = condition
             if predicate == "=" or predicate in self.fluents or positive != holds or variable not in objects:
@@ -100,7 +101,9 @@ class World:
             atoms = min((self._index.get(key, []) for key in keys), key=len)
             where = objects.index(variable)
             return {atom.objects[where] for atom in atoms if all(atom.objects[place] == name for place, name in given)}
-        if condition.kind == ("forall" if holds else "exists"):  # over no objects it does not depend on the variable
+        if condition.kind == (
+            "forall" if holds else "exists"
+        ):  # without objects, the condition does not depend on the variable
             return None
         parts = [self._fitting(part, variable, holds, binding) for part in condition.parts]
         sets = [part for part in parts if part is not None]
@@ -109,7 +112,7 @@ class World:
         return set.intersection(*sets) if sets else None
 
     def expand(self, condition: Condition, binding: Binding) -> Condition:
-        """The condition without quantifiers and static atoms, with objects in the place of bound variables."""
+        """Return the ground condition without quantifiers and static atoms."""
         if isinstance(condition, Literal):
             literal = condition.renamed(binding)
             known = self.knows(literal)
@@ -122,7 +125,7 @@ class World:
 
 
 def strips_schema(action: AdlAction) -> Schema | None:
-    """The schema of an action that is STRIPS; None for another one."""
+    """Return the schema of a STRIPS action; None for other actions."""
     precondition = conjunction(action.precondition)
     if precondition is None or any(effect.variables or effect.condition != TRUE for effect in action.effects):
         return None
@@ -131,7 +134,7 @@ def strips_schema(action: AdlAction) -> Schema | None:
 
 
 def quantifier(action: AdlAction) -> str:
-    """The quantifiers of an action that cannot be compiled without objects, in words; "" for none."""
+    """Describe the quantifiers that cannot be compiled without objects; "" for none."""
     precondition, _ = _without_exists(action.precondition)
     conditions = [(effect.condition, "a condition of its effect") for effect in action.effects]
     for condition, place in [(precondition, "its precondition"), *conditions]:
@@ -148,7 +151,10 @@ def _quantifiers(condition: Condition) -> set[str]:
 
 @lru_cache(maxsize=128)
 def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
-    """The cases of an action, all under its name. Raises TooManyCases, also where they take over MAX_SECONDS."""
+    """Return the cases of an action, all under its name.
+
+    Raises TooManyCases for more than MAX_CASES, or after MAX_SECONDS.
+    """
     started, schemas, forms = clock_seconds(), list[Schema](), list[_Form]()
 
     def is_late() -> bool:
@@ -172,7 +178,7 @@ def cases_of(action: AdlAction, world: World | None) -> tuple[Schema, ...]:
 
 
 def numbered_names(cases: Mapping[str, tuple[Schema, ...]]) -> dict[str, Schema]:
-    """The cases of all actions under unique names: the action's where it has one case, else with a number."""
+    """Give each case a unique name: the action's name, with a number if the action has several cases."""
     dash = "-"
     while any(
         f"{name}{dash}{number}" in cases for name, schemas in cases.items() for number in range(1, len(schemas) + 1)
@@ -188,7 +194,7 @@ def numbered_names(cases: Mapping[str, tuple[Schema, ...]]) -> dict[str, Schema]
 
 @lru_cache(maxsize=128)
 def alternatives(goal: Condition, world: World) -> tuple[tuple[Literal, ...], ...]:
-    """The conjunctions of which a goal asks for one; none where it cannot hold. Raises TooManyCases."""
+    """Return the disjuncts of a goal; none if the goal is unsatisfiable. Raises TooManyCases."""
     _require_few_atoms(_size(goal, world))
     expanded = world.expand(goal, {})
     number = _bound(expanded)
@@ -198,7 +204,7 @@ def alternatives(goal: Condition, world: World) -> tuple[tuple[Literal, ...], ..
 
 
 def _disjuncts(condition: Condition) -> Iterator[tuple[Literal, ...]]:
-    """The disjunctive normal form of a condition without quantifiers, without conjunctions that cannot hold."""
+    """Yield the disjunctive normal form of a condition without quantifiers, contradictions omitted."""
     if isinstance(condition, Literal):
         yield (condition,)
     elif condition.kind == "or":
@@ -211,7 +217,7 @@ def _disjuncts(condition: Condition) -> Iterator[tuple[Literal, ...]]:
 
 
 def _bound(condition: Condition, positive: bool = True) -> int:
-    """An upper bound, at most 10^100, on the size of the disjunctive normal form of a condition or its negation."""
+    """Bound the size of the disjunctive normal form of a condition or its negation, capped at 10^100."""
     if isinstance(condition, Literal):
         return 1
     numbers = [_bound(part, positive) for part in condition.parts]
@@ -223,7 +229,7 @@ def _capped_product(numbers: Iterable[int]) -> int:
 
 
 def _size(condition: Condition, world: World) -> int:
-    """The number of atoms of a condition after its quantifiers are expanded."""
+    """Return the number of atoms of a condition after its quantifiers are expanded."""
     if isinstance(condition, Literal):
         return 1
     below = sum(_size(part, world) for part in condition.parts)
@@ -242,9 +248,9 @@ def _number(number: int) -> str:
 
 
 def _deciding_bindings(action: AdlAction, world: World | None) -> Iterator[Binding]:
-    """All values of the parameters that occur beside a quantifier's variable in a static atom.
+    """Yield all bindings of the parameters that share a static atom with a quantified variable.
 
-    With their values most of what the quantifier says is known.
+    These bindings decide most static atoms below the quantifier.
     """
     if world is None:
         yield {}
@@ -273,9 +279,9 @@ def _atoms(condition: Condition) -> Iterator[Atom]:
 
 
 def _without_exists(condition: Condition) -> tuple[Condition, list[Parameter]]:
-    """A condition whose existential quantifiers are free variables, but those below a universal one; and these.
+    """Turn existential quantifiers, except below a universal one, into free variables; also return the variables.
 
-    A trivial equality of each variable says in which cases it needs an object.
+    A trivial equality marks each variable in the cases that need an object for it.
     """
     variables: list[Parameter] = []
 
@@ -290,10 +296,10 @@ def _without_exists(condition: Condition) -> tuple[Condition, list[Parameter]]:
 
 
 class _Form(NamedTuple):
-    """An action without quantifiers, and a `bound` on the number of its cases.
+    """An action without quantifiers, and an upper bound on the number of its cases.
 
-    `original` is the action with objects in the place of some parameters; `variables` are those of existential
-    quantifiers; `effects` are literals by their conditions.
+    `original` is the declared action with some parameters replaced by objects. `variables` come from existential
+    quantifiers. `effects` maps conditions to literals.
     """
 
     action: AdlAction
@@ -324,7 +330,7 @@ def _is_trivial(literal: Literal) -> bool:
 
 
 def _form(action: AdlAction, world: World | None, binding: Binding) -> _Form:
-    """An action with objects for some parameters and its quantifiers expanded. Raises TooManyCases for many atoms."""
+    """Bind some parameters and expand the quantifiers. Raises TooManyCases for too many atoms."""
     precondition, variables = _without_exists(action.precondition)
     effects: dict[Condition, tuple[Literal, ...]] = {}
     if world is None:

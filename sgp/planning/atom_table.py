@@ -1,7 +1,8 @@
-"""The atoms of a problem, numbered as they are met, the true ones in lists for joins.
+"""Numbered atoms of a problem, with the true atoms indexed for joins.
 
-A list has the true atoms of one predicate that have given objects in given places, so that joins look at no others. An
-index is the lists of one predicate for the same places. Signatures, which tell objects apart, change with the atoms.
+Atoms are numbered in the order of first use. A list has the true atoms of one predicate with given objects at given
+argument positions. An index is the set of lists of one predicate for the same positions. Object signatures are updated
+with the true atoms; they distinguish objects that are not interchangeable.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from sgp.planning.hash_table import EMPTY, Ints, Words, empty_slots, find_key, h
 from sgp.planning.operators import toggle, true_atoms
 from sgp.planning.symmetry import mark_of
 
-FULL = -1  # stands for the number of an atom that has no room
-SEVERAL = -2  # stands for the places of an index that has more than one
+FULL = -1  # marks an atom for which the table has no capacity
+SEVERAL = -2  # marks an index of several positions
 HEAD, SIZE = range(2)  # columns of `Atoms.lists`
 _LIST, NEXT, _PREVIOUS = range(3)  # columns of `Atoms.links`
 
 
 class Indexes(NamedTuple):
-    """The indexes of p predicates, those of one predicate together.
+    """The indexes of p predicates, grouped by predicate.
 
-    An index of no place has one list, an index of one place has one for each object; the lists of an index of several
-    places are found in a hash table.
+    An index of no position has one list. An index of one position has one list per object. The lists of an index of
+    several positions are found in a hash table.
     """
 
-    indptr: Ints  # [p + 1], where those of each predicate begin
-    places: NDArray[np.bool_]  # [i, w], the places whose objects are given
-    direct: Ints  # [i, 2], the only one of them, -1 for no place, SEVERAL for more; and the first list but for these
-    lists: int  # of all indexes of at most one place
-    hashed: int  # the most indexes of several places that a predicate has
+    indptr: Ints  # [p + 1], start of each predicate's indexes
+    places: NDArray[np.bool_]  # [i, w], the argument positions whose objects are given
+    direct: Ints  # [i, 2], (position, first list): position -1 for none, SEVERAL for more (then no first list)
+    lists: int  # number of lists of all indexes of at most one position
+    hashed: int  # greatest number of indexes of several positions per predicate
 
     @classmethod
     def of(cls, places: Sequence[Collection[Sequence[int]]], objects: int, width: int) -> Indexes:
-        """The indexes of predicates [p], each with the places that its indexes are for."""
+        """Build the indexes of predicates [p] from the argument positions of each index."""
         flat = [sorted(index) for indexes in places for index in indexes]
         given = np.zeros((len(flat), width), np.bool_)
         for row, index in zip(given, flat, strict=True):
@@ -57,27 +58,29 @@ class Indexes(NamedTuple):
 class Atoms(NamedTuple):
     """At most c atoms of at most w arguments, over n objects, in at most l lists.
 
-    Two objects that may be interchangeable are so where their signatures are equal.
+    Two symmetric objects are interchangeable if their signatures are equal.
     """
 
-    counts: Ints  # [2], how many atoms there are, and how many lists
+    counts: Ints  # [2], the numbers of atoms and of lists
     predicates: Ints  # [c]
-    arguments: Ints  # [c, w], -1 behind the last one
-    keys: Words  # [c], their hashes; two atoms have the same one with a probability of 2^-64
-    slots: Ints  # a hash table of them
-    marks: Words  # [c, w], what an atom adds to the signatures of its arguments
-    true: Words  # [c / 64]
+    arguments: Ints  # [c, w], padded with -1
+    keys: Words  # [c], hashes; two atoms collide with probability 2^-64
+    slots: Ints  # hash table over `keys`
+    marks: Words  # [c, w], contribution of an atom to the signatures of its arguments
+    true: Words  # [c / 64], bit set of the true atoms
     indexes: Indexes
-    links: Ints  # [c, k, 3], by indexes of its predicate the list that it belongs to, the next and the previous there
-    lists: Ints  # [l, 2], of each the first atom, and how many it has
-    list_keys: Words  # [l], hashes of those of indexes of several places
-    list_slots: Ints  # a hash table of them
-    symmetric: NDArray[np.bool_]  # [n], whether types, static atoms and goal do not tell an object from another one
+    links: Ints  # [c, k, 3], per index of the atom's predicate: list, next atom, previous atom
+    lists: Ints  # [l, 2], first atom and length
+    list_keys: Words  # [l], hashes of the lists of indexes of several positions
+    list_slots: Ints  # hash table over `list_keys`
+    symmetric: NDArray[
+        np.bool_
+    ]  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
     signatures: Words  # [n]
 
     @classmethod
     def empty(cls, indexes: Indexes, room: int, symmetric: NDArray[np.bool_], signatures: Words) -> Atoms:
-        """No atoms, and room for some (a power of 2 from 64), over objects [n] with signatures of their own."""
+        """An empty table of capacity `room` (a power of 2, at least 64) over objects [n] with initial signatures."""
         width, columns = indexes.places.shape[1], int(np.diff(indexes.indptr).max(initial=0))
         lists = indexes.lists + room * indexes.hashed
         return cls(
@@ -98,7 +101,7 @@ class Atoms(NamedTuple):
         )
 
     def doubled(self) -> Atoms:
-        """The same atoms, with room for twice as many."""
+        """Return a copy of twice the capacity."""
         more = self.empty(self.indexes, 2 * len(self.predicates), self.symmetric, self.signatures)
         for name in ("counts", "predicates", "arguments", "keys", "marks", "true", "links", "lists", "list_keys"):
             old = getattr(self, name)
@@ -133,19 +136,19 @@ def _key_of_list(places: NDArray[np.bool_], index: int, row: Ints) -> np.uint64:
 
 @compiled
 def list_of_several(slots: Ints, keys: Words, places: NDArray[np.bool_], index: int, row: Ints) -> int:
-    """The list of an index of several places with the objects that `row` [w] has there; -1 where there is none."""
+    """Return the list of an index of several positions for the objects in `row` [w]; -1 for none."""
     return int(slots[find_key(slots, keys, _key_of_list(places, index, row))])
 
 
 @inlined
 def find_atom(atoms: Atoms, predicate: int, row: Ints) -> int:
-    """The number of an atom with arguments [w]; -1 for one that was not met."""
+    """Return the number of an atom with arguments [w]; -1 if it has none."""
     return int(atoms.slots[find_key(atoms.slots, atoms.keys, _key_of_atom(predicate, row))])
 
 
 @compiled
 def _add(atoms: Atoms, slot: np.int64, key: np.uint64, predicate: int, row: Ints) -> int:
-    """Numbers an atom that was not met before, and belongs to this slot; FULL where there is no room."""
+    """Number a new atom that belongs to this hash slot; FULL if the table is full."""
     number = atoms.counts[0]
     if number == len(atoms.predicates):
         return FULL
@@ -174,7 +177,7 @@ def _add(atoms: Atoms, slot: np.int64, key: np.uint64, predicate: int, row: Ints
 
 @inlined
 def number_of(atoms: Atoms, predicate: int, row: Ints) -> int:
-    """The number of an atom, which it gets when it is first met; FULL where there is no room."""
+    """Return the number of an atom, assigned on first use; FULL if the table is full."""
     key = _key_of_atom(predicate, row)
     slot = find_key(atoms.slots, atoms.keys, key)
     number = atoms.slots[slot]
@@ -185,7 +188,7 @@ def number_of(atoms: Atoms, predicate: int, row: Ints) -> int:
 
 @compiled
 def numbers_of(atoms: Atoms, predicates: Ints, rows: Ints) -> Ints:
-    """The numbers of atoms [k]; FULL for the last ones where there is no room."""
+    """Return the numbers of atoms [k]; FULL for the last atoms if the table is full."""
     numbers = np.empty(len(rows), np.int32)
     for place in range(len(rows)):
         numbers[place] = number_of(atoms, predicates[place], rows[place])
@@ -194,7 +197,7 @@ def numbers_of(atoms: Atoms, predicates: Ints, rows: Ints) -> Ints:
 
 @inlined
 def _turn(atoms: Atoms, atom: int) -> None:
-    """Makes an atom true that is false, or false that is true."""
+    """Flip the truth value of an atom."""
     bit = np.uint64(1) << np.uint64(atom & 63)
     atoms.true[atom >> 6] ^= bit
     becomes_true = atoms.true[atom >> 6] & bit != np.uint64(0)
@@ -228,14 +231,14 @@ def _turn(atoms: Atoms, atom: int) -> None:
 
 @compiled
 def turn_all(atoms: Atoms, changed: Ints) -> None:
-    """Makes true what is false of some different atoms, and false what is true."""
+    """Flip the truth values of distinct atoms."""
     for atom in changed:
         _turn(atoms, atom)
 
 
 @compiled
 def make_true(atoms: Atoms, wanted: Ints) -> None:
-    """Makes just some different atoms true."""
+    """Make exactly these distinct atoms true."""
     changed = atoms.true.copy()
     toggle(changed, wanted)
     turn_all(atoms, true_atoms(changed))

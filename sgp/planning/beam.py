@@ -1,4 +1,4 @@
-"""A beam's candidates, pooled: what is closed, what is chosen, and the paths that lead on."""
+"""Pooled candidates of a beam, and the decision paths to its nodes."""
 
 from __future__ import annotations
 
@@ -16,12 +16,15 @@ from sgp.planning.policy import Node, Ranking, Rules
 from sgp.planning.rollout import Mark, Step, tie_margin
 from sgp.planning.task import State, Successor
 
-# As plain numbers: looking up members of an enumeration shows in the profile of the inner loop.
+# Plain integers: enumeration lookups are measurable in the inner loop.
 _CHOSEN, _BEAM, _VISITED, _COLLAPSED, _GOAL, _REJECTED, _TIED, _FORCED = map(np.uint8, Mark)
 
 
 class Trail:
-    """A node and the decisions that led to it, newest first; most paths are dropped before anyone looks at them."""
+    """A node and the decisions that led to it, newest first.
+
+    `Step` objects are built on request, because most paths are dropped.
+    """
 
     __slots__ = ("_alone", "_decided", "_step", "before", "node")
 
@@ -38,7 +41,7 @@ class Trail:
         return self._step
 
     def forget_others(self) -> None:
-        """Keeps of each decision what was chosen alone."""
+        """Drop the candidates that were not chosen from each decision."""
         path: Trail | None = self
         while path is not None and not path._alone:
             path._step = None if path.step is None else path.step.alone()
@@ -73,23 +76,23 @@ class Pool:
         )
         if rules.additive:
             self.costs = self.costs + np.repeat([path.node.cost for path in paths], sizes)
-        # What tells candidates apart: their states, and their keys where the policy gave them.
+        # Identities of candidates: states, and the policy's keys if it gives them.
         self.states = [key for choice in choices for key in choice.identities]
         keys = [ranking.keys or repeat(None, size) for ranking, size in zip(rankings, sizes, strict=True)]
         self.keys = list(chain.from_iterable(keys))
         self.closed = np.isposinf(self.costs)
         self.marks = np.where(self.closed, _REJECTED, np.uint8(0))
-        self.dead_ends = 0  # how many were closed as such
+        self.dead_ends = 0  # number of candidates closed as dead ends
 
     def force(self, place: int) -> None:
-        """Opens a candidate whatever it costs; one that the policy rejects adds nothing to the path's cost."""
+        """Open a candidate whatever its cost; a rejected candidate adds nothing to the path's cost."""
         self.marks[place] |= _FORCED
         self.closed[place] = False
         if not math.isfinite(self.costs[place]):
             self.costs[place] = self.paths[self._origin(place)[0]].node.cost
 
     def find_goal(self, among: Sequence[int] | None = None) -> int | None:
-        """The first open candidate that satisfies the goal, of all or among some."""
+        """Return the first open candidate that satisfies the goal, among all or some candidates."""
         reached = np.concatenate([choice.goals for choice in self.choices]) & ~self.closed
         if among is not None:
             chosen = np.zeros(len(reached), np.bool_)
@@ -102,9 +105,9 @@ class Pool:
         return place
 
     def close(self, visited: set[Hashable], horizon: float) -> tuple[int, int]:
-        """Closes visited states and jumps beyond the horizon.
+        """Close visited states and jumps beyond the horizon.
 
-        How many candidates are unvisited, and how many of these are within the horizon.
+        Returns the number of unvisited candidates, and the number of these within the horizon.
         """
         seen = np.fromiter((state in visited for state in self.states), np.bool_, len(self.states))
         ends = [path.node.length + choice.lengths for path, choice in zip(self.paths, self.choices, strict=True)]
@@ -114,10 +117,10 @@ class Pool:
         return int((~seen).sum()), int((~seen & ~beyond).sum())
 
     def cheapest(self, width: int, margin: float, is_dead_end: Callable[[State], bool] | None = None) -> list[int]:
-        """Up to `width` open candidates, no two of one key or state, cheapest first, ties in generation order.
+        """Return up to `width` open candidates with distinct keys and states, cheapest first.
 
-        None costs more than `margin` over the cheapest, but for what ties with it. Dead ends among them are closed,
-        and others looked at in their place.
+        Ties are in generation order. Costs exceed the lowest cost by at most `margin`; equal costs are not separated.
+        Dead ends are closed and replaced by the next candidates.
         """
         chosen, states, keys = self._open_cheapest(width, margin)
         while is_dead_end is not None and (
@@ -134,7 +137,7 @@ class Pool:
         return chosen
 
     def _open_cheapest(self, width: int, margin: float) -> tuple[list[int], set[Hashable], set[Hashable]]:
-        """What `cheapest` finds of all that is open, with the states and keys of these."""
+        """Select as `cheapest` does, without dead-end checks; also return the selected states and keys."""
         open_places = np.flatnonzero(~self.closed)
         order = open_places[np.argsort(self.costs[open_places], kind="stable")]
         if len(order):
@@ -157,12 +160,12 @@ class Pool:
         return chosen, states, keys
 
     def child(self, place: int) -> Trail:
-        """The path that ends in a candidate."""
+        """Return the path that ends in a candidate."""
         which, index = self._origin(place)
         ranking, path, choice = self.rankings[which], self.paths[which], self.choices[which]
         of_node = slice(self.starts[which], self.starts[which + 1])
         successor, closed, marks = choice[index], self.closed[of_node], self.marks[of_node]
-        # What a step needs alone: the ranking's memories would keep the embeddings of all candidates along the path.
+        # The ranking's memories would retain the embeddings of all candidates along the path.
         costs, keys, note, tie, written = ranking.costs, ranking.keys, ranking.note, self.tie, ranking.written
 
         def decided() -> Step:
@@ -188,7 +191,7 @@ class Pool:
         return self.choices[which][index]
 
     def _origin(self, place: int) -> tuple[int, int]:
-        """Which node a candidate is of, and its place there."""
+        """Return the node of a candidate, and the candidate's index at that node."""
         which = bisect_right(self.starts, place) - 1
         return which, place - self.starts[which]
 

@@ -1,4 +1,4 @@
-"""Candidates that are found by the hundred and looked at by the dozen: arrays, of which states are made when asked."""
+"""Array-backed candidates, whose successor objects are built on request."""
 
 from __future__ import annotations
 
@@ -19,12 +19,11 @@ _ONE_STEP = SearchLimits(one_step=True, layer=0, min_novel=0, most=2**31 - 1)
 
 
 class Candidates(Sequence[Successor]):
-    """States that can be reached from one: found by a compiled search, whose successors are made when asked for.
+    """States found by a compiled search from one state.
 
-    `fluents` are true in `state`, as the task numbers them; candidate i differs from it in
-    `changed[indptr[i] : indptr[i + 1]]`. `lengths` [n] count the actions to each, `goals` [n] says which are goals,
-    `parents` [n] are places among all that were found, -1 for the state itself, and `identities` [n] tell states apart:
-    each is one of the `state_keys`.
+    `fluents` are the indices of the true fluents of `state`. Candidate i differs from `state` in `changed[indptr[i] :
+    indptr[i + 1]]`. `lengths` [n] are path lengths in actions. `goals` [n] marks goal states. `parents` [n] index the
+    full search result, -1 for `state`. `identities` [n] distinguish states; each is one of the `state_keys`.
     """
 
     def __init__(
@@ -37,7 +36,7 @@ class Candidates(Sequence[Successor]):
         places: range | None = None,
     ):
         self._task, self._state, self._result, self._instances = task, state, result, instances
-        self._places = range(len(result.parents)) if places is None else places  # which of the result these are
+        self._places = range(len(result.parents)) if places is None else places  # indices into the search result
         chosen, ends = slice(self._places.start, self._places.stop), self._places.stop + 1
         indptr = result.indptr[self._places.start : ends]
         self.fluents, self.indptr, self.changed = fluents, indptr - indptr[0], result.changed[indptr[0] : indptr[-1]]
@@ -47,7 +46,7 @@ class Candidates(Sequence[Successor]):
 
     @classmethod
     def of(cls, task: Task, state: State, successors: Sequence[Successor]) -> Candidates:
-        """Successors that were made, as candidates; those of a search are candidates already."""
+        """Wrap existing successors; return candidates unchanged."""
         if isinstance(successors, Candidates):
             return successors
         fluents = task.fluents(state)
@@ -69,7 +68,7 @@ class Candidates(Sequence[Successor]):
 
     @property
     def schemas(self) -> list[str]:
-        """The schema of the last action to each [n]."""
+        """The schema of the last action to each candidate [n]."""
         if self._instances is None:
             return [successor.actions[-1].name for successor in self]
         return [self._instances.schema(int(self._result.actions[place])) for place in self._places]
@@ -84,7 +83,7 @@ class Candidates(Sequence[Successor]):
     def __getitem__(self, index: slice) -> Sequence[Successor]: ...
 
     def __getitem__(self, index: int | slice) -> Successor | Sequence[Successor]:
-        """A successor, or some of the candidates; in these, too, `parents` are places among all that were found."""
+        """Return one successor, or a slice of the candidates; `parents` still index the full search result."""
         if isinstance(index, slice):
             if index.step not in (None, 1):
                 return [self[place] for place in range(*index.indices(len(self)))]
@@ -118,10 +117,10 @@ class Candidates(Sequence[Successor]):
 def search(
     task: Task, state: State, abstraction: Abstraction, limits: SearchLimits, representatives: bool
 ) -> Candidates:
-    """What a search of width 1 finds from a state.
+    """Run a width-1 search from a state.
 
-    With `representatives`, or where very many actions are applicable, of those that differ in interchangeable objects
-    alone one is applied in every state of the search.
+    With `representatives`, or with very many applicable actions, each state of the search applies one of the actions
+    that differ only in interchangeable objects.
     """
     fluents, model = np.array(task.fluents(state), np.int32), task.model
     if model is None or task.joins(representatives):
@@ -133,26 +132,27 @@ def search(
 
 
 def successors(task: Task, state: State, representatives: bool = False) -> Candidates:
-    """The states one action away, in the order of the PDDL's actions and objects.
+    """Return the states one action away, in the order of the PDDL's actions and objects.
 
-    There is one for each applicable action: not all differ, nor from the state itself. With `representatives`, or where
-    there are too many, one of those whose actions differ in interchangeable objects alone.
+    There is one candidate per applicable action; candidates may be equal to each other or to `state`. With
+    `representatives`, or with too many applicable actions, there is one per class of actions that differ only in
+    interchangeable objects.
     """
     return search(task, state, "none", _ONE_STEP, representatives)
 
 
 def parts(choice: Sequence[Successor], most: int) -> Iterator[Sequence[Successor]]:
-    """The candidates in order, so many at a time."""
+    """Yield the candidates in order, in slices of at most `most`."""
     for begin in range(0, max(len(choice), 1), most):
         yield choice if len(choice) <= most else choice[begin : begin + most]
 
 
 def state_keys(task: Task, state: State) -> tuple[Hashable, Hashable]:
-    """The keys of a state among candidates: itself, and the identity of its fluents."""
+    """Return the two keys of a state among candidates: the state itself, and the identity of its fluents."""
     return state, state_identity(np.array(task.fluents(state), np.int32)).tobytes()
 
 
 def rows_as_bytes(rows: Words) -> list[Hashable]:
-    """Each row [n, w] as bytes."""
+    """Convert each row [n, w] to bytes."""
     width, text = rows.itemsize * rows.shape[1], rows.tobytes()
     return [text[start : start + width] for start in range(0, len(text), width)]

@@ -1,8 +1,8 @@
-"""Limits of the work that runs now, checked wherever it can take long.
+"""Time and memory limits of the running work.
 
-`Clock.within` sets the limits of a piece of work. Below it, Python calls `check_limits`, which raises once a limit is
-reached; compiled searches read `stop_flag` between two steps and leave early, and their callers check the limits
-afterwards. A thread of the clock reads time and memory, so that a check costs next to nothing.
+`Clock.within` sets the limits. Python code calls `check_limits`, which raises once a limit is reached. Compiled
+searches read `stop_flag` between steps and return early; their callers check the limits afterwards. A background thread
+reads time and memory, so that checks are cheap.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ _CHECKED = 256  # items between two checks
 
 
 class LimitReached(Exception):
-    """A piece of work was given up."""
+    """The work was stopped at a limit."""
 
 
 class OutOfTime(LimitReached):
-    """The work took more seconds than it may."""
+    """The work reached its time limit."""
 
 
 class OutOfMemory(LimitReached):
-    """The process holds more memory than it may, or the work would need more than any process has."""
+    """The process reached its memory limit, or the work would need more than any process has."""
 
 
 @dataclass
 class _Work:
-    """A piece of work, its deadline, and the limit that it reached."""
+    """A unit of work, its deadline, and the limit that it reached."""
 
     clock: Clock
     deadline: float
@@ -56,9 +56,9 @@ _NEVER = np.zeros(1, np.bool_)
 
 
 class Clock:
-    """Reads time and memory while pieces of work run, one after the other, each with seconds of its own.
+    """A monitor of time and memory for consecutive units of work.
 
-    `memory` bounds the bytes that the process holds, `now` gives wall-clock or CPU seconds. A thread reads both from
+    `memory` bounds the bytes of the process. `now` returns wall-clock or CPU seconds. A thread reads both from
     `__enter__` to `__exit__`.
     """
 
@@ -70,7 +70,7 @@ class Clock:
     ):
         self.memory, self.now, self.held = memory, now, held
         self._work: _Work | None = None
-        self._last = -math.inf  # when time and memory were read
+        self._last = -math.inf  # time of the last reading
         self._closed = threading.Event()
 
     def __enter__(self) -> Clock:
@@ -86,7 +86,7 @@ class Clock:
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Work that may take so many seconds. Raises LimitReached where it took more, or memory ran short."""
+        """Limit the enclosed work to so many seconds. Raises LimitReached for the time or the memory limit."""
         work = self._work = _Work(self, self.now() + seconds)
         token = _CURRENT.set(work)
         try:
@@ -102,7 +102,7 @@ class Clock:
             _CURRENT.reset(token)
 
     def read(self) -> None:
-        """One reading of time and memory; tells the work that runs to stop where a limit is reached."""
+        """Read time and memory once, and stop the running work at a limit."""
         work = self._work
         if work is None or work.reached is not None:
             return
@@ -115,14 +115,14 @@ class Clock:
 
 
 def check_limits() -> None:
-    """Raises LimitReached where the work that runs now is over a limit."""
+    """Raise LimitReached if the running work has reached a limit."""
     work = _CURRENT.get()
     if work is not None and work.reached is not None:
         raise work.reached
 
 
 def with_limit_checks(items: Iterable[Item]) -> Iterator[Item]:
-    """The items, with a check of the limits now and then. Raises LimitReached."""
+    """Yield the items with periodic limit checks. Raises LimitReached."""
     for place, item in enumerate(items):
         if place % _CHECKED == 0:
             check_limits()
@@ -130,19 +130,19 @@ def with_limit_checks(items: Iterable[Item]) -> Iterator[Item]:
 
 
 def stop_flag() -> StopFlag:
-    """What compiled searches read [1]: true once they are to end. Check the limits after them."""
+    """Return the flag [1] at which compiled searches stop. Check the limits after the search."""
     work = _CURRENT.get()
     return _NEVER if work is None else work.stop
 
 
 def clock_seconds() -> float:
-    """Seconds of the clock that runs now, of which differences mean something; wall-clock seconds without one."""
+    """Return the seconds of the running clock, wall-clock seconds without one; only differences are meaningful."""
     work = _CURRENT.get()
     return time.perf_counter() if work is None else work.clock.now()
 
 
 def available_memory() -> float:
-    """Bytes that the work that runs now may still take; without a clock, of the process's share of what is free."""
+    """Return the bytes that the running work may still use; without a clock, the process's share of free memory."""
     work = _CURRENT.get()
     if work is None:
         return max(0, fair_share(worker_count()) - resident_memory())

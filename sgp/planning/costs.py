@@ -1,4 +1,4 @@
-"""Costs of plans by the metric of their problem, and costs as the whole numbers that Fast Downward reads."""
+"""Plan costs by the problem's metric, and integer costs for Fast Downward."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sgp.errors import PddlError
 from sgp.planning.declarations import Action, DomainText, ProblemText, Schema
 from sgp.planning.pddl_syntax import normalise, shown
 
-LARGEST = 10**8  # cost of an action for Fast Downward, which adds them up in 32 bits
+LARGEST = 10**8  # greatest action cost for Fast Downward, which adds costs in 32 bits
 _MOST_DIGITS = 300  # of a number
 _NUMBER = re.compile(r"-?\d+\.?\d*")
 _VALUE = re.compile(r"\(\s*=\s*(\([^()]*\))\s*([^\s()]+)\s*\)")
@@ -20,9 +20,9 @@ _METRIC = re.compile(r"\(\s*:metric\s+minimize\s*\(\s*total-cost\s*\)\s*\)")
 
 
 class Costs:
-    """Costs of the actions of a problem that asks for `(:metric minimize (total-cost))`.
+    """Action costs of a problem with `(:metric minimize (total-cost))`.
 
-    `unit` is true where each action costs 1, so that costs are lengths.
+    `unit` is true if every action costs 1.
     """
 
     def __init__(self, domain: DomainText, text: ProblemText):
@@ -38,9 +38,9 @@ class Costs:
         self.unit = set(map(number_of, numbers)) == {1}
 
     def of(self, action: Action) -> Fraction:
-        """The cost of an action, of the file or of a schema.
+        """Return the cost of an action of the file or of a schema.
 
-        Raises PddlError where a function has no value for it, or there is no such action.
+        Raises PddlError if a function has no value for the action, or the action does not exist.
         """
         for schema in self._schemas.get(action.name, ()):
             case = schema.original if schema.original and schema.name != action.name else None
@@ -61,34 +61,34 @@ class Costs:
         return number_of(cost or "0")
 
     def of_plan(self, plan: Iterable[Action]) -> Fraction:
-        """The cost of a plan. Raises as `of`."""
+        """Return the total cost of a plan. Raises as `of`."""
         return sum(map(self.of, plan), Fraction(0))
 
 
 def cost_comment(plan: Sequence[Action], costs: Costs | None) -> str:
-    """The last line of a plan as Fast Downward writes it; `costs` are None without a metric. Raises as `Costs.of`."""
+    """Return the last line of a plan in Fast Downward's format; `costs` is None without a metric."""
     if costs is None:
         return f"; cost = {len(plan)} (unit cost)"
     return f"; cost = {shown_cost(costs.of_plan(plan))} ({'unit' if costs.unit else 'general'} cost)"
 
 
 def shown_cost(cost: Fraction) -> str:
-    """A cost as a decimal number, exactly."""
+    """Format a cost as an exact decimal number."""
     digits = next(digits for digits in range(_MOST_DIGITS + 1) if (cost * 10**digits).denominator == 1)
     whole, part = divmod(abs(cost) * 10**digits, 10**digits)
     return ("-" if cost < 0 else "") + str(whole) + (f".{int(part):0{digits}d}" if digits else "")
 
 
 def has_metric(problem_pddl: str) -> bool:
-    """Whether a problem's text asks to minimise the total cost; it is searched, not read."""
+    """Whether a problem minimises the total cost, by a text search without parsing."""
     return _METRIC.search(normalise(problem_pddl)) is not None
 
 
 def whole_costs(domain: tuple[str, str], problem: tuple[str, str]) -> tuple[str, str]:
-    """The texts of a domain and a problem, each given with its source, with costs scaled to whole numbers.
+    """Scale the costs in a domain and a problem to integers; each text is given with its source.
 
-    Texts whose numbers Fast Downward reads stay as they are; numbers that no metric counts become 0 in others. Raises
-    PddlError for a cost that is negative, no number, or cannot be scaled.
+    Texts whose numbers Fast Downward reads are unchanged. In other texts, numbers outside the metric become 0. Raises
+    PddlError for a cost that is negative, not a number, or cannot be scaled.
     """
     texts = normalise(domain[0]), normalise(problem[0])
     increases = list(_INCREASE.finditer(texts[0])) if _METRIC.search(texts[1]) else []
@@ -96,7 +96,7 @@ def whole_costs(domain: tuple[str, str], problem: tuple[str, str]) -> tuple[str,
     costs = [(domain[1], match, 1) for match in increases if match[1]]
     costs += [(problem[1], match, 2) for match in _VALUE.finditer(texts[1]) if _function(match[1]) in charged]
     numbers: dict[str, Fraction] = {}
-    lines: dict[str, tuple[str, int]] = {}  # where a number first stands
+    lines: dict[str, tuple[str, int]] = {}  # first occurrence of each number
     for source, match, group in costs:
         if match[group] not in numbers:
             lines[match[group]] = source, match.string.count("\n", 0, match.start(group)) + 1
@@ -130,12 +130,12 @@ def whole_costs(domain: tuple[str, str], problem: tuple[str, str]) -> tuple[str,
 
 
 def _function(call: str) -> str:
-    """The name in the call of a function."""
+    """Return the function name of a call."""
     return call.strip("()").partition(" ")[0]
 
 
 def number_of(word: str, source: str = "PDDL text", line: int | None = None) -> Fraction:
-    """The number in a word, as VAL reads it. Raises PddlError where it is none."""
+    """Parse a number as VAL does. Raises PddlError."""
     if not _NUMBER.fullmatch(word) or len(word) > _MOST_DIGITS:
         raise PddlError(f"'{shown(word)}' is no number that is supported; expected one such as 3 or 2.5", source, line)
     return Fraction(word.rstrip("."))

@@ -1,4 +1,4 @@
-"""What domains and problems declare: types, predicates, actions, atoms, and conditions in negation normal form."""
+"""Declarations of domains and problems: types, predicates, actions, atoms, conditions in negation normal form."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
-OBJECT = "object"  # the root of PDDL's type hierarchy, and the type of everything in an untyped domain
+OBJECT = "object"  # root of PDDL's type hierarchy, and the only type of an untyped domain
 
 
 class Atom(NamedTuple):
-    """A ground atom, `(predicate object ...)`, names in lower case."""
+    """A ground atom `(predicate object ...)`, names in lower case."""
 
     predicate: str
     objects: tuple[str, ...]
@@ -21,7 +21,7 @@ class Atom(NamedTuple):
 
 
 class Action(NamedTuple):
-    """A ground action, `(name object ...)`, names in lower case."""
+    """A ground action `(name object ...)`, names in lower case."""
 
     name: str
     objects: tuple[str, ...]
@@ -31,14 +31,14 @@ class Action(NamedTuple):
 
 
 class Parameter(NamedTuple):
-    """A name with its type; `types` has several entries for `(either ...)`."""
+    """A name with its types, several for `(either ...)`."""
 
     name: str
     types: tuple[str, ...]
 
 
 class Literal(NamedTuple):
-    """An atom or its negation; in schemas the objects may be variables."""
+    """An atom or its negation; objects may be variables in schemas."""
 
     atom: Atom
     positive: bool
@@ -47,13 +47,13 @@ class Literal(NamedTuple):
         return str(self.atom) if self.positive else f"(not {self.atom})"
 
     def renamed(self, names: Mapping[str, str]) -> Literal:
-        """The literal with other names for some of its objects and variables."""
+        """Rename objects and variables."""
         (predicate, objects), positive = self
         return Literal(Atom(predicate, tuple(names.get(name, name) for name in objects)), positive)
 
 
 class Formula(NamedTuple):
-    """A condition on all ("and", "forall") or one ("or", "exists") of its parts; only atoms are negated.
+    """A conjunction ("and", "forall") or disjunction ("or", "exists") in negation normal form.
 
     A quantifier has one part and binds `variables`, whose names occur nowhere else in an action or goal.
     """
@@ -69,7 +69,7 @@ DUAL = {"and": "or", "or": "and", "forall": "exists", "exists": "forall"}
 
 
 def join(kind: str, parts: Iterable[Condition]) -> Condition:
-    """A conjunction ("and") or disjunction ("or") of conditions, flattened, with constants folded."""
+    """Build a flat conjunction ("and") or disjunction ("or") with constants folded."""
     flat: list[Condition] = []
     for part in parts:
         if isinstance(part, Formula) and part.kind == kind:
@@ -82,21 +82,21 @@ def join(kind: str, parts: Iterable[Condition]) -> Condition:
 
 
 def negate(condition: Condition) -> Condition:
-    """The negation of a condition without quantifiers."""
+    """Negate a condition without quantifiers."""
     if isinstance(condition, Literal):
         return Literal(condition.atom, not condition.positive)
     return join(DUAL[condition.kind], map(negate, condition.parts))
 
 
 def map_literals(condition: Condition, change: Callable[[Literal], Literal]) -> Condition:
-    """The condition with each of its literals changed."""
+    """Apply a function to each literal of a condition."""
     if isinstance(condition, Literal):
         return change(condition)
     return condition._replace(parts=tuple(map_literals(part, change) for part in condition.parts))
 
 
 def conjunction(condition: Condition) -> tuple[Literal, ...] | None:
-    """The literals of a conjunction of literals; None for another condition."""
+    """Return the literals of a conjunction of literals; None for other conditions."""
     if isinstance(condition, Literal):
         return (condition,)
     literals = tuple(part for part in condition.parts if isinstance(part, Literal))
@@ -104,7 +104,7 @@ def conjunction(condition: Condition) -> tuple[Literal, ...] | None:
 
 
 class ConditionalEffect(NamedTuple):
-    """Literals that become true for all values of `variables` for which the condition holds."""
+    """Literals that become true for all values of `variables` that satisfy the condition."""
 
     variables: tuple[Parameter, ...]
     condition: Condition
@@ -112,7 +112,7 @@ class ConditionalEffect(NamedTuple):
 
 
 class AdlAction(NamedTuple):
-    """An action as a domain file declares it: any condition, conditional effects, cost as in `Schema`."""
+    """An action as declared in a domain file: any condition, conditional effects, cost as in `Schema`."""
 
     name: str
     parameters: tuple[Parameter, ...]
@@ -125,8 +125,8 @@ class AdlAction(NamedTuple):
 class Schema:
     """A STRIPS action schema.
 
-    `cost` is what it adds to the total cost: a number, a function's value such as "(length ?a ?b)", or "" for none.
-    `original` is the action of the file, where the schema is one of several cases that it was compiled to.
+    `cost` is a number, a function call such as "(length ?a ?b)", or "" for none. `original` is the declared action if
+    the schema is one of several compiled cases.
     """
 
     name: str
@@ -138,19 +138,19 @@ class Schema:
 
     @property
     def action(self) -> AdlAction:
-        """The schema as an action of a domain file."""
+        """The schema as a declared action."""
         effects = (ConditionalEffect((), TRUE, self.effect),)
         return AdlAction(self.name, self.parameters, Formula("and", self.precondition), effects, self.cost)
 
 
 @dataclass(frozen=True)
 class DomainText:
-    """What a domain file declares.
+    """The declarations of a domain file.
 
-    `types` has the parents of each type, `predicates` the arities, `arguments` the types of arguments, `functions` the
-    arities of numeric functions. `remarks` are sentences on oddities of the text and on what was compiled. `costs` is
-    true where actions have costs. Where schemas are compiled for the objects of one problem, `problem_specific` has
-    the arities of the file's actions.
+    `types` maps types to their parents, `predicates` to arities, `arguments` to argument types, and `functions` to
+    arities of numeric functions. `remarks` are sentences about unusual text and about compilation. `costs` is true if
+    actions have costs. `problem_specific` has the arities of the declared actions if the schemas are compiled for the
+    objects of one problem.
     """
 
     name: str
@@ -165,7 +165,7 @@ class DomainText:
     problem_specific: Mapping[str, int] = field(default_factory=dict, compare=False)
 
     def original(self, action: Action) -> Action:
-        """The action of the file for an action of a schema."""
+        """Return the declared action of a schema's ground action."""
         schema = self.schemas[action.name]
         if schema.original is None:
             return action
@@ -174,17 +174,17 @@ class DomainText:
 
     @cached_property
     def fluent_predicates(self) -> frozenset[str]:
-        """Predicates that some action changes; the others are static."""
+        """Predicates that some action changes; all others are static."""
         return frozenset(literal.atom.predicate for schema in self.schemas.values() for literal in schema.effect)
 
     @cached_property
     def signature(self) -> tuple[tuple[tuple[str, int], ...], tuple[tuple[str, int], ...]]:
-        """Predicates and actions with their arities, sorted: what a model of the domain depends on."""
+        """Predicates and actions with arities, sorted: the interface that a trained model depends on."""
         actions = self.problem_specific or {name: len(schema.parameters) for name, schema in self.schemas.items()}
         return tuple(sorted(self.predicates.items())), tuple(sorted(actions.items()))
 
     def difference(self, other: DomainText) -> str:
-        """What `other` lacks and adds in predicates and actions, in words; "" where the signatures agree."""
+        """Describe the predicates and actions that `other` lacks and adds; "" for equal signatures."""
         words = []
         for kind, ours, theirs in zip(("predicate", "action"), self.signature, other.signature, strict=True):
             for verb, names in (("lacks", set(ours) - set(theirs)), ("adds", set(theirs) - set(ours))):
@@ -194,7 +194,7 @@ class DomainText:
         return " and ".join(words)
 
     def supertypes(self, name: str) -> frozenset[str]:
-        """The type and all types above it, the root included."""
+        """Return the type and all its ancestors, the root included."""
         above, frontier = {OBJECT}, [name]
         while frontier:
             current = frontier.pop()
@@ -204,17 +204,17 @@ class DomainText:
         return frozenset(above | {name})
 
     def types_of(self, objects: Iterable[Parameter]) -> dict[str, frozenset[str]]:
-        """All types of each object, those above its own included."""
+        """Return all types of each object, ancestors included."""
         above = {types: frozenset[str]().union(*map(self.supertypes, types)) for _, types in objects}
         return {name: above[types] for name, types in objects}
 
 
 @dataclass(frozen=True)
 class ProblemText:
-    """What a problem file declares.
+    """The declarations of a problem file.
 
-    `goals` is the number of conjunctions of which a disjunctive goal asks for one; `goal` is one of them. `values` are
-    the initial values of functions, as text; `minimised` is true where the metric minimises the total cost.
+    `goal` is one of the `goals` disjuncts of the goal. `values` are the initial values of functions, as text.
+    `minimised` is true if the metric minimises the total cost.
     """
 
     name: str
@@ -230,7 +230,7 @@ class ProblemText:
 
 @dataclass(frozen=True)
 class AsWritten:
-    """A domain and a problem without any compilation: `domain` has no schemas, `problem` no goal."""
+    """A domain and a problem before compilation; `domain` has no schemas, `problem` no goal."""
 
     domain: DomainText
     actions: Mapping[str, AdlAction]
