@@ -1,4 +1,4 @@
-"""All actions of a problem that can ever be applicable, as arrays, for kernels that search without making states."""
+"""Ground actions of a problem as arrays, for kernels that search without state objects."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from sgp.planning.schema_arrays import schemas_of
 from sgp.planning.symmetry import NO_SYMMETRY, Symmetry
 from sgp.planning.width_search import Ground, SearchLimits, SearchResult, search_states
 
-MOST_INSTANCES = 100_000  # of one schema: with so many a Blocksworld task takes 56 MB, and 64 are solved together
-INSTANCE_BYTES = 1000  # that an instance takes at most while all are found
-MODEL_BYTES = 3 * 10**9  # that one task may take for more than MOST_INSTANCES
-MODEL_SHARE = 0.25  # of what the process may still take, so that others find some, too
+MOST_INSTANCES = 100_000  # per schema; a Blocksworld task of this size takes 56 MB, and 64 tasks are solved together
+INSTANCE_BYTES = 1000  # per instance, at most, during instantiation
+MODEL_BYTES = 3 * 10**9  # for one task with more than MOST_INSTANCES
+MODEL_SHARE = 0.25  # of the memory that the process may still use, so that other tasks fit, too
 
 _UNLIMITED = 2**40
 _NO_LISTS = CSR(np.zeros(0, np.int32), np.zeros(0, np.int32))
@@ -33,17 +33,16 @@ _Mask = NDArray[np.bool_]
 
 
 class TooLarge(Exception):
-    """A problem has more instances of actions than are wanted."""
+    """A problem has more ground actions than the limit allows."""
 
 
 class GroundModel(Instances):
-    """The instantiated actions that can ever be applicable, in the order of the PDDL's actions and objects.
+    """Ground actions reachable under delete relaxation, in the order of the PDDL's actions and objects.
 
-    These are the instances whose static precondition holds and whose positive fluent precondition can be reached where
-    nothing is ever deleted (delete relaxation). `fluents` has all atoms that are true at first or can be reached so,
-    with the indices that `number` gives them; by index, `predicates` has the number of an atom's predicate and
-    `arguments` those of its objects. Raises TooLarge where the static facts allow more than `most` of a schema, or more
-    than `in_all`.
+    Their static preconditions are true, and their positive fluent preconditions are reachable if nothing is ever
+    deleted. `fluents` are the initial and reachable fluent atoms, with the indices that `number` assigns. By index,
+    `predicates` has predicate numbers and `arguments` object numbers. Raises TooLarge if the static facts allow more
+    than `most` instances of a schema, or more than `in_all`.
     """
 
     def __init__(
@@ -80,7 +79,7 @@ class GroundModel(Instances):
         self.predicates = np.full(self.atoms, -1, np.int32)
         self.arguments = np.full((self.atoms, index.arity), -1, np.int32)
         self.predicates[indices], self.arguments[indices] = atoms.predicates[order], atoms.arguments[order]
-        index_of = np.full(count + 1, -1, np.int32)  # the last one for -1, which stands for nothing
+        index_of = np.full(count + 1, -1, np.int32)  # the last entry is for index -1, which marks a missing atom
         index_of[order] = indices
         effects = [_usable(lists, index_of, usable) for lists in (needs, forbids, adds, deletes)]
         self.operators = Operators.of(effects[0], effects[1], effects[2], effects[3], self.atoms)
@@ -97,16 +96,16 @@ class GroundModel(Instances):
         self._forms: dict[Abstraction, Forms] = {}
 
     def applicable(self, fluents: Sequence[int]) -> list[int]:
-        """The actions applicable where just these fluents are true, in their order."""
+        """Return the actions applicable in the state of these fluents, in order."""
         actions: list[int] = applicable_actions(self.operators, self.atoms, np.array(fluents, np.int32)).tolist()
         return actions
 
     def search(
         self, fluents: Ints, abstraction: Abstraction, limits: SearchLimits, representatives: bool
     ) -> tuple[Instances, SearchResult]:
-        """What a search of width 1 finds from where just these fluents are true, and the actions that lead there.
+        """Run a width-1 search from the state of these fluents; also return the actions of the result.
 
-        Raises LimitReached where time is up before.
+        Raises LimitReached at the time limit.
         """
         forms = self.forms(abstraction)
         ground = self.arrays(representatives)
@@ -115,7 +114,7 @@ class GroundModel(Instances):
         return self, result
 
     def arrays(self, symmetric: bool) -> Ground:
-        """What compiled searches read; without symmetry where it is not asked for, which takes some time to find."""
+        """Return the arrays of compiled searches; symmetry is computed only on request because it is slow."""
         return self._plain if not symmetric else self._symmetric
 
     @cached_property
@@ -127,7 +126,7 @@ class GroundModel(Instances):
         return self._plain._replace(symmetry=Symmetry.of(self._index, self.predicates, self.arguments))
 
     def forms(self, abstraction: Abstraction) -> Forms:
-        """What stands for each fluent in a search for novel states; a memo."""
+        """Return the novelty forms of all fluents, cached."""
         if abstraction not in self._forms:
             whole = np.full(self.atoms, abstraction == "none")
             if abstraction in ("types", "base"):
@@ -139,14 +138,11 @@ class GroundModel(Instances):
 
     @cached_property
     def _users(self) -> CSR:
-        """Of each fluent the actions that need it."""
+        """The actions that need each fluent."""
         return self.operators.needs.transposed(self.atoms)
 
     def is_relaxed_dead_end(self, fluents: Sequence[int]) -> bool:
-        """Whether the state of these fluents is a dead end under delete relaxation (h_max infinite).
-
-        Bonet and Geffner 2001.
-        """
+        """Whether the state is a dead end under delete relaxation (h_max infinite). Bonet and Geffner 2001."""
         if not self.goal.possible:
             return True
         operators, every = self.operators, np.ones(len(self), np.bool_)
@@ -156,14 +152,14 @@ class GroundModel(Instances):
 
 
 def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, Atoms, Ints]:
-    """The schemas, static atoms and instances [m, 1 + p] of which the static precondition holds.
+    """Return schemas, static atoms and the instances [m, 1 + p] with true static preconditions.
 
-    Raises TooLarge for more than `most` of a schema, or more than `in_all`.
+    Raises TooLarge for more than `most` instances of a schema, or more than `in_all`.
     """
     schemas, indexes = schemas_of(index, only_static=True)
     fluent, count = index.domain.fluent_predicates, len(index.names)
     static = [atom for atom in index.problem.init if atom.predicate not in fluent]
-    room = 1 << max(8, (2 * len(index.problem.init)).bit_length())  # for the initial atoms twice
+    room = 1 << max(8, (2 * len(index.problem.init)).bit_length())  # twice the number of initial atoms
     atoms = Atoms.empty(indexes, room, np.zeros(count, np.bool_), np.zeros(count, np.uint64))
     make_true(atoms, np.unique(numbers_of(atoms, *index.rows(static))))
     rows = np.empty((256, schemas.widest[0]), np.int32)
@@ -176,7 +172,7 @@ def _instances(index: ProblemIndex, most: int, in_all: int) -> tuple[Schemas, At
 
 
 def _added(atoms: Atoms, schemas: Schemas, rows: Ints) -> tuple[Atoms, CSR]:
-    """The table with all atoms that instances add, and these by instance."""
+    """Add the add-effect atoms of all instances to the table; also return them by instance."""
     status, adds = literal_atoms(atoms, schemas, schemas.adds, rows, True, _NO_LISTS)
     while status == FULL:
         atoms = atoms.doubled()
@@ -186,22 +182,22 @@ def _added(atoms: Atoms, schemas: Schemas, rows: Ints) -> tuple[Atoms, CSR]:
 
 
 def _usable(lists: CSR, index_of: Ints, usable: _Mask) -> CSR:
-    """The lists of usable actions, by indices of atoms, without atoms that are never true."""
+    """Select the lists of usable actions and convert them to atom indices, without unreachable atoms."""
     indices = CSR(lists.indptr, index_of[lists.indices])
     return indices.where(indices.indices >= 0).rows(usable)
 
 
 def _initial(index: ProblemIndex, atoms: Atoms) -> Ints:
-    """The numbers of the initial atoms that actions change."""
+    """Return the numbers of the initial fluent atoms."""
     fluent = index.domain.fluent_predicates
     return numbers_of(atoms, *index.rows([atom for atom in index.problem.init if atom.predicate in fluent]))
 
 
 @compiled
 def _reached(needs: CSR, users: CSR, adds: CSR, initial: Ints, possible: _Mask) -> tuple[_Mask, _Mask]:
-    """Which of the possible actions become applicable, and which atoms true, where nothing is ever deleted.
+    """Return masks of the actions and atoms reachable under delete relaxation.
 
-    `users` has for each atom the actions that need it.
+    Only `possible` actions are considered. `users` has for each atom the actions that need it.
     """
     atoms = len(users.indptr) - 1
     missing = needs.indptr[1:] - needs.indptr[:-1]

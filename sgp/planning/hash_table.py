@@ -1,4 +1,4 @@
-"""The hash tables of all compiled searches: open addressing over keys of 64 bits or rows of them."""
+"""Open-addressing hash tables of compiled searches, with 64-bit keys or rows of 64-bit words."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def empty_slots(entries: int) -> Ints:
-    """A table for so many entries, at most half full; its size is a power of 2."""
+    """Return an empty table for so many entries, at most half full; its size is a power of 2."""
     return np.full(1 << max(4, (2 * entries - 1).bit_length()), EMPTY, np.int32)
 
 
 @compiled
 def hash_step(value: np.uint64, number: int) -> np.uint64:
-    """The hash of a sequence of numbers from -1, given that of all but the last one."""
+    """Extend the hash of a sequence by one number, which is at least -1."""
     return mix(value + np.uint64(number + 2) * _GOLDEN)
 
 
 @inlined
 def find_key(slots: Ints, keys: Words, key: np.uint64) -> np.int64:
-    """The slot of the entry with a (well mixed) key, or the free slot where it belongs."""
+    """Return the slot of a well-mixed key, or the free slot where it belongs."""
     slot = np.int64(key & np.uint64(len(slots) - 1))
     while slots[slot] >= 0 and keys[slots[slot]] != key:
         slot = (slot + 1) & np.int64(len(slots) - 1)
@@ -36,7 +36,7 @@ def find_key(slots: Ints, keys: Words, key: np.uint64) -> np.int64:
 
 @inlined
 def find_row(slots: Ints, rows: Words, row: Words, key: np.uint64) -> np.int64:
-    """The slot of the entry with a row [w] and hash `key` among `rows` [n, w], or the free slot where it belongs."""
+    """Return the slot of `row` [w] with hash `key` in `rows` [n, w], or the free slot where it belongs."""
     slot = np.int64(key & np.uint64(len(slots) - 1))
     searching = slots[slot] >= 0
     while searching:
@@ -53,14 +53,14 @@ def find_row(slots: Ints, rows: Words, row: Words, key: np.uint64) -> np.int64:
 
 @compiled
 def insert_keys(slots: Ints, keys: Words, count: int) -> None:
-    """Enters the first keys into an empty table."""
+    """Insert the first `count` keys into an empty table."""
     for entry in range(count):
         slots[find_key(slots, keys, keys[entry])] = entry
 
 
 @compiled
 def hash_row(row: Words) -> np.uint64:
-    """The hash of a row of words."""
+    """Hash a row of words."""
     value = np.uint64(0)
     for word in row:
         value = mix(value ^ word)

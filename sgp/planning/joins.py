@@ -1,7 +1,7 @@
-"""The applicable instances of action schemas, found by a join over the true atoms, compiled.
+"""Compiled joins over true atoms that find the applicable instances of action schemas.
 
-Parameters are bound one after the other: each from the shortest list of true atoms that a literal of the precondition
-leaves it, whatever else of the literal is bound, or from all objects of its types where these are fewer.
+Parameters are bound one after the other. Each takes its candidates from the shortest list of true atoms that a
+precondition literal allows under the current binding, or from all objects of its types if these are fewer.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from sgp.planning.symmetry import is_representative
 EQUATION = -1  # the predicate of "="
 UNLIMITED = 2**62
 _NOTHING = -1
-_CONSTANT = -2  # stands for object 0, -3 for object 1, and so on
-# Columns of a source and of a support: the literal, an index of what is bound of it, its list or the first one, and the
-# parameter by which it is another one, -1 for none (a list of -1 is to be looked up).
+_CONSTANT = -2  # stands for object 0; -3 for object 1, and so on
+# Columns of a source and of a support: literal, index for its bound terms, list (or first list), and the parameter that
+# selects the list, -1 for none. A list of -1 is found by a lookup.
 LITERAL, INDEX, FIRST, TERM = range(4)
-# Further ones of a source: which index of the predicate it is; where the parameter stands; 1 where the literal is
-# complete with it, so that its atoms give each object once.
+# Additional columns of a source: number of the index within its predicate; argument position of the parameter; 1 if the
+# parameter completes the literal, so that its atoms give each object once.
 COLUMN, PLACE, EXACT = range(4, 7)
 
 
@@ -36,45 +36,45 @@ class Literals(NamedTuple):
 
     predicates: Ints  # [l]
     positive: NDArray[np.bool_]  # [l]
-    terms: Ints  # [l, w], parameters, or objects counted down from -2; -1 behind the last one
+    terms: Ints  # [l, w], parameters; objects counted down from -2; padded with -1
 
 
 class Rows(NamedTuple):
-    """Lists of rows of numbers: those of list i are `rows[indptr[i] : indptr[i + 1]]`."""
+    """Lists of rows of numbers; list i is `rows[indptr[i] : indptr[i + 1]]`."""
 
     indptr: Ints
     rows: Ints
 
 
 class Schemas(NamedTuple):
-    """Action schemas; those of one have a step for each parameter, in the order in which they are bound."""
+    """Action schemas; each has one step per parameter, in binding order."""
 
-    steps: Ints  # [s + 1], where those of each schema begin
-    parameters: Ints  # [t], which one a step binds
-    remaining_slots: Ints  # [t], how many parameters of its types come before it and are bound behind it
-    fits: NDArray[np.bool_]  # [t, n], which objects are of its types
-    values: CSR  # [t], the same as lists
-    sources: Rows  # [t], the positive literals in which it stands, by what is bound before (columns LITERAL to EXACT)
-    supports: Rows  # [t], those of them that are not complete with it, by what is bound with it
-    checks: CSR  # [t], literals that are complete with it
+    steps: Ints  # [s + 1], start of each schema's steps
+    parameters: Ints  # [t], parameter that the step binds
+    remaining_slots: Ints  # [t], number of earlier parameters of its types that are bound later
+    fits: NDArray[np.bool_]  # [t, n], whether the object has one of the parameter's types
+    values: CSR  # [t], `fits` as lists
+    sources: Rows  # [t], positive literals with the parameter, by earlier bindings (columns LITERAL to EXACT)
+    supports: Rows  # [t], the literals of `sources` that remain incomplete, by current bindings
+    checks: CSR  # [t], literals that the step completes
     first_checks: CSR  # [s], literals without parameters
     needs: CSR  # [s], positive fluent literals
     forbids: CSR  # [s], negative fluent literals
     adds: CSR  # [s], literals
     deletes: CSR  # [s]
-    added: NDArray[np.bool_]  # [t], whether all that is added is known from here on, and was not before
+    added: NDArray[np.bool_]  # [t], whether the step completes the last added atom
     literals: Literals
-    widest: Ints  # [1], one more than the most parameters
+    widest: Ints  # [1], greatest number of parameters plus one
 
 
 def constant_term(number: int) -> int:
-    """What stands for an object in a literal's terms."""
+    """Return the term of an object in a literal."""
     return _CONSTANT - number
 
 
 @inlined
 def write_atom(terms: Ints, literal: int, bound: Ints, row: Ints) -> None:
-    """Writes the arguments [w] that a literal has where parameters are bound to objects."""
+    """Write the arguments [w] of a literal under a binding."""
     for place in range(len(row)):
         term = terms[literal, place]
         row[place] = bound[term] if term >= 0 else (_NOTHING if term == _NOTHING else _CONSTANT - term)
@@ -82,7 +82,7 @@ def write_atom(terms: Ints, literal: int, bound: Ints, row: Ints) -> None:
 
 @compiled
 def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Ints) -> bool:
-    """Whether a literal holds."""
+    """Whether a literal is true under a binding."""
     write_atom(literals.terms, literal, bound, row)
     predicate = literals.predicates[literal]
     if predicate == EQUATION:
@@ -95,7 +95,7 @@ def _holds(atoms: Atoms, literals: Literals, literal: int, bound: Ints, row: Int
 
 @compiled
 def _all_hold(atoms: Atoms, literals: Literals, checks: CSR, which: int, bound: Ints, row: Ints) -> bool:
-    """Whether all literals of a list hold."""
+    """Whether all literals of a list are true under a binding."""
     for place in range(checks.indptr[which], checks.indptr[which + 1]):
         if not _holds(atoms, literals, checks.indices[place], bound, row):
             return False
@@ -104,7 +104,7 @@ def _all_hold(atoms: Atoms, literals: Literals, checks: CSR, which: int, bound: 
 
 @inlined
 def _adds_unseen(atoms: Atoms, forms: Forms, schemas: Schemas, schema: int, bound: Ints, row: Ints) -> int:
-    """Whether an instance adds an atom with a form that was not seen, 0 or 1; FULL where an atom has no room."""
+    """Whether an instance adds an atom with an unseen form (0 or 1); FULL if the atom table is full."""
     adds, literals, unseen = schemas.adds, schemas.literals, 0
     for literal in adds.indices[adds.indptr[schema] : adds.indptr[schema + 1]]:
         write_atom(literals.terms, literal, bound, row)
@@ -129,11 +129,11 @@ def _list_of(
     bound: Ints,
     row: Ints,
 ) -> int:
-    """The list of true atoms that a source or support looks in, by what is bound; -1 where there is none."""
+    """Return the list of true atoms of a source or support under a binding; -1 for none."""
     which, term = lookups[place, FIRST], lookups[place, TERM]
     if term >= 0:
         which += bound[term]
-    elif which < 0:  # parameters that are not bound stand in places that are not given
+    elif which < 0:  # unbound parameters are at argument positions without given objects
         write_atom(terms, lookups[place, LITERAL], bound, row)
         which = list_of_several(slots, keys, places, lookups[place, INDEX], row)
     return int(which)
@@ -143,10 +143,10 @@ def _list_of(
 def _breaks_canonical_order(
     ranks: Ints, signatures: Words, bound: Ints, parameters: Ints, remaining_slots: int
 ) -> bool:
-    """Whether objects of the class of the last one bound that come before it do not all fit into earlier parameters.
+    """Whether interchangeable objects before the last bound one do not fit into earlier parameters.
 
-    `parameters` are bound; such an object has one of those that come before the last one, or one of those that do and
-    are still to be bound.
+    `parameters` are bound. Each such object must have one of the parameters before the last one: a bound parameter, or
+    one of the `remaining_slots` that are bound later.
     """
     last = parameters[-1]
     number = bound[last]
@@ -175,14 +175,13 @@ def instances(
     most_bindings: int,
     stop: StopFlag,
 ) -> tuple[int, Ints]:
-    """How many instances are applicable, and they [at least k, 1 + p] in order, each a schema and its arguments.
+    """Return the number of applicable instances, and the instances [at least k, 1 + p] in order.
 
-    Of those that differ in interchangeable objects alone one, where `ranks` [n] has the places of objects in their
-    classes. With `only_new` those that add an atom with a form that was not seen. Gives up with more than `most`, or
-    more bindings of the first so many parameters of a schema than `most_bindings`: then the number is above `most`.
-    FULL instead of the number where an atom has no room. `rows` is room for instances, which may be replaced.
-
-    Leaves the rest as it comes once `stop` [1] is true.
+    A row has the schema and its arguments. With `ranks` [n], the ranks of objects within their classes, there is one of
+    the instances that differ only in interchangeable objects. With `only_new`, instances must add an atom with an
+    unseen form. The search stops with a number above `most` for more instances than `most`, or for more bindings of a
+    prefix of a schema's parameters than `most_bindings`. The number is FULL if the atom table is full. `rows` is a
+    buffer, replaced if too small. The result is incomplete once `stop` [1] is true.
     """
     count = 0
     literals, signatures, fits = schemas.literals, atoms.signatures, schemas.fits
@@ -193,8 +192,8 @@ def instances(
     value_ends, values = schemas.values.indptr, schemas.values.indices
     check_ends, checks = schemas.checks.indptr, schemas.checks.indices
     bound, row = np.zeros(schemas.widest[0], np.int32), np.empty(terms.shape[1], np.int32)
-    # Of each step the source, -1 for none; which atom or object is next; and its own number, by which it knows the
-    # objects that it was given.
+    # Per step: the source, -1 for none; the next atom or object; and the step's number, which marks the objects already
+    # given to it.
     source, following, numbers = np.empty((3, schemas.widest[0]), np.int32)
     given, number = np.zeros((schemas.widest[0], len(ranks)), np.int32), 0
     bindings = np.zeros(schemas.widest[0] + 1, np.int64)
@@ -280,13 +279,13 @@ def instances(
 
 @compiled
 def _order(rows: Ints, objects: int) -> NDArray[np.int64]:
-    """The order of rows [k, p] of numbers, all but the first column below `objects`."""
+    """Return the sort order of rows [k, p]; all columns but the first are below `objects`."""
     order = np.arange(len(rows))
     if len(rows) < 2:
         return order
     key, size = np.zeros(len(rows), np.int64), 1
     for column in range(rows.shape[1] - 1, -1, -1):
-        if size > 2**62 // (objects + 1) or column == 0:  # sorted by what stands behind; the sort is stable
+        if size > 2**62 // (objects + 1) or column == 0:  # sort by the columns so far; the sort is stable
             order = order[np.argsort(key[order], kind="mergesort")]
             key[:], size = 0, 1
         for place in range(len(rows)):
@@ -297,10 +296,10 @@ def _order(rows: Ints, objects: int) -> NDArray[np.int64]:
 
 @compiled
 def literal_atoms(atoms: Atoms, schemas: Schemas, lists: CSR, rows: Ints, new: bool, without: CSR) -> tuple[int, CSR]:
-    """The numbers of the atoms that instances [m, 1 + p] give literals, list by list of their schemas.
+    """Return the atom numbers of literals for instances [m, 1 + p], grouped as in the schemas' lists.
 
-    -1 for an atom that was not met, or, where `without` has lists, that stands there. With `new`, atoms that were not
-    met get numbers; then the first of the results is FULL where one has no room, else 0.
+    -1 is for an atom without a number, or an atom in the corresponding list of `without`. With `new`, such atoms are
+    numbered; the first result is then FULL if the table is full, else 0.
     """
     literals, indptr = schemas.literals, np.zeros(len(rows) + 1, np.int32)
     for place in range(len(rows)):

@@ -1,4 +1,4 @@
-"""A problem whose actions are not all instantiated, as arrays: what finds its applicable actions and novel states."""
+"""Lifted form of a problem: applicable actions and novel states without full instantiation."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ from sgp.planning.width_search import (
     search_states,
 )
 
-MOST_CANDIDATES = 100_000  # applicable actions of a state, one for all that differ in interchangeable objects alone
-MOST_LISTED = 1_000_000  # the same, each
-_ROOM = 1 << 12  # atoms at first, a power of 2 from 64
+MOST_CANDIDATES = 100_000  # applicable actions of a state, one per class that differs only in interchangeable objects
+MOST_LISTED = 1_000_000  # applicable actions of a state, each counted
+_ROOM = 1 << 12  # initial capacity for atoms, a power of 2 from 64
 _OUTLIVED = "states outlived their task"
 _NOTHING = np.empty(0, np.int32)
 
 
 class LiftedModel:
-    """What instantiates the actions of one problem, state by state.
+    """Instantiation of a problem's actions, state by state.
 
-    States are the indices of their true fluents: `index_of` gives them for atoms, `atom_of` the atoms for them. Both
-    are methods of a task.
+    States are the indices of their true fluents. `index_of` maps atoms to indices, `atom_of` indices to atoms; both are
+    methods of a task.
     """
 
     def __init__(
@@ -47,26 +47,30 @@ class LiftedModel:
         static_goal_holds: bool,
     ):
         self._index = index
-        self._indices, self._atom = WeakMethod(index_of), WeakMethod(atom_of)  # strong ones would keep their task alive
+        self._indices, self._atom = (
+            WeakMethod(index_of),
+            WeakMethod(atom_of),
+        )  # strong references would keep the task alive
         self._forms: dict[Abstraction, Forms] = {}
-        self._number_of = np.full(1, FULL, np.int32)  # the number of the atom with an index
-        self._index_of = np.full(_ROOM, FULL, np.int32)  # the index of the atom with a number
+        self._number_of = np.full(1, FULL, np.int32)  # atom number by fluent index
+        self._index_of = np.full(_ROOM, FULL, np.int32)  # fluent index by atom number
         schemas, indexes = schemas_of(index)
         symmetric, kinds = symmetric_objects(index)
         atoms = Atoms.empty(indexes, _ROOM, symmetric, signatures_of(kinds))
         self._lifted = Lifted(atoms, schemas, Goal(_NOTHING, _NOTHING, static_goal_holds), _NOTHING)
         wanted, unwanted = (np.unique(self._numbered(index.goal(sign))) for sign in (True, False))
-        self._goal_atoms = int(self._lifted.atoms.counts[0])  # they have the first numbers
+        self._goal_atoms = int(self._lifted.atoms.counts[0])  # goal atoms have the first numbers
         fluent = index.domain.fluent_predicates
         static = self._numbered([atom for atom in index.problem.init if atom.predicate not in fluent])
         goal = Goal(wanted, unwanted, static_goal_holds)
         self._lifted = self._lifted._replace(goal=goal, static=np.unique(static))
 
     def applicable(self, fluents: Sequence[int], representatives: bool) -> Instances:
-        """The actions applicable where just these fluents are true, in the order of the PDDL's actions and objects.
+        """Return the actions applicable in the state of these fluents, in the order of the PDDL's actions and objects.
 
-        With `representatives` one of those that differ in interchangeable objects alone. Raises OutOfMemory for more
-        than MOST_CANDIDATES, or else MOST_LISTED; LimitReached where time is up before.
+        With `representatives`, there is one of the actions that differ only in interchangeable objects. Raises
+        OutOfMemory for more than MOST_CANDIDATES with `representatives`, else MOST_LISTED; LimitReached at the time
+        limit.
         """
         most = MOST_CANDIDATES if representatives else MOST_LISTED
         rows = self._applicable(fluents, representatives, most)
@@ -75,15 +79,15 @@ class LiftedModel:
         return Instances(self._index, rows)
 
     def count_applicable(self, fluents: Sequence[int], most: int) -> int:
-        """How many actions are applicable where just these fluents are true; `most` and one for more."""
+        """Count the actions applicable in the state of these fluents, up to `most` + 1."""
         return len(self._applicable(fluents, False, most))
 
     def search(
         self, fluents: Ints, abstraction: Abstraction, limits: SearchLimits, representatives: bool
     ) -> tuple[Instances, SearchResult]:
-        """What a search of width 1 finds from where just these fluents are true, and the actions that lead there.
+        """Run a width-1 search from the state of these fluents; also return the actions of the result.
 
-        Raises as `applicable` does, for any state of the search.
+        Raises as `applicable`, for any state of the search.
         """
         most = MOST_LISTED if limits.one_step and not representatives else MOST_CANDIDATES
         while True:
@@ -101,14 +105,14 @@ class LiftedModel:
             self._grow()
 
     def _applicable(self, fluents: Sequence[int], representatives: bool, most: int) -> Ints:
-        """The applicable instances; `most` and one where there are more."""
+        """Return the applicable instances; `most` + 1 if there are more."""
         state, forms = self._numbers_of(np.array(fluents, np.int32)), self._forms_of("none")
         rows = applicable_instances(self._lifted, forms, state, representatives, most, stop_flag())
         check_limits()
         return rows
 
     def _forms_of(self, abstraction: Abstraction) -> Forms:
-        """What stands for atoms; a memo of the present room for them."""
+        """Return the novelty forms of the atom table, cached for its current capacity."""
         if abstraction not in self._forms:
             whole = np.full(len(self._lifted.atoms.predicates), abstraction == "none")
             if abstraction in ("types", "base"):
@@ -117,13 +121,13 @@ class LiftedModel:
         return self._forms[abstraction]
 
     def _grow(self) -> None:
-        """Makes room for twice as many atoms."""
+        """Double the capacity for atoms."""
         self._lifted = self._lifted._replace(atoms=self._lifted.atoms.doubled())
         self._index_of = np.concatenate([self._index_of, np.full(len(self._index_of), FULL, np.int32)])
         self._forms.clear()
 
     def _numbered(self, atoms: Sequence[Atom]) -> Ints:
-        """The numbers of atoms, in their order."""
+        """Return the numbers of atoms, in order."""
         predicates, rows = self._index.rows(atoms)
         while True:
             numbers = numbers_of(self._lifted.atoms, predicates, rows)
@@ -132,7 +136,7 @@ class LiftedModel:
             self._grow()
 
     def _numbers_of(self, fluents: Ints) -> Ints:
-        """The numbers of the atoms with some indices."""
+        """Return the atom numbers of fluent indices."""
         if fluents.max(initial=0) >= len(self._number_of):
             grown = np.full(2 * int(fluents.max()) + 64, FULL, np.int32)
             grown[: len(self._number_of)] = self._number_of
@@ -146,7 +150,7 @@ class LiftedModel:
         return np.asarray(self._number_of[fluents])
 
     def _indices_of(self, numbers: Ints) -> Ints:
-        """The indices of the atoms with some numbers."""
+        """Return the fluent indices of atom numbers."""
         unmet = np.unique(numbers[self._index_of[numbers] < 0])
         if len(unmet):
             table, indices = self._lifted.atoms, self._indices()

@@ -1,4 +1,4 @@
-"""Lookahead by width: the states that a novelty-pruned breadth-first search reaches become candidates."""
+"""Lookahead by width: states of a novelty-pruned breadth-first search as candidates."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from sgp.planning.task import State, Task
 from sgp.planning.width_search import SearchLimits
 
 CandidateSet = Literal["one-step", "iw", "aiw", "capped-aiw", "base-aiw", "reduced-aiw"]
-LAYER_LIMIT = 1000  # states kept at each depth by the capped variant (AIW-AD, appendix B)
+LAYER_LIMIT = 1000  # states expanded at each depth by the capped variant (AIW-AD, appendix B)
 
 
 @dataclass(frozen=True)
 class Lookahead:
-    """IW(1) from a state: candidates are all one-step successors, and all novel states with the actions to them.
+    """IW(1) from a state: all one-step successors, and all novel states with their action paths.
 
-    A state is novel if one of its atoms, or of their abstractions, was true in no state generated before it, the
-    first state's atoms included (Lipovetzky and Geffner 2012; AIW-AD, section 3). With `abstraction` "types" every
-    argument of an atom but one is replaced by its object's type, one position after the other, atoms of the goal stay
-    whole (abstracted IW); with "base" there is one type for all objects (base-abstracted IW); with "goals" atoms of the
-    goal are abstracted by types, too ("reduced goals", AIW-AD, appendix C). `layer` keeps at each
-    depth only so many novel states to expand, those that satisfy more of the goal first (capped). With `min_novel` the
-    search ends after a depth at which so many novel states were found, one of which has more of the goal's positive
-    atoms than the first state: far candidates of large problems cost much and are rarely chosen. Goal states are
-    candidates whatever their novelty. `states` bounds the number of candidates, so that memory stays bounded. With
-    `representatives`, of actions that differ in interchangeable objects alone one is applied, in every state of the
-    search.
+    A state is novel if one of its atoms, or of their abstractions, was true in no state generated before it, the first
+    state's atoms included (Lipovetzky and Geffner 2012; AIW-AD, section 3).
 
-    Candidates stand in the order in which they were generated; `parent` is the candidate that one was generated from,
-    `actions` the whole path from the first state.
+    `abstraction` "types" replaces every argument of an atom but one by its object's type, for each argument in turn,
+    except in goal atoms (abstracted IW). "base" uses one type for all objects (base-abstracted IW). "goals" also
+    abstracts goal atoms by types ("reduced goals", AIW-AD, appendix C).
+
+    `layer` limits the novel states expanded at each depth, those with more satisfied goals first (capped). With
+    `min_novel`, the search ends after a depth with so many novel states if one satisfies more positive goal atoms than
+    the first state; distant candidates of large problems are expensive and rarely chosen. Goal states are always
+    candidates. `states` bounds the number of candidates and thus memory. With `representatives`, each state applies one
+    of the actions that differ only in interchangeable objects.
+
+    Candidates are in generation order. `parent` is the candidate of the predecessor, `actions` the path from the first
+    state.
     """
 
     abstraction: Abstraction = "none"
@@ -54,13 +55,13 @@ class Lookahead:
                 raise ConfigurationError(f"lookahead's {name} is {value}; expected at least 1")
 
     def __call__(self, task: Task, state: State) -> Candidates:
-        """The candidates of a state; none where it is a dead end."""
+        """Return the candidates of a state; none for a dead end."""
         limits = SearchLimits(False, self.layer or 0, self.min_novel or 0, self.states)
         return search(task, state, self.abstraction, limits, self.representatives)
 
 
 def check_candidate_set(candidates: str, min_novel: int) -> None:
-    """Raises ConfigurationError for settings that name no candidates."""
+    """Raise ConfigurationError for settings that name no candidate set."""
     if candidates not in get_args(CandidateSet):
         raise ConfigurationError(f"candidates is '{candidates}'; expected one of {', '.join(get_args(CandidateSet))}")
     if min_novel < 0:
@@ -68,10 +69,10 @@ def check_candidate_set(candidates: str, min_novel: int) -> None:
 
 
 def successors_for(candidates: CandidateSet, min_novel: int = 0, representatives: bool = False) -> Successors:
-    """What makes the candidates of a state; a lookahead ends early with `min_novel`, unless it is 0.
+    """Return the successor function of a candidate set.
 
-    With `representatives`, one of those whose actions differ in interchangeable objects alone. Raises
-    ConfigurationError for settings that name no candidates.
+    A lookahead ends early with `min_novel`, unless it is 0. With `representatives`, there is one of the candidates
+    whose actions differ only in interchangeable objects. Raises ConfigurationError for an unknown candidate set.
     """
     check_candidate_set(candidates, min_novel)
     if candidates == "one-step":

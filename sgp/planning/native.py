@@ -1,4 +1,4 @@
-"""pymimir's form of a problem, and its output silenced."""
+"""Conversion of problems to pymimir, and suppression of native output."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from sgp.planning.pddl_syntax import Source, first_place, shown
 from sgp.planning.pddl_writing import with_constants, write_domain, write_problem
 
 _NAME = re.compile(r"\??[a-z][a-z0-9_-]*")
-_LOCK = threading.RLock()  # descriptor 1 belongs to the whole process
+_LOCK = threading.RLock()  # descriptor 1 is shared by the whole process
 _SILENCED = [False]
 _LIBC = ctypes.CDLL(None)
 
 
 def native_problem(problem: Problem, domain: DomainText, text: ProblemText) -> formalism.Problem:
-    """pymimir's form of a problem. Raises UnsupportedPddl for names that pymimir does not read.
+    """Convert a problem to pymimir. Raises UnsupportedPddl for names that pymimir cannot read.
 
-    pymimir is handed what our readers understood, written anew: it wants every requirement declared and the sections in
-    one order, dies of actions without a precondition, and takes types for predicates.
+    The problem is rewritten from the parsed declarations: pymimir needs all requirements declared and a fixed order of
+    sections, ends the process for actions without a precondition, and treats types as predicates.
     """
     names = [*domain.types, *(constant.name for constant in domain.constants), *domain.predicates]
     for schema in domain.schemas.values():
@@ -43,7 +43,7 @@ def native_problem(problem: Problem, domain: DomainText, text: ProblemText) -> f
         source = problem.problem_source
         written = AsWritten(domain, actions, text, Formula("and", text.goal))
         return parser.parse_problem(write_problem(written), "", formalism.ParserOptions())
-    except (RuntimeError, IndexError) as error:  # the latter where it cannot print its own message, which is no user's
+    except (RuntimeError, IndexError) as error:  # IndexError: pymimir failed to print its own message
         raise UnsupportedPddl(
             "the planning library does not read this, though it is PDDL; simplify it", source
         ) from error
@@ -60,7 +60,7 @@ def _require_names(source: Source, names: Iterable[str]) -> None:
 
 @contextmanager
 def native_output_silenced() -> Iterator[None]:
-    """Discards what native libraries (pymimir, wlplan) print to file descriptor 1; reentrant, one thread at a time."""
+    """Discard output of native libraries (pymimir, wlplan) to file descriptor 1; reentrant, one thread at a time."""
     with _LOCK:
         if _SILENCED[0]:
             yield

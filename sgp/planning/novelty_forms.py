@@ -1,4 +1,4 @@
-"""What stands for the atoms of a task in a search for novel states: themselves, or their abstractions."""
+"""Novelty forms of atoms: the atoms or their abstractions, by which a search counts states as novel."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from sgp.planning.hash_table import EMPTY, Ints, Words, empty_slots, find_key, h
 
 Abstraction = Literal["none", "types", "base", "goals"]
 
-_WHOLE, _ABSTRACT = np.uint64(1), np.uint64(2)  # where the hashes of forms begin
+_WHOLE, _ABSTRACT = np.uint64(1), np.uint64(2)  # hash seeds of forms
 
 
 class Forms(NamedTuple):
-    """The novelty forms of each atom, numbered as they are met, and in which search each form was seen last.
+    """The numbered novelty forms of each atom, and the last search in which each form was seen.
 
-    An atom that is `whole`, or has no arguments, has itself as its form; another one a form for each argument, in which
-    the other arguments are replaced by their types. Two forms share a number with a probability of 2^-64.
+    An atom that is `whole` or has no arguments is its own form. Another atom has a form for each argument, in which the
+    other arguments are replaced by their types. Two forms share a number with probability 2^-64.
     """
 
-    numbers: Ints  # [c, w], -1 in the first place of an atom that was not met yet, else behind the last one
+    numbers: Ints  # [c, w], padded with -1; -1 first for an atom without computed forms
     keys: Words  # [c w], hashes of the forms
-    slots: Ints  # a hash table of them
-    total: Ints  # [1]
+    slots: Ints  # hash table over `keys`
+    total: Ints  # number of forms [1]
     seen: Ints  # [c w]
-    search: Ints  # [1], the number of the present search
-    types: Ints  # [n], of objects
+    search: Ints  # [1], number of the current search
+    types: Ints  # [n], types of objects
     whole: NDArray[np.bool_]  # [c]
 
     @classmethod
     def of(cls, whole: NDArray[np.bool_], types: Ints, arity: int) -> Forms:
-        """Of none of the atoms [c] of at most `arity` arguments are the forms known."""
+        """An empty table for atoms [c] of at most `arity` arguments."""
         width = 1 if whole.all() else arity
         room = len(whole) * width
         return cls(
@@ -50,7 +50,7 @@ class Forms(NamedTuple):
 
 @compiled
 def learn_forms(forms: Forms, predicate: int, row: Ints, atom: int) -> None:
-    """Finds the forms of an atom with a predicate and arguments [w], -1 behind the last one."""
+    """Compute the forms of an atom with arguments [w], padded with -1."""
     arity = 0
     while arity < len(row) and row[arity] >= 0:
         arity += 1
@@ -72,7 +72,7 @@ def learn_forms(forms: Forms, predicate: int, row: Ints, atom: int) -> None:
 
 @compiled
 def learn_all_forms(forms: Forms, predicates: Ints, arguments: Ints) -> None:
-    """Finds the forms of all atoms [a] that have a predicate."""
+    """Compute the forms of all atoms [a] that have a predicate."""
     for atom in range(len(predicates)):
         if predicates[atom] >= 0:
             learn_forms(forms, predicates[atom], arguments[atom], atom)
@@ -80,7 +80,7 @@ def learn_all_forms(forms: Forms, predicates: Ints, arguments: Ints) -> None:
 
 @inlined
 def is_unseen(forms: Forms, predicates: Ints, arguments: Ints, atom: int) -> bool:
-    """Whether a form of an atom was not seen in the present search."""
+    """Whether the current search has not seen one of the atom's forms."""
     if forms.numbers[atom, 0] < 0:
         learn_forms(forms, predicates[atom], arguments[atom], atom)
     unseen = False
@@ -92,7 +92,7 @@ def is_unseen(forms: Forms, predicates: Ints, arguments: Ints, atom: int) -> boo
 
 @inlined
 def mark_seen(forms: Forms, predicates: Ints, arguments: Ints, atoms: Ints) -> None:
-    """Notes the forms of some atoms."""
+    """Mark the forms of these atoms as seen."""
     for atom in atoms:
         if forms.numbers[atom, 0] < 0:
             learn_forms(forms, predicates[atom], arguments[atom], atom)

@@ -1,4 +1,4 @@
-"""Ground actions as arrays and states as bits, for compiled searches that make no states."""
+"""Ground actions as arrays and states as bit sets, for compiled searches without state objects."""
 
 from __future__ import annotations
 
@@ -14,50 +14,51 @@ from sgp.planning.hash_table import Ints, Words
 
 
 class CSR(NamedTuple):
-    """Lists of numbers as compressed sparse rows: list i is `indices[indptr[i] : indptr[i + 1]]`."""
+    """Compressed sparse rows: list i is `indices[indptr[i] : indptr[i + 1]]`."""
 
     indptr: Ints
     indices: Ints
 
     @classmethod
     def of(cls, lists: Sequence[Sequence[int]]) -> CSR:
-        """The lists as two arrays."""
+        """Build from nested lists."""
         indptr = np.zeros(len(lists) + 1, np.int32)
         np.cumsum([len(values) for values in lists], out=indptr[1:])
         return cls(indptr, np.fromiter(chain.from_iterable(lists), np.int32, int(indptr[-1])))
 
     @property
     def owners(self) -> NDArray[np.int64]:
-        """The list that each number stands in."""
+        """Return the list of each number."""
         return np.repeat(np.arange(len(self.indptr) - 1), np.diff(self.indptr))
 
     def where(self, chosen: NDArray[np.bool_]) -> CSR:
-        """The same lists with the chosen numbers alone."""
+        """Keep only the chosen numbers."""
         ends = np.concatenate([np.zeros(1, np.int32), np.cumsum(chosen, dtype=np.int32)])
         return CSR(ends[self.indptr], self.indices[chosen])
 
     def rows(self, chosen: NDArray[np.bool_]) -> CSR:
-        """The chosen lists."""
+        """Select the chosen lists."""
         counts = np.diff(self.indptr)
         indptr = np.concatenate([np.zeros(1, np.int32), np.cumsum(counts[chosen], dtype=np.int32)])
         return CSR(indptr, self.indices[np.repeat(chosen, counts)])
 
     def transposed(self, columns: int) -> CSR:
-        """For each number below `columns` the lists that it stands in."""
+        """Return, for each number below `columns`, the lists that contain it."""
         return grouped(self.indices, self.owners, columns)
 
 
 def grouped(groups: NDArray[np.integer], values: NDArray[np.integer], count: int) -> CSR:
-    """The values of each group below `count`, in their order."""
+    """Group values by group number below `count`, in order."""
     indptr = np.concatenate([[0], np.cumsum(np.bincount(groups, minlength=count))])
     return CSR(indptr.astype(np.int32), values[np.argsort(groups, kind="stable")].astype(np.int32))
 
 
 class Operators(NamedTuple):
-    """For each action the fluents that it needs, forbids, adds and deletes; what it adds it does not delete.
+    """Fluents that each action needs, forbids, adds and deletes; added fluents are not deleted.
 
-    For each fluent `watchers` has actions that need it, each action at the one of its fluents that the fewest need;
-    the last list has those that need none. So the lists of a state's true fluents hold all its applicable actions.
+    `watchers` has, for each fluent, actions that need it. Each action is in the list of its fluent that the fewest
+    actions need; the last list has the actions that need none. The lists of a state's true fluents therefore contain
+    all applicable actions.
     """
 
     needs: CSR
@@ -68,12 +69,10 @@ class Operators(NamedTuple):
 
     @classmethod
     def of(cls, needs: CSR, forbids: CSR, adds: CSR, deletes: CSR, atoms: int) -> Operators:
-        """The operators over fluents below `atoms`."""
+        """Build operators over fluents below `atoms`."""
         counts = np.diff(needs.indptr)
         users = np.bincount(needs.indices, minlength=atoms)
-        order = np.lexsort(
-            (users[needs.indices], needs.owners)
-        )  # of each action's fluents the one of fewest users first
+        order = np.lexsort((users[needs.indices], needs.owners))  # the fluent of the fewest users first
         watched = np.full(len(counts), atoms)
         some = np.flatnonzero(counts)
         watched[some] = needs.indices[order[needs.indptr[some]]]
@@ -81,7 +80,7 @@ class Operators(NamedTuple):
 
 
 class Goal(NamedTuple):
-    """The fluents that a goal wants true and false, and whether its other literals hold or can ever hold."""
+    """Fluents that the goal requires true and false, and whether its other literals are true or can become true."""
 
     wanted: Ints
     unwanted: Ints
@@ -90,7 +89,7 @@ class Goal(NamedTuple):
 
 @compiled
 def words_of(fluents: Ints, atoms: int) -> Words:
-    """The state [w] over fluents below `atoms` in which just these are true: bit a % 64 of word a // 64 is fluent a."""
+    """Return the state [w] with exactly these fluents true: bit a % 64 of word a // 64 is fluent a."""
     state = np.zeros(max((atoms + 63) // 64, 1), np.uint64)
     toggle(state, fluents)
     return state
@@ -98,7 +97,7 @@ def words_of(fluents: Ints, atoms: int) -> Words:
 
 @compiled
 def true_atoms(state: Words) -> Ints:
-    """The fluents that are true in a state, ascending."""
+    """Return the true fluents of a state, ascending."""
     atoms, count = np.empty(64 * len(state), np.int32), 0
     for word in range(len(state)):
         bits, atom = state[word], 64 * word
@@ -119,14 +118,14 @@ def has(state: Words, atom: int) -> bool:
 
 @compiled
 def toggle(state: Words, fluents: Ints) -> None:
-    """Makes true what is false of some different fluents, and false what is true."""
+    """Flip the truth values of distinct fluents."""
     for atom in fluents:
         state[atom >> 6] ^= np.uint64(1) << np.uint64(atom & 63)
 
 
 @compiled
 def is_in(values: Ints, value: int) -> bool:
-    """Whether a number stands among some."""
+    """Whether `values` contains a number."""
     for other in values:  # noqa: SIM110 (numba compiles no generators)
         if other == value:
             return True
@@ -135,7 +134,7 @@ def is_in(values: Ints, value: int) -> bool:
 
 @compiled
 def applicable(state: Words, operators: Operators, action: int) -> bool:
-    """Whether an action's precondition holds."""
+    """Whether an action's precondition is satisfied."""
     needs, forbids = operators.needs, operators.forbids
     for place in range(needs.indptr[action], needs.indptr[action + 1]):
         if not has(state, needs.indices[place]):
@@ -148,9 +147,9 @@ def applicable(state: Words, operators: Operators, action: int) -> bool:
 
 @compiled
 def write_applicable(state: Words, operators: Operators, before: Ints, changed: Ints, actions: Ints) -> int:
-    """Writes the actions applicable in a state into `actions`, in their order; how many.
+    """Write the applicable actions of a state into `actions`, in order, and return their number.
 
-    The state differs in `changed` from the one in which just the fluents `before` are true.
+    The state differs in `changed` from the state in which exactly the fluents `before` are true.
     """
     watchers = operators.watchers
     rest, total = len(watchers.indptr) - 2, 0
@@ -171,14 +170,14 @@ def write_applicable(state: Words, operators: Operators, before: Ints, changed: 
 
 @compiled
 def applicable_actions(operators: Operators, atoms: int, fluents: Ints) -> Ints:
-    """The actions applicable where just these fluents are true, in their order."""
+    """Return the actions applicable in the state of these fluents, in order."""
     actions = np.empty(len(operators.needs.indptr), np.int32)
     return actions[: write_applicable(words_of(fluents, atoms), operators, fluents, fluents[:0], actions)].copy()
 
 
 @compiled
 def apply(state: Words, operators: Operators, action: int) -> None:
-    """Makes the state the one after an action."""
+    """Apply an action to the state in place."""
     deletes, adds = operators.deletes, operators.adds
     for place in range(deletes.indptr[action], deletes.indptr[action + 1]):
         atom = deletes.indices[place]
@@ -190,7 +189,7 @@ def apply(state: Words, operators: Operators, action: int) -> None:
 
 @compiled
 def missing_atoms(state: Words, goal: Goal) -> int:
-    """How many of the fluents that the goal wants true are not."""
+    """Count the positive goal fluents that are false."""
     count = 0
     for atom in goal.wanted:
         count += not has(state, atom)
@@ -199,7 +198,7 @@ def missing_atoms(state: Words, goal: Goal) -> int:
 
 @compiled
 def unsatisfied(state: Words, goal: Goal) -> int:
-    """How many of the goal's literals over fluents that can be true do not hold."""
+    """Count the unsatisfied goal literals over fluents that can be true."""
     count = missing_atoms(state, goal)
     for atom in goal.unwanted:
         count += has(state, atom)
@@ -208,19 +207,19 @@ def unsatisfied(state: Words, goal: Goal) -> int:
 
 @compiled
 def is_goal(state: Words, goal: Goal) -> bool:
-    """Whether a state is a goal."""
+    """Whether the state satisfies the goal."""
     return goal.possible and unsatisfied(state, goal) == 0
 
 
 @compiled
 def half_identity(atom: int, half: int) -> np.uint64:
-    """What a true fluent adds to the first or second half of a state's identity (Zobrist hashing)."""
+    """Return the Zobrist hash of a true fluent for one half of the state identity."""
     return mix(np.uint64(2 * atom + half + 1) * np.uint64(0x9E3779B97F4A7C15))
 
 
 @compiled
 def state_identity(fluents: Ints) -> Words:
-    """The identity [2] of the state in which just these fluents are true; others have it with probability 2^-128."""
+    """Return the identity [2] of the state of these fluents; two states collide with probability 2^-128."""
     identity = np.zeros(2, np.uint64)
     for atom in fluents:
         identity[0] ^= half_identity(atom, 0)
@@ -230,7 +229,7 @@ def state_identity(fluents: Ints) -> Words:
 
 @compiled
 def state_identities(fluents: Ints, indptr: NDArray[np.int64], changed: Ints) -> Words:
-    """The identities [n, 2] of states that differ from the one with these fluents in `changed`, row by row."""
+    """Return the identities [n, 2] of states that differ from the given one in `changed`, row by row."""
     identities, here = np.empty((len(indptr) - 1, 2), np.uint64), state_identity(fluents)
     for row in range(len(identities)):
         identities[row] = here ^ state_identity(changed[indptr[row] : indptr[row + 1]])

@@ -1,4 +1,4 @@
-"""Action overrides: the fewest choices of a policy that must be replaced until it solves a problem."""
+"""Action overrides: the fewest policy choices to replace until a problem is solved."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from sgp.planning.planner import Limit, Planner, horizon
 from sgp.planning.rollout import Rollout, Step
 from sgp.planning.task import Task
 
-Override = tuple[int, int]  # a step and the index of the candidate that is taken there, both from 0
+Override = tuple[int, int]  # step and index of the candidate taken there, both from 0
 
 
 @dataclass(frozen=True)
 class OverrideSearch:
     """The result of a search for the fewest overrides.
 
-    `overrides` and `rollout` are those that solve the problem, None where none was found. `counts` has the number of
-    rollouts planned with one override, with two, and so on; each number in `complete` was searched in full: every
-    step, every candidate among the `ranks` best.
+    `overrides` and `rollout` solve the problem; they are None if none was found. `counts` has the number of rollouts
+    with one override, two, and so on. Each number of overrides in `complete` was searched exhaustively: every step,
+    every candidate among the `ranks` best.
     """
 
     overrides: tuple[Override, ...] | None
@@ -34,13 +34,13 @@ class OverrideSearch:
 
     @property
     def proved(self) -> bool:
-        """Whether fewer overrides among the `ranks` best do not solve the problem."""
+        """Whether fewer overrides among the `ranks` best cannot solve the problem."""
         return self.overrides is not None and len(self.complete) >= len(self.overrides) - 1
 
 
 @dataclass(frozen=True)
 class _Node:
-    """A rollout with overrides, and the first step at which a further one may be."""
+    """A rollout with overrides, and the first step at which another override is allowed."""
 
     rollout: Rollout
     overrides: tuple[Override, ...]
@@ -57,15 +57,15 @@ def fewest_overrides(
     most: int = 2,
     watch: Callable[[Sequence[int]], None] | None = None,
 ) -> OverrideSearch:
-    """Search for one override, then two, up to `most`, that solve the problem, within so many CPU seconds.
+    """Search for one override, then two, up to `most`, that solve the problem within `seconds` of CPU time.
 
-    At every step of the rollout from `free` on, the open candidates next to the chosen one are taken, up to `ranks` by
-    cost, the chosen one counted: first the second best of every step, then the third. A second override is searched on
-    the continuation of the first. `watch` receives the counts.
+    At every step from `free` on, open candidates other than the chosen one are taken, up to `ranks` by cost with the
+    chosen one included: first the second best of every step, then the third. A second override is searched on the
+    continuation of the first. `watch` receives the counts.
     """
     if rollout.solved:
         raise ConfigurationError(f"the rollout of {task.name} is solved; expected an unsolved one")
-    planner = replace(planner, keep="steps")  # all candidates of a step are needed for the next override
+    planner = replace(planner, keep="steps")  # the next override needs all candidates of a step
     started = time.process_time()
     counts, complete = list[int](), list[int]()
 
@@ -97,7 +97,7 @@ def fewest_overrides(
 
 
 def _alternatives(level: Sequence[_Node], ranks: int) -> Iterator[tuple[_Node, int, int]]:
-    """Candidates to take instead: the second best of every step of every rollout, then the third, and so on."""
+    """Yield alternative candidates: the second best of every step of every rollout, then the third, and so on."""
     for rank in range(1, ranks):
         for node in level:
             for step in range(node.free, len(node.rollout.steps)):
@@ -107,7 +107,7 @@ def _alternatives(level: Sequence[_Node], ranks: int) -> Iterator[tuple[_Node, i
 
 
 def _open_alternatives(step: Step) -> list[int]:
-    """The indices of the other candidates that were open to choice, cheapest first."""
+    """Return the indices of the other open candidates, cheapest first."""
     possible = step.open_to_choice & np.isfinite(step.costs)
     possible[step.chosen] = False
     return [index for index in np.argsort(step.costs, kind="stable").tolist() if possible[index]]

@@ -62,9 +62,9 @@ _TIMED_ACTION = re.compile(
 
 @dataclass(frozen=True)
 class Problem:
-    """One planning problem as text: what files hold and processes exchange. A `Task` is its living form.
+    """A planning problem as text, for files and between processes; `Task` is its executable form.
 
-    `alternative` selects one of the conjunctions of a disjunctive goal.
+    `alternative` selects one conjunction of a disjunctive goal.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Problem:
 
     @classmethod
     def from_files(cls, domain: Path | str, problem: Path | str) -> Problem:
-        """The problem in two files, named by the problem file's stem. Raises PddlError for a file that is no text."""
+        """Read a problem from two files; its name is the problem file's stem. Raises PddlError for a file that is not text."""
         texts = read_text(domain), read_text(problem)
         return cls(Path(problem).stem, *texts, domain_source=str(domain), problem_source=str(problem))
 
@@ -85,17 +85,17 @@ class Problem:
         return (self.domain_pddl, self.domain_source), (self.problem_pddl, self.problem_source)
 
     def read(self) -> tuple[DomainText, ProblemText]:
-        """The domain, actions compiled to STRIPS, and the problem. Raises PddlError for text that cannot be used."""
+        """Parse the domain, with actions compiled to STRIPS, and the problem. Raises PddlError."""
         return read_both(*self._texts, self.alternative)
 
     def as_written(self) -> AsWritten:
-        """The domain and the problem without any compilation. Raises PddlError for text that cannot be used."""
+        """Parse the domain and the problem without compilation. Raises PddlError."""
         return read_as_written(*self._texts)
 
     def alternatives(self) -> tuple[Problem, ...]:
-        """A problem for each conjunction of a disjunctive goal; for other goals the problem itself.
+        """Return one problem per conjunction of a disjunctive goal; the problem itself for other goals.
 
-        Raises PddlError for text that cannot be used; a goal without connectives is not read.
+        A goal without connectives is not parsed. Raises PddlError.
         """
         if self.alternative is not None or not _MORE_THAN_CONJUNCTIONS.search(normalise(self.problem_pddl)):
             return (self,)
@@ -104,22 +104,22 @@ class Problem:
 
     @property
     def costs(self) -> Costs | None:
-        """The costs of actions, where the problem has a metric; None where each counts 1."""
+        """Return the action costs if the problem has a metric; None for unit costs."""
         return Costs(*self.read()) if has_metric(self.problem_pddl) else None
 
     def with_whole_costs(self) -> Problem:
-        """The problem with costs as Fast Downward reads them. Raises PddlError for costs that cannot be used."""
+        """Scale costs to integers for Fast Downward. Raises PddlError for unusable costs."""
         domain_pddl, problem_pddl = whole_costs(*self._texts)
         return replace(self, domain_pddl=domain_pddl, problem_pddl=problem_pddl)
 
     @cached_property
     def sha256(self) -> str:
-        """Hash of domain and problem text, by which expert plans and results are stored."""
+        """Hash of domain and problem text: the key of stored expert plans and results."""
         return hashlib.sha256(f"{self.domain_pddl}\0{self.problem_pddl}".encode()).hexdigest()
 
 
 def with_names(task: Task, names: Mapping[str, str], order: Sequence[int] | None = None) -> Problem:
-    """The problem with new names, by the old ones, for all objects but constants, optionally in another order."""
+    """Rename all objects but constants, by a map of old to new names, and optionally reorder them."""
     text = task.text
     objects = [thing._replace(name=names[thing.name]) for thing in text.objects]
     renamed = replace(
@@ -132,7 +132,7 @@ def with_names(task: Task, names: Mapping[str, str], order: Sequence[int] | None
 
 
 def read_text(path: Path | str) -> str:
-    """The text of a PDDL or plan file; see `decoded`. Raises PddlError where it is missing or not UTF-8."""
+    """Read a PDDL or plan file; see `decoded`. Raises PddlError if it is missing or not UTF-8."""
     try:
         return decoded(Path(path).read_bytes())
     except UnicodeDecodeError as error:
@@ -142,29 +142,29 @@ def read_text(path: Path | str) -> str:
 
 
 def decoded(data: bytes) -> str:
-    """The text of a PDDL or plan file, without a byte order mark; comments may be in any encoding.
+    """Decode a PDDL or plan file, without a byte order mark; comments may be in any encoding.
 
-    Raises UnicodeDecodeError where anything else is not UTF-8.
+    Raises UnicodeDecodeError if text outside comments is not UTF-8.
     """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         text = data.decode("utf-8-sig", "replace")
         without_comments = re.sub(rb";[^\r\n]*", lambda match: b" " * len(match[0]), data)
-        without_comments.decode("utf-8")  # for its error, and the byte that it names
+        without_comments.decode("utf-8")  # for its error, which names the byte
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def parse_plan(text: str, source: str = "plan") -> tuple[Action, ...]:
-    """The actions of a plan, as `read_plan` reads it."""
+    """Parse the actions of a plan as `read_plan` does."""
     return read_plan(text, source)[0]
 
 
 def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tuple[int, ...]]:
-    """The actions `(name object ...)` of a plan, in the order of their time stamps, and the line of each.
+    """Parse the actions of a plan, ordered by time stamp, and their line numbers.
 
-    Raises PlanError naming the line of what is no action, has the time of another one, or lacks one where others have
-    one.
+    Raises PlanError with the line of a malformed action, a repeated time stamp, or a missing one where other actions
+    have them.
     """
     plain = normalise(text)
     line, before = 1, 0
@@ -193,9 +193,9 @@ def read_plan(text: str, source: str = "plan") -> tuple[tuple[Action, ...], tupl
 
 
 def format_plan(plan: Sequence[Action], problem: Problem | None = None) -> str:
-    """The plan as text, one action a line; with a `problem`, it ends in the cost comment that Fast Downward writes.
+    """Format a plan, one action a line; with a `problem`, add Fast Downward's cost comment.
 
-    Raises PddlError where an action costs a function that has no value.
+    Raises PddlError if an action's cost is a function without a value.
     """
     lines = "".join(f"{action}\n" for action in plan)
     return lines if problem is None else f"{lines}{cost_comment(plan, problem.costs)}\n"

@@ -1,4 +1,4 @@
-"""Names, typed lists, atoms, conditions and effects of PDDL, read into negation normal form."""
+"""Parsing of PDDL names, typed lists, atoms, conditions and effects into negation normal form."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _UNSUPPORTED = {
 }
 _CONNECTIVES = frozenset({"and", "or", "not", "imply", "forall", "exists", "when"})
 _RESERVED = frozenset(_UNSUPPORTED) | _CONNECTIVES | {"either", "increase", "number", OBJECT}
-_MAX_DEPTH = 50  # of nested connectives, where "and" within "and" counts once
+_MAX_DEPTH = 50  # of nested connectives; "and" within "and" counts once
 
 
 @dataclass
 class Scope:
     """The names that a formula may use.
 
-    `predicates` is None where they are unknown (a problem read without its domain), `declared` has the domain's types,
-    `names` the objects and variables, `types` all types of each object (variables are not checked). A variable of a
-    quantifier is renamed by `renaming` to a name that no other of the action has (`taken`).
+    `predicates` is None if unknown (a problem without its domain). `declared` has the domain's types, `names` the
+    objects and variables, `types` all types of each object; types of variables are not checked. `renaming` gives
+    quantified variables names that are unique within the action (`taken`).
     """
 
     predicates: Mapping[str, tuple[Parameter, ...]] | None
@@ -50,11 +50,11 @@ class Scope:
     taken: set[str] = field(default_factory=set)
 
     def of_action(self, parameters: Mapping[str, Parameter]) -> Scope:
-        """The scope within an action with these parameters."""
+        """Return the scope within an action with these parameters."""
         return replace(self, names={**self.names, **parameters}, taken=set(parameters))
 
     def binding(self, variables: Iterable[Parameter]) -> tuple[Scope, tuple[Parameter, ...]]:
-        """The scope within a quantifier, and its renamed variables."""
+        """Return the scope within a quantifier, and its renamed variables."""
         renaming = dict(self.renaming)
         bound = []
         for name, types in variables:
@@ -66,7 +66,7 @@ class Scope:
 
 
 def name_of(item: Word | Block, source: Source, what: str) -> str:
-    """The name in a place. Raises PddlError for what is none; any characters are allowed here."""
+    """Return a name with any characters. Raises PddlError."""
     word = source.word(item, f"the name of {what}")
     if word.startswith("-"):
         remedy = f"write '- {shown(word[1:])}' where a type is meant" if word != "-" else f"expected the name of {what}"
@@ -87,7 +87,7 @@ def _require_no_comma(word: Word, source: Source) -> None:
 
 
 def free_name(item: Word | Block, source: Source, what: str) -> str:
-    """The name of a predicate or type. Raises UnsupportedPddl for one that means something in formulas."""
+    """Return a predicate or type name. Raises UnsupportedPddl for reserved words of formulas."""
     name = name_of(item, source, what)
     if name in _RESERVED:
         raise source.unsupported(
@@ -97,7 +97,7 @@ def free_name(item: Word | Block, source: Source, what: str) -> str:
 
 
 def typed_list(block: Block, start: int, source: Source, what: str) -> list[tuple[Word, tuple[Word | str, ...]]]:
-    """The names in `a b - t c`, each with its types; names without a type are objects."""
+    """Parse names with types, as in `a b - t c`; names without a type have the type "object"."""
     typed: list[tuple[Word, tuple[Word | str, ...]]] = []
     pending: list[Word] = []
     items = iter(block[start:])
@@ -125,7 +125,7 @@ def typed_list(block: Block, start: int, source: Source, what: str) -> list[tupl
 def parameter(
     name: Word, types: Iterable[Word | str], declared: Mapping[str, tuple[str, ...]] | None, source: Source
 ) -> Parameter:
-    """A name with its types, all of which have to be declared, where the declared ones are known."""
+    """Return a name with its types, which must be declared if the declarations are known."""
     for kind in types:
         if declared is not None and kind not in declared and kind != OBJECT and isinstance(kind, Word):
             raise source.refusal(f"type '{shown(kind)}' is undefined; declare it in (:types ...) or correct it", kind)
@@ -133,7 +133,7 @@ def parameter(
 
 
 def atom(block: Block, source: Source, scope: Scope, equality: bool = False) -> Atom:
-    """An atom whose predicate and objects are declared, of the right number and types."""
+    """Parse an atom; the predicate, its arity and the objects' types are checked."""
     head = str(block.head)
     if not head:
         raise source.refusal("expected '(predicate name ...)', found an empty or nested list", block)
@@ -174,17 +174,19 @@ def _require_declared(argument: Word, source: Source, scope: Scope) -> None:
 
 
 def condition(block: Block, source: Source, scope: Scope) -> Condition:
-    """The condition in a list. Raises PddlError, and UnsupportedPddl for numbers and preferences."""
+    """Parse a condition. Raises PddlError, and UnsupportedPddl for numbers and preferences."""
     return join("and", _parts("and", block, True, source, scope, 0))
 
 
 def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope: Scope, depth: int) -> list[Condition]:
-    """The parts of the conjunction or disjunction (`kind`) that a list is, or its negation; `depth` is that of both."""
+    """Parse the parts of a conjunction or disjunction (`kind`), or of its negation, at a nesting `depth`."""
     if depth > _MAX_DEPTH:
         message = f"connectives nested more than {_MAX_DEPTH} deep are not supported; simplify this"
         raise source.refusal(message, source.block(block))
     parts: list[Condition] = []
-    waiting: list[tuple[Word | Block, bool]] = [(block, positive)]  # a text may be nested deeper than Python calls
+    waiting: list[tuple[Word | Block, bool]] = [
+        (block, positive)
+    ]  # iterative, because a text may be nested deeper than Python's call stack
     while waiting:
         item, sign = waiting.pop()
         part = source.block(item)
@@ -221,7 +223,7 @@ def _parts(kind: str, block: Word | Block, positive: bool, source: Source, scope
 
 
 def _quantified(part: Block, source: Source, scope: Scope) -> tuple[Scope, tuple[Parameter, ...], Block]:
-    """The scope within a quantifier, its variables and its body."""
+    """Return the scope, variables and body of a quantifier."""
     if len(part) != 3 or not isinstance(part[1], Block) or not isinstance(part[2], Block):
         raise source.refusal(f"expected '({part.head} (?x - type ...) (...))'", part)
     listed = typed_list(part[1], 0, source, "a variable")
@@ -232,7 +234,7 @@ def _quantified(part: Block, source: Source, scope: Scope) -> tuple[Scope, tuple
 
 
 def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[ConditionalEffect, ...], str]:
-    """The effects of an action, grouped by condition, and its cost. Raises as `condition`."""
+    """Parse the effects of an action, grouped by condition, and its cost. Raises as `condition`."""
     grouped: dict[tuple[tuple[Parameter, ...], Condition], list[Literal]] = {}
     cost = ""
     waiting: list[tuple[Word | Block, tuple[Parameter, ...], Condition, Scope]] = [(block, (), TRUE, scope)]
@@ -257,7 +259,7 @@ def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[Condition
         elif part.head == "increase":
             if len(part) != 3 or not isinstance(part[1], Block):
                 raise source.refusal("expected '(increase (total-cost) ...)'", part)
-            if part[1] == ["total-cost"]:  # other numbers have no use, because no condition can depend on them
+            if part[1] == ["total-cost"]:  # other numbers are ignored, because no condition can depend on them
                 if cost or under != TRUE or variables:
                     raise source.unsupported(
                         "a second cost of an action, and one under '(when ...)' or '(forall ...)', are not supported; "
@@ -271,7 +273,7 @@ def effects(block: Block, source: Source, scope: Scope) -> tuple[tuple[Condition
 
 
 def _cost(item: Word | Block, source: Source, scope: Scope) -> str:
-    """The cost of an action as text: a number, or a function's value."""
+    """Parse an action cost: a number, or a function call, as text."""
     if isinstance(item, Word):
         number_of(item, source.name, item.line)
         return str(item)

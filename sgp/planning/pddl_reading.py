@@ -1,6 +1,7 @@
-"""The readers of domains and problems: what their sections declare, checked against each other.
+"""Readers of PDDL domains and problems, with consistency checks between their sections.
 
-They read what Fast Downward, VAL and pymimir read and mean alike. Requirements are not compared with what is used.
+They accept PDDL that Fast Downward, VAL and pymimir read with the same meaning. Declared requirements are not compared
+with the features used.
 """
 
 from __future__ import annotations
@@ -29,13 +30,13 @@ from sgp.planning.pddl_syntax import Block, Source, Word, read_sections, shown
 
 _DOMAIN_SECTIONS = (":requirements", ":types", ":constants", ":predicates", ":functions")
 _PROBLEM_SECTIONS = (":domain", ":requirements", ":objects", ":init", ":goal", ":metric")
-_Places = Mapping[str, tuple[Block, AdlAction]]  # actions with the places where they stand
+_Places = Mapping[str, tuple[Block, AdlAction]]  # actions with their positions in the text
 
 
 def read_domain(text: str, source: str = "domain") -> DomainText:
-    """The domain in a text, its actions as schemas that are the same for all problems.
+    """Parse a domain; its schemas are the same for all problems.
 
-    Raises PddlError, and UnsupportedPddl for what the package does not handle.
+    Raises PddlError, and UnsupportedPddl for PDDL that the package does not handle.
     """
     origin = Source(source, text)
     return _with_schemas(*_read_domain(origin), origin)
@@ -44,10 +45,10 @@ def read_domain(text: str, source: str = "domain") -> DomainText:
 def read_both(
     domain: tuple[str, str], problem: tuple[str, str], alternative: int | None = None
 ) -> tuple[DomainText, ProblemText]:
-    """The domain and the problem in two texts, each given with the name of its source.
+    """Parse a domain and a problem, each a text and the name of its source.
 
-    Where an action quantifies over objects, schemas are compiled for the objects of this problem. `alternative` selects
-    one of the conjunctions of a disjunctive goal. Raises as `read_domain`.
+    Schemas of actions that quantify over objects are compiled for the objects of this problem. `alternative` selects
+    one conjunction of a disjunctive goal. Raises as `read_domain`.
     """
     origin = Source(domain[1], domain[0])
     declared, actions = _read_domain(origin)
@@ -63,7 +64,7 @@ def read_both(
 
 
 def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWritten:
-    """The domain and the problem in two texts, each given with the name of its source, without any compilation."""
+    """Parse a domain and a problem, each a text and the name of its source, without compilation."""
     origin = Source(domain[1], domain[0])
     declared, actions = _read_domain(origin)
     text, goal, _, _ = _read_problem(problem, declared)
@@ -72,16 +73,16 @@ def read_as_written(domain: tuple[str, str], problem: tuple[str, str]) -> AsWrit
 
 
 def read_problem(text: str, source: str = "problem", domain: DomainText | None = None) -> ProblemText:
-    """The problem in a text, checked against its domain where that is given.
+    """Parse a problem, checked against its domain if given.
 
-    Raises PddlError, and UnsupportedPddl for a goal that asks for one of several conjunctions.
+    Raises PddlError, and UnsupportedPddl for a goal with several alternative conjunctions.
     """
     fluents = domain.fluent_predicates if domain else frozenset[str]()
     return _with_goal(*_read_problem((text, source), domain), domain, fluents)
 
 
 def _read_domain(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, AdlAction]]]:
-    """A domain without schemas, and its actions with their places."""
+    """Parse a domain without schemas, and its actions with their positions."""
     name, sections = read_sections(origin, "domain")
     actions = [section for section in sections if section.head == ":action"]
     by_head = _by_head([section for section in sections if section.head != ":action"], _DOMAIN_SECTIONS, origin)
@@ -114,7 +115,7 @@ def _read_domain(origin: Source) -> tuple[DomainText, dict[str, tuple[Block, Adl
 
 
 def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[ProblemText, Condition, Block, Source]:
-    """A problem without its goal, and the goal with its place."""
+    """Parse a problem without its goal, and the goal with its position."""
     origin = Source(text[1], text[0])
     name, sections = read_sections(origin, "problem")
     by_head = _by_head(sections, _PROBLEM_SECTIONS, origin)
@@ -150,7 +151,7 @@ def _read_problem(text: tuple[str, str], domain: DomainText | None) -> tuple[Pro
 
 
 def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) -> dict[str, Block]:
-    """All known sections by keyword, empty where a text has none."""
+    """Return all known sections by keyword, empty if absent."""
     by_head = {head: Block() for head in known}
     for section in sections:
         if section.head not in known:
@@ -164,7 +165,7 @@ def _by_head(sections: Sequence[Block], known: Sequence[str], source: Source) ->
 
 
 def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
-    """Each type with its parents. A type that occurs only as a parent counts as declared."""
+    """Return each type with its parents; a type that occurs only as a parent is declared, too."""
     types: dict[str, tuple[str, ...]] = {}
     parents: dict[str, tuple[str, ...]] = {}
     for word, kinds in typed_list(section, 1, source, "a type"):
@@ -195,7 +196,7 @@ def _types(section: Block, source: Source) -> dict[str, tuple[str, ...]]:
 def _objects(
     section: Block, types: Mapping[str, tuple[str, ...]] | None, known: Mapping[str, Parameter], source: Source
 ) -> tuple[Parameter, ...]:
-    """Objects or constants, each name once."""
+    """Parse objects or constants with unique names."""
     objects: dict[str, Parameter] = {}
     for name, kinds in typed_list(section, 1, source, "an object"):
         if name in objects or name in known:
@@ -207,12 +208,12 @@ def _objects(
 def _predicates(
     section: Block, types: Mapping[str, tuple[str, ...]], source: Source
 ) -> dict[str, tuple[Parameter, ...]]:
-    """The predicates with their arguments."""
+    """Parse the predicates with their arguments."""
     predicates: dict[str, tuple[Parameter, ...]] = {}
     for declaration in section[1:]:
         if not isinstance(declaration, Block) or not declaration.head:
             raise source.refusal("expected '(predicate ?x ...)' in :predicates", declaration)
-        if declaration.head == "=":  # which every domain has
+        if declaration.head == "=":  # "=" is predefined
             continue
         name = free_name(declaration[0], source, "a predicate")
         arguments = tuple(
@@ -251,7 +252,7 @@ def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
         raise source.refusal(f"action '{shown(name)}' has no ':effect'", section)
     parameters: dict[str, Parameter] = {}
     for variable, types in typed_list(parts.get(":parameters", Block()), 0, source, "a variable"):
-        if variable in parameters:  # Fast Downward takes them for one object, VAL for the last of two
+        if variable in parameters:  # Fast Downward merges them into one object, VAL uses the last of two
             raise source.unsupported(
                 f"action '{shown(name)}': the parameter {shown(variable)} stands twice, which planners read "
                 "differently; rename one",
@@ -264,7 +265,7 @@ def _action(section: Block, scope: Scope, source: Source) -> AdlAction:
 
 
 def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...], tuple[str, ...]]:
-    """The atoms that are true initially, and the values of numeric functions as text."""
+    """Return the initial atoms, and the values of numeric functions as text."""
     atoms: dict[Atom, None] = {}
     negated: list[tuple[Atom, Block]] = []
     values: dict[str, str] = {}
@@ -291,7 +292,7 @@ def _init(section: Block, scope: Scope, source: Source) -> tuple[tuple[Atom, ...
 
 
 def _world(domain: DomainText, text: ProblemText, fluents: frozenset[str]) -> World:
-    """The objects and static atoms that quantified conditions are evaluated with."""
+    """Return the objects and static atoms for the evaluation of quantified conditions."""
     static = frozenset(atom for atom in text.init if atom.predicate not in fluents)
     types = domain.types_of((*domain.constants, *text.objects))
     return World(tuple(types.items()), static, fluents)
@@ -306,7 +307,7 @@ def _with_goal(
     fluents: frozenset[str],
     alternative: int | None = None,
 ) -> ProblemText:
-    """The problem with its goal, or with one of the conjunctions of which a disjunctive goal asks for one."""
+    """Add the goal to a problem, or one conjunction of a disjunctive goal."""
     literals = conjunction(wanted)
     if literals is not None:
         return replace(text, goal=literals)
@@ -330,9 +331,9 @@ def _with_goal(
 def _with_schemas(
     domain: DomainText, actions: _Places, source: Source, world: Callable[[], World] | None = None
 ) -> DomainText:
-    """The domain with a schema for each case of its actions, the same for all problems where no `world` is given."""
+    """Add a schema for each case of the actions; without a `world`, schemas are the same for all problems."""
     cases: dict[str, tuple[Schema, ...]] = {}
-    compiled: dict[str, bool] = {}  # names of compiled actions, and whether for the objects of one problem
+    compiled: dict[str, bool] = {}  # names of compiled actions, and whether they are specific to one problem
     for name, (place, action) in actions.items():
         schema = strips_schema(action)
         if schema is None:
@@ -356,7 +357,7 @@ def _with_schemas(
 
 
 def _compiled(action: AdlAction, place: Block, source: Source, world: Callable[[], World] | None) -> tuple[Schema, ...]:
-    """The cases of an action that is not STRIPS; those for the objects of one problem where it needs them."""
+    """Compile an action that is not STRIPS, for the objects of one problem if necessary."""
     quantified = quantifier(action)
     if quantified and world is None:
         raise source.unsupported(
@@ -377,7 +378,7 @@ def _compiled(action: AdlAction, place: Block, source: Source, world: Callable[[
 def _with_unions(
     types: Mapping[str, tuple[str, ...]], schemas: Mapping[str, Schema]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, Schema]]:
-    """Types and schemas with a type above those of each `(either ...)`, which pymimir takes for a conjunction."""
+    """Add a supertype for each `(either ...)`, which pymimir treats as a conjunction."""
     hierarchy = dict(types)
     unions: dict[frozenset[str], str] = {}
 

@@ -1,6 +1,6 @@
-"""The syntax of PDDL: text as nested lists of words that know their places, so that errors can show them.
+"""PDDL text as nested lists of words with positions for error messages.
 
-PDDL ignores case and pymimir, which does the planning, does not: all text is lower-cased, with lines kept in place.
+All text is lower-cased, because PDDL ignores case and pymimir does not. Lines and columns are unchanged.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from sgp.errors import PddlError, UnsupportedPddl
 from sgp.planning.clock import with_limit_checks
 
-_WIDTH = 76  # of a line that an error shows
-_LONGEST_NAME = 40  # in a sentence
+_WIDTH = 76  # characters of a line in an error
+_LONGEST_NAME = 40  # characters in a sentence
 
 
 class Word(str):
-    """A word of PDDL with its line and its column, from 0."""
+    """A PDDL word with its line and its column, from 0."""
 
     __slots__ = ("column", "line")
     line: int
@@ -25,7 +25,7 @@ class Word(str):
 
 
 class Block(list["Word | Block"]):
-    """A parenthesised list of PDDL with the line and the column, from 0, of its parenthesis."""
+    """A parenthesised PDDL list with the line and the column, from 0, of its parenthesis."""
 
     __slots__ = ("column", "line")
     line: int
@@ -33,12 +33,12 @@ class Block(list["Word | Block"]):
 
     @property
     def head(self) -> str:
-        """The first word, or "" where the list is empty or begins with a list."""
+        """The first word; "" if the list is empty or begins with a list."""
         return self[0] if self and isinstance(self[0], Word) else ""
 
     @property
     def flat(self) -> bool:
-        """Whether the list has words and no lists in it."""
+        """Whether the list contains no lists."""
         return bool(self) and all(isinstance(item, Word) for item in self)
 
     def __str__(self) -> str:
@@ -47,40 +47,40 @@ class Block(list["Word | Block"]):
 
 @dataclass
 class Source:
-    """A text that is read and its name; collects remarks on what is odd in it."""
+    """A named text, which collects remarks on unusual PDDL."""
 
     name: str
     text: str
     _remarks: dict[str, list[int]] = field(default_factory=dict)
 
     def refusal(self, message: str, at: Word | Block | None = None, kind: type[PddlError] = PddlError) -> PddlError:
-        """The error for what stands `at` a place, which is shown with a mark under it."""
+        """Build an error that quotes the line of a position with a mark below it."""
         if at is None:
             return kind(message, self.name, 1)
         return kind(message, self.name, at.line, _marked(self.text.split("\n")[at.line - 1], at.column))
 
     def unsupported(self, message: str, at: Word | Block | None) -> PddlError:
-        """The error for correct PDDL that the package does not handle."""
+        """Build the error for correct PDDL that the package does not handle."""
         return self.refusal(message, at, UnsupportedPddl)
 
     def word(self, item: Word | Block, what: str) -> Word:
-        """The item, which has to be a word. Raises PddlError."""
+        """Return the item if it is a word. Raises PddlError."""
         if isinstance(item, Block):
             raise self.refusal(f"expected {what}, found a list '({shown(item.head)} ...'", item)
         return item
 
     def words(self, block: Block, start: int = 1) -> Iterator[Word]:
-        """The items of a list from a place on, which all have to be words. Raises PddlError."""
+        """Yield the items from an index on, all of them words. Raises PddlError."""
         return (self.word(item, "a name") for item in block[start:])
 
     def block(self, item: Word | Block, expected: str = "a list '(predicate ...)'") -> Block:
-        """The item, which has to be a list. Raises PddlError."""
+        """Return the item if it is a list. Raises PddlError."""
         if isinstance(item, Word):
             raise self.refusal(f"expected {expected}, found '{shown(item)}'", item)
         return item
 
     def remark(self, message: str, at: Word | Block) -> None:
-        """Records that something odd was read; a message is reported once, with its first line."""
+        """Record unusual PDDL; a repeated message is reported once, with its first line."""
         self._remarks.setdefault(message, []).append(at.line)
 
     @property
@@ -93,17 +93,17 @@ class Source:
 
 
 def shown(name: str, longest: int = _LONGEST_NAME) -> str:
-    """A name from a user's file for a sentence: shortened and escaped."""
+    """Shorten and escape a name from a user's file for a message."""
     return printable(name if len(name) <= longest else f"{name[: longest - 1]}…")
 
 
 def printable(text: str) -> str:
-    """The text with unprintable characters escaped."""
+    """Escape unprintable characters."""
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
 def _marked(line: str, column: int) -> str:
-    """A line, cut around a column, with a mark under it."""
+    """Cut a line around a column, with a mark below the column."""
     begin = 0 if len(line) <= _WIDTH else max(0, min(column - _WIDTH // 3, len(line) - _WIDTH))
     before, after = ("…" if begin else ""), ("…" if begin + _WIDTH < len(line) else "")
     left = before + printable(line[begin:column].replace("\t", " "))
@@ -112,7 +112,7 @@ def _marked(line: str, column: int) -> str:
 
 
 def first_place(source: Source, name: str) -> Word | None:
-    """The first word of a text that equals a name."""
+    """Return the first word of a text that equals a name."""
     waiting: list[Word | Block] = [_read(source)]
     while waiting:
         item = waiting.pop()
@@ -124,12 +124,12 @@ def first_place(source: Source, name: str) -> Word | None:
 
 
 def normalise(text: str) -> str:
-    """The text in lower case without comments and byte order mark; every word keeps its line and column."""
+    """Lower-case a text without comments and byte order mark; words keep their lines and columns."""
     return re.sub(r"^\ufeff", " ", re.sub(r";[^\n]*", "", text)).lower()
 
 
 def read_sections(source: Source, kind: str) -> tuple[str, list[Block]]:
-    """Name and sections `(:keyword ...)` of a `(define (kind name) ...)`. Raises PddlError for any other text."""
+    """Return name and sections `(:keyword ...)` of a `(define (kind name) ...)`. Raises PddlError."""
     top = _read(source)
     naming = top[1] if len(top) > 1 else None
     if not isinstance(naming, Block) or naming.head != kind or len(naming) != 2 or not naming.flat:
@@ -144,7 +144,7 @@ def read_sections(source: Source, kind: str) -> tuple[str, list[Block]]:
 
 
 def _read(source: Source) -> Block:
-    """The one `(define ...)` of a text. As for Fast Downward and VAL, '?' begins a word wherever it stands."""
+    """Parse the only `(define ...)` of a text. As in Fast Downward and VAL, '?' always begins a word."""
     stack: list[Block] = []
     top: Block | None = None
     line, begin = 1, 0

@@ -1,4 +1,4 @@
-"""Domains and problems written anew for pymimir, Fast Downward and VAL, which read less than our readers."""
+"""PDDL output for pymimir, Fast Downward and VAL, which accept less PDDL than the built-in readers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STRIPS = ":strips :typing :negative-preconditions :equality"
 
 
 def rewritten(domain: DomainText, problem: ProblemText) -> tuple[str, str]:
-    """Domain and problem as STRIPS with action costs, types as predicates where they are no tree (Fast Downward)."""
+    """Write STRIPS with action costs; types become predicates if they are not a tree (Fast Downward)."""
     domain, problem = with_constants(domain, problem)
     actions = {name: schema.action for name, schema in domain.schemas.items()}
     written = AsWritten(domain, actions, problem, Formula("and", problem.goal))
@@ -39,14 +39,14 @@ def rewritten(domain: DomainText, problem: ProblemText) -> tuple[str, str]:
 
 
 def with_constants(domain: DomainText, problem: ProblemText) -> tuple[DomainText, ProblemText]:
-    """The same, with all objects as constants of the domain where its schemas use them."""
+    """Move all objects to the domain's constants if the schemas use them."""
     if not domain.problem_specific:
         return domain, problem
     return replace(domain, constants=domain.constants + problem.objects), replace(problem, objects=())
 
 
 def write_domain(domain: DomainText, actions: Iterable[AdlAction], costs: bool = False, requires: str = _STRIPS) -> str:
-    """The domain as PDDL, its schemas replaced by `actions`."""
+    """Write the domain as PDDL with `actions` in place of its schemas."""
     names = type_names(domain)
     types = [Parameter(names[name], tuple(names[kind] for kind in above)) for name, above in domain.types.items()]
     functions = {"total-cost": 0} | dict(domain.functions)
@@ -65,7 +65,7 @@ def write_domain(domain: DomainText, actions: Iterable[AdlAction], costs: bool =
 
 
 def write_problem(written: AsWritten, costs: bool = False) -> str:
-    """The problem of a domain that `write_domain` wrote."""
+    """Write the problem that belongs to the output of `write_domain`."""
     problem = written.problem
     total = [] if any(value.startswith("(= (total-cost)") for value in problem.values) else ["(= (total-cost) 0)"]
     init = [*map(str, problem.init), *([*total, *problem.values] if costs else [])]
@@ -76,7 +76,7 @@ def write_problem(written: AsWritten, costs: bool = False) -> str:
 
 
 def format_problem(problem: ProblemText) -> str:
-    """A problem as PDDL, without costs; `read_problem` reads it back unchanged."""
+    """Write a problem as PDDL, without costs; `read_problem` reads it back unchanged."""
     typed = any(types != (OBJECT,) for _, types in problem.objects)
     objects = _typed(problem.objects, {} if typed else {OBJECT: OBJECT})
     return _problem(problem.name, problem.domain, objects, map(str, problem.init), map(str, problem.goal))
@@ -91,7 +91,7 @@ def _problem(
 
 
 def condition_text(condition: Condition) -> str:
-    """A condition as PDDL, quantifiers without types."""
+    """Write a condition as PDDL, quantifiers without types."""
     if isinstance(condition, Literal):
         return str(condition)
     variables = f" ({' '.join(name for name, _ in condition.variables)})" if condition.variables else ""
@@ -129,7 +129,7 @@ def _section(keyword: str, items: Sequence[str]) -> str:
 
 
 def _typed(parameters: Iterable[Parameter], names: Mapping[str, str]) -> list[str]:
-    """The entries of a typed list; without types where `names`, new names of types, has none but the root."""
+    """Return the entries of a typed list; untyped if `names`, the new type names, has only the root."""
     if len(names) == 1:
         return [name for name, _ in parameters]
     entries = []
@@ -140,7 +140,7 @@ def _typed(parameters: Iterable[Parameter], names: Mapping[str, str]) -> list[st
 
 
 def type_names(domain: DomainText) -> dict[str, str]:
-    """Names of the types that no predicate has: pymimir makes each type a predicate."""
+    """Rename types that share a name with a predicate, because pymimir makes each type a predicate."""
     taken, names = {*domain.predicates, *domain.types}, {OBJECT: OBJECT}
     for name in domain.types:
         other = name
@@ -158,9 +158,9 @@ def _without_types(
     terms: Mapping[str, str] | None = None,
     actions: Mapping[str, str] | None = None,
 ) -> AsWritten:
-    """The same task with a predicate for each type, `types`, and with other names for the rest where they are given.
+    """Replace types by predicates (`types`) and optionally rename other symbols.
 
-    `terms` are objects and variables.
+    `terms` maps objects and variables.
     """
     domain, problem = written.domain, written.problem
     predicates, terms, actions = predicates or {}, terms or {}, actions or {}
@@ -218,10 +218,10 @@ def _without_types(
 
 
 class Numbered:
-    """A task for VAL, in which every name is its kind and a number, and types are predicates.
+    """A task for VAL with numbered names, and types as predicates.
 
-    VAL takes words such as `after` and `name` for its own wherever they stand, refuses letters beyond ASCII, a variable
-    of a supertype in the place of a subtype, and an action without a precondition.
+    VAL reserves words such as `after` and `name` everywhere. It rejects non-ASCII letters, a variable of a supertype in
+    place of a subtype, and an action without a precondition.
     """
 
     def __init__(self, written: AsWritten):
@@ -238,19 +238,19 @@ class Numbered:
         }
 
     def plan(self, plan: Sequence[Action]) -> tuple[Action, ...]:
-        """A plan in the new names."""
+        """Translate a plan to the new names."""
         return tuple(
             Action(self._actions[name], tuple(self._objects[value] for value in objects)) for name, objects in plan
         )
 
     def restored(self, report: str) -> str:
-        """A report about the renamed task in the names of the files."""
+        """Translate a report back to the names of the files."""
         pattern = r"\b(?:predicate|type|object|action)\d+\b"
         return re.sub(pattern, lambda match: self._old.get(match[0], match[0]), report)
 
 
 def _variables(written: AsWritten) -> Iterator[str]:
-    """The variables of all actions and of the goal."""
+    """Yield the variables of all actions and of the goal."""
     waiting = [written.goal]
     for action in written.actions.values():
         yield from (name for name, _ in action.parameters)
