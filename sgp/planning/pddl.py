@@ -76,7 +76,7 @@ class Problem:
 
     @classmethod
     def from_files(cls, domain: Path | str, problem: Path | str) -> Problem:
-        """Read a problem from two files; its name is the problem file's stem. Raises PddlError for a file that is not text."""
+        """Read a problem from two files; its name is the stem of the problem file. Raises PddlError."""
         texts = read_text(domain), read_text(problem)
         return cls(Path(problem).stem, *texts, domain_source=str(domain), problem_source=str(problem))
 
@@ -104,7 +104,7 @@ class Problem:
 
     @property
     def costs(self) -> Costs | None:
-        """Return the action costs if the problem has a metric; None for unit costs."""
+        """Action costs if the problem has a metric; None for unit costs."""
         return Costs(*self.read()) if has_metric(self.problem_pddl) else None
 
     def with_whole_costs(self) -> Problem:

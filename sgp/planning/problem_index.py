@@ -1,4 +1,4 @@
-"""The objects and predicates of a problem by number, for arrays of atoms and actions."""
+"""Numbering of a problem's objects and predicates, for arrays of atoms and actions."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class ProblemIndex:
         self.arity = max([2, *domain.predicates.values()])
         """The most arguments of a literal; "=" has two."""
         self._types = [set().union(*map(domain.supertypes, parameter.types)) for parameter in self.objects]
-        self._of_types: dict[tuple[str, ...], NDArray[np.bool_]] = {}  # a memo
+        self._of_types: dict[tuple[str, ...], NDArray[np.bool_]] = {}  # cache
 
     def of_types(self, types: Sequence[str]) -> NDArray[np.bool_]:
-        """Which objects [n] are of one of some types."""
+        """Return a mask [n] of the objects of one of these types."""
         known = self._of_types.get(tuple(types))
         if known is None:
             known = np.array([not own.isdisjoint(types) for own in self._types], np.bool_)
@@ -45,18 +45,18 @@ class ProblemIndex:
         return np.array([numbers.setdefault(own, len(numbers)) for own in types], np.int32)
 
     def types_for(self, abstraction: Abstraction) -> Ints:
-        """The numbers [n] of the types that an abstraction puts in the place of objects."""
+        """Return the numbers [n] of the types that replace objects in an abstraction."""
         return np.zeros_like(self.type_numbers) if abstraction == "base" else self.type_numbers
 
     def rows(self, atoms: Sequence[Atom]) -> tuple[Ints, Ints]:
-        """The predicates [k] and arguments [k, w] of atoms, -1 behind the last one."""
+        """Return the predicates [k] and arguments [k, w] of atoms, padded with -1."""
         predicates = np.array([self.predicates[atom.predicate] for atom in atoms], np.int32)
         padding = [-1] * self.arity
         rows = [([self.numbers[name] for name in names] + padding)[: self.arity] for _, names in atoms]
         return predicates, np.array(rows, np.int32).reshape(len(atoms), self.arity)
 
     def atoms(self, predicates: Ints, rows: Ints) -> list[Atom]:
-        """The atoms [k] with some predicates and arguments."""
+        """Return the atoms [k] with these predicates and arguments."""
         names = self.names
         return [
             Atom(self._predicate_names[predicate], tuple([names[number] for number in row if number >= 0]))
@@ -64,24 +64,24 @@ class ProblemIndex:
         ]
 
     def goal(self, positive: bool) -> list[Atom]:
-        """The atoms of the goal's positive or negative literals that actions change."""
+        """Return the fluent atoms of the goal's positive or negative literals."""
         fluent = self.domain.fluent_predicates
         return [atom for atom, sign in self.problem.goal if sign is positive and atom.predicate in fluent]
 
 
 class Instances:
-    """Instantiated actions: rows [m, 1 + p] of a schema and its arguments."""
+    """Ground actions: rows [m, 1 + p] of a schema and its arguments."""
 
     def __init__(self, index: ProblemIndex, rows: Ints):
         self._index, self.rows = index, rows
         self._actions: dict[int, Action] = {}
 
     def __len__(self) -> int:
-        """The number of actions."""
+        """Return the number of actions."""
         return len(self.rows)
 
     def action(self, number: int) -> Action:
-        """An action's name and arguments."""
+        """Return an action with its arguments."""
         known = self._actions.get(number)
         if known is None:
             which, *arguments = self.rows[number].tolist()
@@ -91,5 +91,5 @@ class Instances:
         return known
 
     def schema(self, number: int) -> str:
-        """An action's name."""
+        """Return an action's schema name."""
         return self._index.schemas[int(self.rows[number, 0])].name

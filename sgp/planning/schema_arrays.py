@@ -1,4 +1,4 @@
-"""Action schemas as arrays for joins: in which order parameters are bound, and what is known after each."""
+"""Action schemas as arrays for joins: binding orders of parameters, and the literals complete after each."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _NOTHING = -1
 
 
 def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas, Indexes]:
-    """The schemas of a problem, and the indexes by which joins find its atoms.
+    """Return the schemas of a problem, and the atom indexes that joins use.
 
-    With `only_static` joins ask for what no action changes alone.
+    With `only_static`, joins use only static literals.
     """
     arrays, counts = _Arrays(index, only_static), _counts(index)
     for schema in index.schemas:
@@ -33,7 +33,7 @@ def schemas_of(index: ProblemIndex, only_static: bool = False) -> tuple[Schemas,
 
 
 def _counts(index: ProblemIndex) -> dict[str, tuple[int, ...]]:
-    """How many atoms of each predicate are true at first, and how many objects stand in each of its places."""
+    """Count the initial atoms of each predicate, and the distinct objects at each argument position."""
     atoms: dict[str, list[tuple[str, ...]]] = {name: [] for name in index.predicates}
     for atom in with_limit_checks(index.problem.init):
         atoms[atom.predicate].append(atom.objects)
@@ -45,10 +45,10 @@ def _counts(index: ProblemIndex) -> dict[str, tuple[int, ...]]:
 def _binding_order(
     schema: Schema, literals: Iterable[Literal], counts: Mapping[str, tuple[int, ...]], fitting: Sequence[int]
 ) -> list[int]:
-    """The parameters of a schema in the order in which joins bind them, those with the fewest objects first.
+    """Return the parameters of a schema in the binding order of joins, fewest estimated objects first.
 
-    How many a literal leaves is estimated as if its atoms were spread evenly: `counts` has the number of each
-    predicate's atoms, and of the objects in each place. `fitting` has the number of objects of each parameter's types.
+    The estimate assumes that a literal's atoms are uniformly distributed: `counts` has the number of each predicate's
+    atoms, and of the objects at each position. `fitting` has the number of objects of each parameter's types.
     """
     names = [parameter.name for parameter in schema.parameters]
     atoms = [atom for atom, positive in literals if positive and atom.predicate != "="]
@@ -70,7 +70,7 @@ def _binding_order(
 
 
 class _Arrays:
-    """Schemas as they are added."""
+    """A builder of schema arrays."""
 
     def __init__(self, index: ProblemIndex, only_static: bool):
         self._index, self._only_static, self._fluent = index, only_static, index.domain.fluent_predicates
@@ -81,10 +81,10 @@ class _Arrays:
         self._first_checks, self._needs, self._forbids = list[list[int]](), list[list[int]](), list[list[int]]()
         self._adds, self._deletes = list[list[int]](), list[list[int]]()
         self._literals: list[tuple[int, bool, list[int]]] = []
-        self._indexes: list[dict[tuple[int, ...], int]] = [{} for _ in index.predicates]  # by their places
+        self._indexes: list[dict[tuple[int, ...], int]] = [{} for _ in index.predicates]  # by argument positions
 
     def joins(self, literal: Literal) -> bool:
-        """Whether joins ask for a literal of a precondition."""
+        """Whether joins use a precondition literal."""
         return not self._only_static or literal.atom.predicate not in self._fluent
 
     def add(self, schema: Schema, order: Sequence[int]) -> None:
@@ -142,13 +142,13 @@ class _Arrays:
         return len(self._literals) - 1
 
     def _lookup(self, literal: int, atom: Atom, names: Sequence[str], bound: Collection[str]) -> tuple[int, int]:
-        """A literal, and the number of the index by what is bound of it among those of its predicate."""
+        """Return a literal and, for its bound terms, the index number within its predicate."""
         given = tuple(place for place, name in enumerate(atom.objects) if name in bound or name not in names)
         own = self._indexes[self._index.predicates[atom.predicate]]
         return literal, own.setdefault(given, len(own))
 
     def _rows(self, found: Sequence[Sequence[tuple[int, ...]]], indexes: Indexes, width: int) -> Rows:
-        """Sources or supports by step, given with an index's number among those of the literal's predicate."""
+        """Build the sources or supports of each step; index numbers are relative to the literal's predicate."""
         rows = []
         for literal, number, *further in chain.from_iterable(found):
             predicate, _, terms = self._literals[literal]

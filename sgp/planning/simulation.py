@@ -1,4 +1,4 @@
-"""Simulation of plans by the actions as the files declare them: on sets of atoms, nothing compiled."""
+"""Simulation of plans on sets of atoms, by the declared actions without compilation."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from sgp.planning.declarations import Action, AsWritten, Condition, Formula, Lit
 from sgp.planning.pddl_syntax import shown
 from sgp.planning.pddl_writing import condition_text
 
-_LONGEST = 200  # characters of an action or condition in a sentence
+_LONGEST = 200  # characters of an action or condition in a message
 _Binding = Mapping[str, str]  # objects by variables
 
 
 @dataclass(frozen=True)
 class Fault:
-    """Why a plan is not valid, in a sentence.
+    """A sentence that describes why a plan is not valid.
 
-    `fits` is false where an action is unknown or has objects of a wrong number or type.
+    `fits` is false if an action is unknown or has a wrong number or type of objects.
     """
 
     reason: str
@@ -29,7 +29,7 @@ class Fault:
 def first_fault(
     written: AsWritten, plan: Sequence[Action], source: str = "plan", lines: Sequence[int] = ()
 ) -> Fault | None:
-    """The first fault of a plan, None where it is valid; `lines` are those of its actions in the file `source`."""
+    """Return the first fault of a plan, None if it is valid; `lines` are its lines in the file `source`."""
     simulation = Simulation(written)
     misfits = {step: reason for step, action in enumerate(plan) if (reason := simulation.misfit(action))}
     for step, action in enumerate(plan):
@@ -42,10 +42,10 @@ def first_fault(
 
 
 def pieces(written: AsWritten, plan: Sequence[Action], length: int) -> Iterator[tuple[AsWritten, Sequence[Action]]]:
-    """A long plan as tasks with plans of at most `length` actions, which are all valid exactly if the plan is.
+    """Split a long plan into tasks with plans of at most `length` actions; all are valid iff the plan is valid.
 
-    The goal of each but the last is exactly the state that the next one begins in: it decides every atom that was true
-    on the way. So whoever judges all of them has judged the plan, and this simulation is not trusted.
+    The goal of each piece but the last is exactly the initial state of the next one: it fixes every atom that was true
+    so far. The judgement of all pieces by another validator is therefore independent of this simulation.
     """
     simulation = Simulation(written)
     for first in range(0, len(plan), length):
@@ -61,7 +61,7 @@ def pieces(written: AsWritten, plan: Sequence[Action], length: int) -> Iterator[
 
 
 class Simulation:
-    """A state of a problem, changed by actions of its domain's file."""
+    """A state of a problem, changed by declared actions."""
 
     def __init__(self, written: AsWritten):
         self._actions = written.actions
@@ -69,7 +69,7 @@ class Simulation:
         self.state = set(written.problem.init)
 
     def misfit(self, action: Action) -> str:
-        """Why an action is none of the domain with objects of the problem; "" where it is one."""
+        """Describe why an action does not match the domain and the problem's objects; "" if it does."""
         schema = self._actions.get(action.name)
         if schema is None:
             expected = expected_one_of(map(shown, self._actions), action.name)
@@ -87,7 +87,7 @@ class Simulation:
         return ""
 
     def apply(self, action: Action) -> str:
-        """Changes the state by an action that fits; why it is not applicable, "" where it is."""
+        """Apply a matching action; describe why it is not applicable, "" if it is."""
         schema = self._actions[action.name]
         binding = {parameter.name: name for parameter, name in zip(schema.parameters, action.objects, strict=True)}
         unmet = self.unmet(schema.precondition, binding)
@@ -105,7 +105,7 @@ class Simulation:
         return ""
 
     def unmet(self, condition: Condition, binding: _Binding) -> str | None:
-        """The first part of a condition that does not hold, as PDDL; None where all do."""
+        """Return the first part of a condition that is not satisfied, as PDDL; None if all are."""
         parts = condition.parts if isinstance(condition, Formula) and condition.kind == "and" else (condition,)
         for part in parts:
             if not self._holds(part, binding):
@@ -122,7 +122,7 @@ class Simulation:
         return combine(self._holds(part, inner) for inner in bindings for part in condition.parts)
 
     def _bindings(self, variables: Sequence[Parameter], binding: _Binding) -> Iterator[_Binding]:
-        """The binding extended by every choice of objects for further variables."""
+        """Yield the binding extended by every choice of objects for further variables."""
         choices = [
             [name for name, types in self._types.items() if not types.isdisjoint(variable.types)]
             for variable in variables

@@ -1,4 +1,4 @@
-"""Whole state spaces of small problems, with the distance of every state to the goal."""
+"""Complete state spaces of small problems, with goal distances."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ from sgp.planning.width_search import Ground
 
 @dataclass(frozen=True)
 class StateSpace:
-    """All states that can be reached, each with the length of a shortest plan from it (infinite: a dead end)."""
+    """All reachable states with their shortest plan lengths (infinite: a dead end)."""
 
     task: Task
     table: Words  # [n, w], the initial state first
     distances: NDArray[np.float64]  # [n]
     _symmetry: Symmetry
-    _places: dict[Hashable, int]  # of states by their keys
+    _places: dict[Hashable, int]  # indices of states by key
 
     @classmethod
     def expand(cls, task: Task, most: int, up_to_symmetry: bool = False) -> StateSpace | None:
-        """The state space of a task; None where it has more than `most` states, or the task too many actions.
+        """Expand the state space of a task; None for more than `most` states or too many actions.
 
-        With `up_to_symmetry` one state stands for all that representatives of actions reach and that differ from it
-        in names of merged objects alone (`sgp.planning.symmetry`); these are in the space then, too, and no others.
+        With `up_to_symmetry`, one state represents all states that representatives of actions reach and that differ
+        from it only in names of merged objects (`sgp.planning.symmetry`). Lookups accept these states, and no others.
         """
         model = task.model
         if model is None:
@@ -46,16 +46,16 @@ class StateSpace:
         return cls(task, table, np.where(steps < 0, np.inf, steps), ground.symmetry, places)
 
     def __len__(self) -> int:
-        """The number of states."""
+        """Return the number of states."""
         return len(self.table)
 
     def state(self, place: int) -> State:
-        """The state that stands at a place of the table."""
+        """Return the state at an index of the table."""
         bits = np.unpackbits(self.table[place].view(np.uint8), bitorder="little")
         return self.task.state_of(np.flatnonzero(bits).tolist())
 
     def place(self, state: State) -> int | None:
-        """Where a state of the task stands in the table, None where it cannot be reached."""
+        """Return the table index of a state; None if it is unreachable."""
         fluents, width = self.task.fluents(state), self.table.shape[1]
         if fluents and fluents[-1] >= 64 * width:
             return None
@@ -63,12 +63,12 @@ class StateSpace:
         return self._places.get(name)
 
     def distance(self, states: Sequence[State]) -> NDArray[np.float64]:
-        """The lengths [b] of shortest plans from states."""
+        """Return the shortest plan lengths [b] from states."""
         rows = [self._words(self.task.fluents(state)) for state in states]
         return self._looked_up(np.array(rows, np.uint64).reshape(len(rows), self.table.shape[1]))
 
     def distance_beyond(self, choice: Candidates) -> NDArray[np.float64]:
-        """The lengths [b] of shortest plans from candidates; no states are made for it where they are not made yet."""
+        """Return the shortest plan lengths [b] from candidates, without building their states."""
         rows = np.repeat(self._words(choice.fluents)[None], len(choice), axis=0)
         owners = np.repeat(np.arange(len(choice)), np.diff(choice.indptr))
         bits = np.uint64(1) << (choice.changed & 63).astype(np.uint64)
@@ -76,7 +76,7 @@ class StateSpace:
         return self._looked_up(rows)
 
     def _looked_up(self, rows: Words) -> NDArray[np.float64]:
-        """The distances [b] of states [b, w]."""
+        """Return the distances [b] of states [b, w]."""
         known = _keys(self._symmetry, rows)
         return np.asarray(self.distances[[self._places[row] for row in rows_as_bytes(known)]])
 
@@ -85,24 +85,24 @@ class StateSpace:
 
 
 def _keys(symmetry: Symmetry, rows: Words) -> Words:
-    """What tells states [n, w] apart: they themselves, or their identities [n, 2]."""
+    """Return the keys of states [n, w]: the states, or their identities [n, 2]."""
     return symmetric_identities(symmetry, rows) if len(symmetry.always) else rows
 
 
 @compiled
 def _expand(ground: Ground, start: Words, most: int, slots: Ints) -> tuple[Words, Ints]:
-    """The states in the order of a breadth-first search, and their distances to the goal, -1 for dead ends.
+    """Return the states in breadth-first order, and their goal distances, -1 for dead ends.
 
-    Gives `most` + 1 states where there are more; `slots` is an empty hash table for them.
+    There are `most` + 1 states if the space is larger. `slots` is an empty hash table.
     """
     operators, symmetry, goal = ground.operators, ground.symmetry, ground.goal
     table = np.zeros((256, len(start)), np.uint64)
     table[0] = start
     symmetric = len(symmetry.always) > 0
-    keys = np.zeros((256, 2), np.uint64) if symmetric else table  # what tells states apart
+    keys = np.zeros((256, 2), np.uint64) if symmetric else table  # keys that distinguish states
     keys[0] = symmetric_identity(symmetry, start) if symmetric else start
     slots[find_row(slots, keys, keys[0], hash_row(keys[0]))] = 0
-    origins, targets = np.empty(1024, np.int32), np.empty(1024, np.int32)  # of edges
+    origins, targets = np.empty(1024, np.int32), np.empty(1024, np.int32)  # edges
     actions, after = np.empty(len(ground.rows) + 1, np.int32), np.empty(len(start), np.uint64)
     count, edges, place = 1, 0, 0
     while place < count and count <= most:
@@ -134,9 +134,9 @@ def _expand(ground: Ground, start: Words, most: int, slots: Ints) -> tuple[Words
 
 @compiled
 def _distances(table: Words, goal: Goal, origins: Ints, targets: Ints) -> Ints:
-    """The lengths [n] of shortest ways along edges from states to goals, -1 where there is none."""
+    """Return the shortest distances [n] along edges to goals, -1 if there is none."""
     count = len(table)
-    indptr = np.zeros(count + 1, np.int32)  # where the predecessors of each state begin
+    indptr = np.zeros(count + 1, np.int32)  # start of each state's predecessors
     for target in targets:
         indptr[target + 1] += 1
     for place in range(count):
