@@ -1,4 +1,4 @@
-"""What an encoder of states is, and the encoders that other packages offer in the entry-point group `sgp.encoders`."""
+"""The protocol of state encoders, and encoders of other packages from the entry-point group `sgp.encoders`."""
 
 from __future__ import annotations
 
@@ -20,95 +20,98 @@ Embeddings = NDArray[np.float32]
 
 
 class StateEncoder(Protocol):
-    """Embeds states and goals of a task."""
+    """An encoder that maps states and goals of a task to vectors."""
 
     @property
     def dimension(self) -> int:
-        """D."""
+        """Length D of an embedding."""
         ...
 
     def refuses(self, task: Task) -> str | None:
-        """Why the task has no embedding, or None where it has one. Raises DomainMismatch for another domain's task."""
+        """Return why the task cannot be embedded, or None. Raises DomainMismatch for another domain's task."""
 
     def embed(self, task: Task, states: Sequence[State]) -> Embeddings:
-        """The states' embeddings [n, D]."""
+        """Return the embeddings [n, D] of states."""
         ...
 
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
     ) -> Embeddings:
-        """The embeddings [n, D] of the states' candidates, all of the first state, then of the second."""
+        """Return the embeddings [n, D] of all candidates, ordered by state."""
         ...
 
     def embed_goal(self, task: Task) -> Embeddings:
-        """The goal's embedding [D]."""
+        """Return the embedding [D] of the goal."""
         ...
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """What some columns of an embedding stand for."""
+        """Describe columns of an embedding in words."""
         ...
 
 
 @runtime_checkable
 class EncoderKind(Protocol):
-    """A kind of encoder: makes one from training states, keeps it in a file, and reads it back.
+    """A factory of encoders: fits an encoder to training states, saves it and loads it.
 
-    A package offers one by an entry point in the group `sgp.encoders`, named as its `key`; methods that embed states
-    take it by that key (`--set encoder=KEY`). `libraries` are the distributions whose versions a run records.
+    A package registers a factory as an entry point in the group `sgp.encoders`, named as its `key`. Methods that embed
+    states select it by that key (`--set encoder=KEY`). A run records the versions of the distributions in `libraries`.
     """
 
     @property
     def key(self) -> str:
-        """Its name among all encoders."""
+        """Unique key of the encoder."""
         ...
 
     @property
     def title(self) -> str:
-        """Its name for people."""
+        """Display name."""
         ...
 
     @property
     def libraries(self) -> Sequence[str]:
-        """Distributions, as `pip install` names them."""
+        """Names of the required distributions, as `pip install` takes them."""
         ...
 
     @property
     def invariant(self) -> bool:
-        """Whether renaming the objects of a problem changes no embedding."""
+        """Whether embeddings do not depend on the names of objects."""
         ...
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> StateEncoder:
-        """An encoder made from states of training tasks, all of one domain; `largest` is the most objects to come."""
+        """Fit an encoder to states of training tasks of one domain.
+
+        `largest` is the largest number of objects that the encoder must support.
+        """
         ...
 
     def save(self, encoder: Any, path: Path) -> None:
-        """Writes what `load` needs. Raises StoreError where it cannot be written."""
+        """Write the encoder to a file. Raises StoreError if writing fails."""
 
     def load(self, path: Path, domain_text: DomainText, largest: int) -> StateEncoder:
-        """The encoder that `save` wrote for this domain. Raises StoreError for a damaged file."""
+        """Read an encoder of this domain from a file. Raises StoreError for a damaged file."""
         ...
 
 
-BUILT_IN_ENCODERS = ("wl", "fsf", "text")  # keys of those that methods take by name
+BUILT_IN_ENCODERS = ("wl", "fsf", "text")  # keys
 
 
 @cache
 def encoder_plugins() -> dict[str, Plugin]:
-    """The encoders of other packages by key; none is imported."""
+    """Return the encoder plugins of other packages by key, without importing them."""
     return plugins("sgp.encoders", BUILT_IN_ENCODERS)
 
 
 def encoder_keys() -> tuple[str, ...]:
-    """The keys of all encoders that embed states, the built-in ones first; none is imported."""
+    """Return the keys of all state encoders, built-in encoders first, without importing plugins."""
     return (*BUILT_IN_ENCODERS, *encoder_plugins())
 
 
 @cache
 def plugged_encoder(key: str) -> EncoderKind:
-    """The kind of encoder with this key that another package offers, imported now.
+    """Import and return the encoder of another package with this key.
 
-    Raises InputError with the known keys, MissingLibrary where a library that it needs is not installed, and
-    PluginError for one that cannot be used.
+    Raises InputError for an unknown key, MissingLibrary for a required library that is not installed, and PluginError
+    for a plugin that cannot be used.
     """
     plugin = encoder_plugins().get(key)
     if plugin is None:
@@ -127,6 +130,6 @@ def plugged_encoder(key: str) -> EncoderKind:
 
 
 def recorded_encoder_libraries(key: str) -> tuple[str, ...]:
-    """The distributions whose versions a run records for an encoder of another package, none for a built-in one."""
+    """Return the distributions whose versions a run records for an encoder; empty for a built-in encoder."""
     plugin = encoder_plugins().get(key)
     return () if plugin is None else tuple(dict.fromkeys([*plugged_encoder(key).libraries, plugin.package]))

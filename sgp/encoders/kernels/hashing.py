@@ -1,4 +1,4 @@
-"""What the kernels of encoders share: hashes of pairs and sets, and a map from hashes to numbers."""
+"""Hashes of pairs and sets, and a hash table from hashes to numbers, shared by the kernels."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Hashes = NDArray[np.uint64]
 
 
 class HashTable(NamedTuple):
-    """Maps different hashes to numbers."""
+    """Map from distinct hashes to numbers."""
 
-    slots: Ints  # an entry or EMPTY
+    slots: Ints  # index of an entry, or EMPTY
     keys: Hashes  # [n]
     values: Ints  # [n]
 
 
 def make_table(keys: Hashes, values: Ints) -> HashTable:
-    """The table of different keys and their values, a quarter full at most."""
+    """Return the hash table of distinct keys and their values, at most a quarter full."""
     slots = empty_slots(2 * len(keys))
     insert_keys(slots, keys, len(keys))
     return HashTable(slots, keys, values)
@@ -31,26 +31,26 @@ def make_table(keys: Hashes, values: Ints) -> HashTable:
 
 @inlined
 def find(slots: Ints, keys: Hashes, values: Ints, key: np.uint64) -> int:
-    """The value of a key in a table, or EMPTY."""
+    """Return the value of a key, or EMPTY."""
     entry = slots[find_key(slots, keys, key)]
     return int(values[entry]) if entry >= 0 else EMPTY
 
 
 @compiled
 def pair(salt: int, first: np.uint64, second: np.uint64) -> np.uint64:
-    """Hash of an ordered pair; salts keep the kinds of hashes apart."""
+    """Return the hash of an ordered pair; different salts separate kinds of hashes."""
     return mix(mix(first + np.uint64(salt) * np.uint64(0x9E3779B97F4A7C15)) ^ (second * np.uint64(0xD6E8FEB86659FD93)))
 
 
 @compiled
 def number(salt: int, value: int) -> np.uint64:
-    """Hash of a small number."""
+    """Return the hash of a small number."""
     return mix(np.uint64(salt) * np.uint64(0x9E3779B97F4A7C15) + np.uint64(value + 1))
 
 
 @compiled
 def total_of_set(values: Hashes) -> np.uint64:
-    """Hash of a set: the sum over its different values, which are sorted in place."""
+    """Return the hash of a set: the sum of the hashes of the distinct values, which are sorted in place."""
     values.sort()
     total = np.uint64(0)
     for place in range(len(values)):

@@ -1,4 +1,4 @@
-"""Marked colours: refined once without a change, and for each candidate again only where its change reaches."""
+"""Colours of marked transition graphs, refined once per state and updated where a candidate's change reaches."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from sgp.encoders.kernels.hashing import Hashes, Ints, number, pair, total_of_se
 
 Flags = NDArray[np.bool_]
 
-# Salts keep the kinds of features and of hashes apart.
+# Salts separate the kinds of features and hashes.
 COLOUR, TOKEN, OPEN, CLOSED, ATOM, OBJECT, EDGE, LEVEL, STEP = range(1, 10)
 
 
 class MarkedLayout(NamedTuple):
-    """The atoms and objects of a task, as far as they are the same in all transitions.
+    """The transition-independent atoms and objects of a task.
 
     The arguments of atom a are `arguments[first_argument[a] : first_argument[a + 1]]`. `kind` is the hash of an atom's
-    predicate and its place in the goal. Static atoms of one argument are part of the object's colour and no nodes.
+    predicate and its sign in the goal. Static atoms with one argument are part of the object's colour and are not
+    nodes.
     """
 
     object_colour: Hashes  # [n]
@@ -29,13 +30,13 @@ class MarkedLayout(NamedTuple):
     first_argument: Ints  # [a + 1]
     arguments: Ints  # [sum of arities]
     kind: Hashes  # [a]
-    walkable: NDArray[np.bool_]  # of each argument, whether walks may enter the atom there
+    walkable: NDArray[np.bool_]  # for each argument, whether walks may enter the atom at it
 
 
 class Unchanged(NamedTuple):
-    """The graph of a state and the goal, and the colours that its nodes have at l levels without a change.
+    """The graph of a state and the goal, and its nodes' colours without a change at l levels.
 
-    The edges of object o are the numbers from `edges[o]` up to `edges[o + 1]`.
+    Object o has the edges `edges[o]` to `edges[o + 1] - 1`.
     """
 
     holds: Flags  # [a], whether the atom is true
@@ -45,42 +46,42 @@ class Unchanged(NamedTuple):
     edge_position: Ints  # [e]
     atom_colour: Hashes  # [l, a]
     object_colour: Hashes  # [l, n]
-    around: Hashes  # [l - 1, e], hashes of each object's edges, ascending
+    around: Hashes  # [l - 1, e], hashes of each object's edges, sorted
     total_around: Hashes  # [l - 1, n]
 
 
 class Recolouring(NamedTuple):
-    """The colours with a change, at l levels, and the nodes that the change reaches; else all is as without it."""
+    """The colours with a change at l levels, and the nodes that the change reaches; others have their unchanged colours."""
 
     atom_colour: Hashes  # [l, a]
     object_colour: Hashes  # [l, n]
-    atom_differs: Flags  # [l, a], whether the colour is one that the atom has not without the change
+    atom_differs: Flags  # [l, a], whether the colour differs from the atom's unchanged colour
     object_differs: Flags  # [l, n]
     atom_reached: Flags  # [a]
     object_reached: Flags  # [n]
-    atoms: Ints  # [a], those reached in the order in which they were
-    objects: Ints  # [n]
+    atoms: Ints  # [a], the reached atoms, in the order of reaching
+    objects: Ints  # [n], the reached objects, likewise
 
 
 class Exchange(NamedTuple):
-    """For each object what its edges to recoloured atoms were and are, as linked lists."""
+    """For each object, its edges to recoloured atoms before and after the change, as linked lists."""
 
-    last: Ints  # [n], of each object, or -1
-    before: Ints  # of each entry the one before it, or -1
+    last: Ints  # [n], the last entry of each object, or -1
+    before: Ints  # the previous entry of each entry, or -1
     was: Hashes
-    has: NDArray[np.bool_]  # whether there was an edge
+    has: NDArray[np.bool_]  # whether the edge existed before
     now: Hashes
 
 
 @compiled
 def marked(kind: np.uint64, before: bool, after: bool) -> np.uint64:
-    """Colour of an atom by whether it is true before and after."""
+    """Return an atom's colour by its truth before and after the transition."""
     return pair(ATOM, kind, np.uint64(2 * before + after))
 
 
 @compiled
 def incidence(layout: MarkedLayout, nodes: Ints, count: int) -> tuple[Ints, Ints, Ints]:
-    """For each object where its edges begin [n + 1], and of each edge the atom and the argument's position."""
+    """Return the start of each object's edges [n + 1], and each edge's atom and argument position."""
     first = np.zeros(len(layout.object_colour) + 1, np.int32)
     for node in range(count):
         for place in range(layout.first_argument[nodes[node]], layout.first_argument[nodes[node] + 1]):
@@ -101,7 +102,7 @@ def incidence(layout: MarkedLayout, nodes: Ints, count: int) -> tuple[Ints, Ints
 
 @compiled
 def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
-    """The graph of the state in which these fluent atoms are true, and its colours."""
+    """Return the graph of the state with these true fluent atoms, and its colours."""
     objects, known = len(layout.object_colour), len(layout.kind)
     holds, in_graph, nodes = np.zeros(known, np.bool_), np.zeros(known, np.bool_), np.empty(known, np.int32)
     count = _true_nodes(layout.static_atoms, holds, in_graph, nodes, 0)
@@ -139,7 +140,7 @@ def unchanged(layout: MarkedLayout, iterations: int, state: Ints) -> Unchanged:
 
 @compiled
 def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: int) -> int:
-    """Makes atoms true and nodes of the graph; how many nodes it has then."""
+    """Make atoms true and nodes of the graph; return its number of nodes."""
     for atom in atoms:
         holds[atom] = True
         if not in_graph[atom]:
@@ -151,7 +152,7 @@ def _true_nodes(atoms: Ints, holds: Flags, in_graph: Flags, nodes: Ints, count: 
 
 @compiled
 def _refine_objects(graph: Unchanged, level: int) -> None:
-    """Colours of all objects at the next level, by the set of their edges."""
+    """Compute all objects' colours at the next level from the sets of their edges."""
     colour, around = graph.atom_colour[level], graph.around[level]
     for obj in range(graph.object_colour.shape[1]):
         start, end = graph.edges[obj], graph.edges[obj + 1]
@@ -164,7 +165,7 @@ def _refine_objects(graph: Unchanged, level: int) -> None:
 
 @compiled
 def no_recolouring(graph: Unchanged) -> Recolouring:
-    """The colours without a change."""
+    """Return a recolouring without a change."""
     known, objects = graph.atom_colour.shape[1], graph.object_colour.shape[1]
     return Recolouring(
         graph.atom_colour.copy(),
@@ -182,10 +183,10 @@ def no_recolouring(graph: Unchanged) -> Recolouring:
 def recolour(
     layout: MarkedLayout, graph: Unchanged, new: Recolouring, exchange: Exchange, change: Ints, buffer: Hashes
 ) -> tuple[Hashes, int, int, int]:
-    """Refines the colours of what a change reaches, and writes those that are new at their node into the buffer.
+    """Refine the colours that a change reaches, and write those that are new at their node into the buffer.
 
-    The change names no atom twice, so that an exchange with room for all edges has room for those of one level. Gives
-    the buffer, grown where it must, how many colours stand there, and how many atoms and objects were reached.
+    The change names each atom once, so an exchange with space for all edges suffices for one level. Returns the buffer
+    (grown if necessary), its number of colours, and the numbers of reached atoms and objects.
     """
     while len(change) > len(buffer):
         buffer = grow(buffer)
@@ -206,7 +207,7 @@ def recolour(
 
 @inlined
 def _mark(layout: MarkedLayout, graph: Unchanged, new: Recolouring, change: Ints, buffer: Hashes) -> None:
-    """First colours of the changed atoms: all of them are reached, and all are new."""
+    """Set the initial colours of the changed atoms; all of these atoms are reached and recoloured."""
     salt = number(LEVEL, 0)
     for which in range(len(change)):
         atom = change[which]
@@ -220,7 +221,7 @@ def _mark(layout: MarkedLayout, graph: Unchanged, new: Recolouring, change: Ints
 
 @inlined
 def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: int, count: int) -> int:
-    """Reaches the arguments of the first atoms, where these were recoloured; how many objects are reached then."""
+    """Mark the arguments of recoloured atoms among the first `atoms` as reached; return the number of reached objects."""
     for which in range(atoms):
         atom = new.atoms[which]
         if new.atom_differs[level, atom]:
@@ -235,7 +236,7 @@ def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: in
 
 @inlined
 def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, objects: int) -> int:
-    """Reaches the atoms of the first objects, where these were recoloured; how many atoms are reached then."""
+    """Mark the atoms of recoloured objects among the first `objects` as reached; return the number of reached atoms."""
     for which in range(objects):
         obj = new.objects[which]
         if new.object_differs[level, obj]:
@@ -252,7 +253,7 @@ def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, obj
 def _recolour_atoms(
     layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, buffer: Hashes, filled: int
 ) -> int:
-    """Colours of the atoms reached at the next level; how many colours stand in the buffer then."""
+    """Compute the reached atoms' colours at the next level; return the number of colours in the buffer."""
     salt = number(LEVEL, level + 1)
     atom_colour, object_colour = new.atom_colour[level], new.object_colour[level]
     for which in range(atoms):
@@ -270,7 +271,7 @@ def _recolour_atoms(
 def _exchange_edges(
     layout: MarkedLayout, graph: Unchanged, new: Recolouring, level: int, atoms: int, exchange: Exchange
 ) -> None:
-    """Lists by object what the edges to the recoloured ones of the first atoms were and are."""
+    """List by object the earlier and new edges to recoloured atoms among the first `atoms`."""
     entry = 0
     for which in range(atoms):
         atom = new.atoms[which]
@@ -290,7 +291,10 @@ def _exchange_edges(
 def _recolour_objects(
     graph: Unchanged, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, filled: int
 ) -> int:
-    """Colours of the objects reached at the next level; empties the exchange. How many colours stand there then."""
+    """Compute the reached objects' colours at the next level; return the number of colours in the buffer.
+
+    Empties the exchange.
+    """
     salt = number(LEVEL, level + 1)
     around = graph.around[level]
     for which in range(objects):
@@ -309,7 +313,7 @@ def _recolour_objects(
 
 @inlined
 def forget_recolouring(graph: Unchanged, new: Recolouring, atoms: int, objects: int) -> None:
-    """Makes all as it is without a change that reached so many atoms and objects."""
+    """Restore the unchanged colours after a change that reached this many atoms and objects."""
     levels = len(graph.atom_colour)
     for which in range(atoms):
         atom = new.atoms[which]
@@ -327,7 +331,7 @@ def forget_recolouring(graph: Unchanged, new: Recolouring, atoms: int, objects: 
 
 @inlined
 def _refined_atom(layout: MarkedLayout, atom: int, atom_colour: Hashes, object_colour: Hashes) -> np.uint64:
-    """Colour of an atom and its arguments by position."""
+    """Return the refined colour of an atom from its arguments' colours by position."""
     value = np.uint64(0)
     begin = layout.first_argument[atom]
     for place in range(begin, layout.first_argument[atom + 1]):
@@ -337,7 +341,7 @@ def _refined_atom(layout: MarkedLayout, atom: int, atom_colour: Hashes, object_c
 
 @compiled
 def no_exchange(objects: int, edges: int) -> Exchange:
-    """Nothing exchanged, and room for so many edges."""
+    """Return an empty exchange with space for this many edges."""
     return Exchange(
         np.full(objects, -1, np.int32),
         np.empty(edges, np.int32),
@@ -349,9 +353,10 @@ def no_exchange(objects: int, edges: int) -> Exchange:
 
 @inlined
 def total_after(exchange: Exchange, obj: int, total: np.uint64, values: Hashes) -> np.uint64:
-    """The total of an object's set after the exchange; before it was `total`, of `values`, ascending with repetition.
+    """Return the hash of an object's edge set after the exchange.
 
-    An element leaves the set with its last occurrence, unless it is also new; it joins with its first.
+    `total` is the hash before it, of the sorted `values` with repetition. A value leaves the set with its last
+    occurrence, unless it is also new, and enters the set with its first occurrence.
     """
     entry = exchange.last[obj]
     while entry >= 0:
@@ -374,7 +379,7 @@ def total_after(exchange: Exchange, obj: int, total: np.uint64, values: Hashes) 
 
 @inlined
 def _earlier(exchange: Exchange, entry: int, value: np.uint64, now: bool) -> bool:
-    """Whether an entry before this one has the value, now or formerly."""
+    """Return whether a previous entry has the value, as its new (`now`) or earlier edge."""
     other = exchange.before[entry]
     while other >= 0:
         if (now and exchange.now[other] == value) or (not now and exchange.has[other] and exchange.was[other] == value):
@@ -385,5 +390,5 @@ def _earlier(exchange: Exchange, entry: int, value: np.uint64, now: bool) -> boo
 
 @inlined
 def _occurrences(values: Hashes, value: np.uint64) -> int:
-    """How often a value stands among ascending ones."""
+    """Count a value in a sorted array."""
     return int(np.searchsorted(values, value, side="right") - np.searchsorted(values, value, side="left"))

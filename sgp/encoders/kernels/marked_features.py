@@ -1,8 +1,8 @@
-"""Features of transitions, local to the change: marked colours, tokens and walks, for all candidates of a state.
+"""Features of transitions near the change: marked colours, tokens and walks, for all candidates of a state.
 
-A transition (s, s') is a graph of objects and atoms. An atom's colour tells its predicate, whether it is true in s and
-in s', and its place in the goal; edges carry the argument's position. Every feature is a 64-bit hash that is present
-or not. Two different features share a hash with a probability of about 10^-19.
+A transition (s, s') is a graph of objects and atoms. An atom's colour encodes its predicate, its truth in s and s', and
+its sign in the goal. Edges are labelled by the argument's position. Every feature is a 64-bit hash that is present or
+absent. Two different features share a hash with a probability of about 10^-19.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from sgp.encoders.kernels.marked_walks import (
 )
 from sgp.planning.clock import StopFlag
 
-# The upper six bits of 2^i times a de Bruijn sequence differ for all i: which bit is set, without looking at each.
+# The upper six bits of 2^i times a de Bruijn sequence differ for all i, so one look-up finds the index of a set bit.
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
 _PLACE_OF_BIT = np.empty(64, np.int64)
 for _bit in range(64):
@@ -45,20 +45,20 @@ for _bit in range(64):
 
 
 class Touched(NamedTuple):
-    """The atoms that a candidate changes, and the objects that they touch."""
+    """The atoms that a candidate changes, and the touched objects: the arguments of these atoms."""
 
     is_changed: NDArray[np.bool_]  # [a]
     is_touched: NDArray[np.bool_]  # [n]
-    objects: Ints  # [n], the touched ones first
+    objects: Ints  # [n], the touched objects first
 
 
 class Tokens(NamedTuple):
-    """The colours of objects and changed atoms on the graph of these alone, and room to refine them."""
+    """Colours of objects and changed atoms in the graph of only these, with buffers to refine them."""
 
     of_object: Hashes  # [n]
     next: Hashes  # [n]
-    of_change: Hashes  # at least as many as atoms change
-    around: Hashes  # at least as many as these have arguments
+    of_change: Hashes  # at least as long as the number of changed atoms
+    around: Hashes  # at least as long as the number of their arguments
 
 
 @compiled
@@ -75,12 +75,12 @@ def transition_features(
     vocabulary: HashTable,
     stop: StopFlag,
 ) -> tuple[NDArray[np.int64], Hashes]:
-    """The features of the transitions from a state to each of b candidates.
+    """Return the features of the transitions from a state to each of b candidates.
 
-    The fluent atoms true in the state are `state`; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
-    Gives where each candidate's features begin [b + 1], and the features, ascending and each once, or as often as it
-    occurs if `counted`: as their places in the vocabulary, others dropped, or as hashes where the vocabulary is empty.
-    Leaves the rest as it comes once `stop` [1] is true.
+    `state` lists the state's true fluent atoms; candidate i differs from it in `changed[first[i] : first[i + 1]]`.
+    Returns the start of each candidate's features [b + 1], and the sorted features, once each or, if `counted`, once
+    per occurrence. Features are columns of the vocabulary, unknown features dropped, or hashes if the vocabulary is
+    empty. The loop ends early once `stop` [1] is true.
     """
     objects, known = len(layout.object_colour), len(layout.kind)
     graph = unchanged(layout, iterations, state)
@@ -133,13 +133,13 @@ def transition_features(
 
 @compiled
 def _nothing_touched(atoms: int, objects: int) -> Touched:
-    """No atom changed and no object touched."""
+    """Return buffers without a changed atom or touched object."""
     return Touched(np.zeros(atoms, np.bool_), np.zeros(objects, np.bool_), np.empty(objects, np.int32))
 
 
 @inlined
 def _touch(layout: MarkedLayout, change: Ints, touched: Touched) -> int:
-    """Notes what changed and which objects it touches; how many."""
+    """Record the changed atoms and the objects that they touch; return the number of touched objects."""
     touches = 0
     for atom in change:
         touched.is_changed[atom] = True
@@ -154,7 +154,7 @@ def _touch(layout: MarkedLayout, change: Ints, touched: Touched) -> int:
 
 @inlined
 def _forget_touch(change: Ints, touched: Touched, touches: int) -> None:
-    """Makes all as it was before a change."""
+    """Clear the records of a change."""
     for atom in change:
         touched.is_changed[atom] = False
     for which in range(touches):
@@ -163,7 +163,7 @@ def _forget_touch(change: Ints, touched: Touched, touches: int) -> None:
 
 @compiled
 def _no_tokens(layout: MarkedLayout, first: NDArray[np.int64], changed: Ints) -> Tokens:
-    """Room for the tokens of each candidate."""
+    """Return buffers that are large enough for each candidate's tokens."""
     objects, most_atoms, most_arguments = len(layout.object_colour), 0, 0
     for candidate in range(len(first) - 1):
         arguments = 0
@@ -183,7 +183,7 @@ def _no_tokens(layout: MarkedLayout, first: NDArray[np.int64], changed: Ints) ->
 def _refine_tokens(
     layout: MarkedLayout, change: Ints, colour: Hashes, touched: Ints, touches: int, tokens: Tokens
 ) -> None:
-    """Two rounds on the graph of the changed atoms, of these colours, and their arguments alone."""
+    """Refine colours for two rounds in the graph of only the changed atoms, with initial colours `colour`, and their arguments."""
     for which in range(touches):
         obj = touched[which]
         tokens.of_object[obj] = layout.object_colour[obj]
@@ -206,7 +206,7 @@ def _refine_tokens(
 
 @inlined
 def _refined_object(layout: MarkedLayout, change: Ints, obj: int, tokens: Tokens) -> np.uint64:
-    """Token of an object and the set of its edges to changed atoms."""
+    """Return an object's token, refined by the set of its edges to changed atoms."""
     size = 0
     for which in range(len(change)):
         begin = layout.first_argument[change[which]]
@@ -219,7 +219,7 @@ def _refined_object(layout: MarkedLayout, change: Ints, obj: int, tokens: Tokens
 
 @inlined
 def _take_tokens(tokens: Tokens, changes: int, touched: Ints, touches: int, buffer: Hashes, filled: int) -> int:
-    """Adds the tokens of the changed atoms and touched objects to the features; how many there are then."""
+    """Append the tokens of changed atoms and touched objects to the features; return the number of features."""
     atom, object_salt = number(ATOM, 0), number(OBJECT, 0)
     for change in range(changes):
         buffer[filled] = pair(TOKEN, atom, tokens.of_change[change])
@@ -232,7 +232,7 @@ def _take_tokens(tokens: Tokens, changes: int, touched: Ints, touches: int, buff
 
 @inlined
 def _take_known(vocabulary: HashTable, features: Hashes, count: int, present: Hashes, out: Hashes, total: int) -> int:
-    """Adds the places of known features to `out`, ascending and each once; how many stand there then."""
+    """Append the sorted distinct columns of known features to `out`; return the length of `out`."""
     for place in range(count):
         column = find(vocabulary.slots, vocabulary.keys, vocabulary.values, features[place])
         if column >= 0:
@@ -242,7 +242,7 @@ def _take_known(vocabulary: HashTable, features: Hashes, count: int, present: Ha
 
 @inlined
 def _take_columns(present: Hashes, out: Hashes, total: int) -> int:
-    """Adds the places of the set bits to `out`, ascending, and clears them; how many stand there then."""
+    """Append the indices of set bits to `out` in ascending order and clear the bits; return the length of `out`."""
     for word in range(len(present)):
         bits = present[word]
         while bits != np.uint64(0):
@@ -256,7 +256,7 @@ def _take_columns(present: Hashes, out: Hashes, total: int) -> int:
 
 @inlined
 def _columns(vocabulary: HashTable, features: Hashes) -> int:
-    """Replaces known features by their places, and drops others; how many are left."""
+    """Replace known features by their columns and drop the others; return the number that remain."""
     kept = 0
     for feature in features:
         column = find(vocabulary.slots, vocabulary.keys, vocabulary.values, feature)
@@ -268,7 +268,7 @@ def _columns(vocabulary: HashTable, features: Hashes) -> int:
 
 @inlined
 def _take_sorted(features: Hashes, counted: bool, out: Hashes, total: int) -> int:
-    """Adds features to `out`, ascending, each once or as often as it occurs; how many stand there then."""
+    """Append the sorted features to `out`, once each or once per occurrence; return the length of `out`."""
     features.sort()
     for place in range(len(features)):
         if counted or place == 0 or features[place] != features[place - 1]:
@@ -281,10 +281,10 @@ def _take_sorted(features: Hashes, counted: bool, out: Hashes, total: int) -> in
 def measured_rows(
     first: NDArray[np.int64], columns: NDArray[np.int64], numbers: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], Hashes]:
-    """Of each row its product with the weights [b], its squared norm [b], and a 128-bit hash [b, 2].
+    """Return each row's product with the weights [b], its squared norm [b], and its 128-bit hash [b, 2].
 
-    Row i has the columns `columns[first[i] : first[i + 1]]`, ascending; one that stands n times has the value n there.
-    Its last columns are `numbers[i]`.
+    Row i has the sorted columns `columns[first[i] : first[i + 1]]`; a column that occurs n times has the value n. The
+    last columns of the row are `numbers[i]`.
     """
     rows, last = len(first) - 1, len(weights) - numbers.shape[1]
     products, squares, names = np.zeros(rows), np.zeros(rows), np.empty((rows, 2), np.uint64)

@@ -1,4 +1,4 @@
-"""Walks of a transition: from touched objects over unchanged atoms, open or closed on a touched object."""
+"""Walks in a transition graph: from touched objects over unchanged atoms, open or closed at a touched object."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP
 
 
 class Steps(NamedTuple):
-    """From each object over each atom of a state's graph that may be entered there to each of its other arguments.
+    """Steps from each object, over each atom that walks may enter at it, to each of the atom's other arguments.
 
-    Those of object o are the numbers from `first[o]` up to `first[o + 1]`; its atoms of one argument are
-    `single[first_single[o] : first_single[o + 1]]`.
+    Object o has the steps `first[o]` to `first[o + 1] - 1`, and the atoms with one argument `single[first_single[o] :
+    first_single[o + 1]]`.
     """
 
     first: Ints  # [n + 1]
     atom: Ints
     target: Ints
-    there: Hashes  # the atom's colour and the positions of both arguments
-    back: Hashes  # the same, seen from the target
+    there: Hashes  # hash of the atom's colour and the positions of both arguments
+    back: Hashes  # the same hash from the target's side
     first_single: Ints  # [n + 1]
     single: Ints
 
 
 class Links(NamedTuple):
-    """For each object the steps that join it to a touched object, as linked lists: how closed walks end."""
+    """For each object, the steps to it from touched objects, as linked lists: possible last steps of closed walks."""
 
-    last: Ints  # [n], of each object, or -1
-    before: Ints  # of each link the one before it, or -1
+    last: Ints  # [n], the last link of each object, or -1
+    before: Ints  # the previous link of each link, or -1
     step: Ints  # from the touched object to this one
     origin: Ints  # the touched object
 
 
 class Search(NamedTuple):
-    """Where a walk stands: after so many atoms the object, the step to be tried next, and its hash."""
+    """The stack of a depth-first search over walks: per depth, the object, the next step to try, and the walk's hash."""
 
     used: NDArray[np.bool_]  # [a]
     at: Ints
@@ -48,7 +48,7 @@ class Search(NamedTuple):
 
 @compiled
 def new_search(atoms: int, longest: int) -> Search:
-    """Room for walks of so many atoms."""
+    """Return a search for walks of at most `longest` atoms."""
     return Search(
         np.zeros(atoms, np.bool_),
         np.empty(longest + 1, np.int32),
@@ -59,7 +59,7 @@ def new_search(atoms: int, longest: int) -> Search:
 
 @compiled
 def no_links(objects: int) -> Links:
-    """No links, and room for some."""
+    """Return empty links."""
     return Links(
         np.full(objects, -1, np.int32), np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32)
     )
@@ -67,7 +67,7 @@ def no_links(objects: int) -> Links:
 
 @compiled
 def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_position: Ints, colour: Hashes) -> Steps:
-    """The steps over the atoms of a state's graph."""
+    """Return the steps over the atoms of a state's graph."""
     objects = len(layout.object_colour)
     first, first_single = np.zeros(objects + 1, np.int32), np.zeros(objects + 1, np.int32)
     for obj in range(objects):
@@ -104,7 +104,7 @@ def walkable_steps(layout: MarkedLayout, edges: Ints, edge_atom: Ints, edge_posi
 
 @compiled
 def passed_colours(layout: MarkedLayout, edges: Ints, edge_atom: Ints, colour: Hashes) -> Hashes:
-    """Of each object [n] its first colour, with the atoms of it alone in a state's graph."""
+    """Return each object's initial colour [n], refined by the atoms of which it is the only argument."""
     passed = layout.object_colour.copy()
     for obj in range(len(passed)):
         alone = np.uint64(0)
@@ -126,7 +126,7 @@ def linked(
     is_touched: NDArray[np.bool_],
     is_changed: NDArray[np.bool_],
 ) -> Links:
-    """The links of untouched objects to the touched ones. No object has links before."""
+    """Return the links from touched objects to untouched objects. No object may have links before."""
     last, before, stepped, origin = links
     count = 0
     for which in range(touches):
@@ -145,7 +145,7 @@ def linked(
 
 @compiled
 def unlink(steps: Steps, links: Links, touched: Ints, touches: int) -> None:
-    """Forgets the links of the objects that the touched ones lead to."""
+    """Remove the links of the objects to which the touched objects lead."""
     for which in range(touches):
         for step in range(steps.first[touched[which]], steps.first[touched[which] + 1]):
             links.last[steps.target[step]] = -1
@@ -167,11 +167,10 @@ def walks_from(
     buffer: Hashes,
     filled: int,
 ) -> tuple[Hashes, int]:
-    """Adds the walks from a touched object that use no atom twice and pass no other touched object.
+    """Append the walks from a touched object that repeat no atom and pass no other touched object.
 
-    A walk ends open after at most `open_atoms` atoms, or closed on a touched object after at most `closed_atoms`. The
-    last atom of a closed walk is reached by its link, from the walk's end, not over all atoms of the last object but
-    one.
+    An open walk has at most `open_atoms` atoms; a closed walk ends at a touched object after at most `closed_atoms`
+    atoms. The last atom of a closed walk is found by the links of the walk's end, not by a search over the end's atoms.
     """
     used, at, next_step, path_hash = search
     depth = 0
@@ -192,10 +191,10 @@ def walks_from(
         while step < steps.first[here + 1] and not descends:
             atom, obj, hop = steps.atom[step], steps.target[step], steps.there[step]
             step += 1
-            # What a further step could still be: the last of a closed walk, one inside a walk, the end of an open one.
+            # A step can precede the last one of a closed walk, lie inside a longer walk, or end an open walk.
             closes = length < closed_atoms and links.last[obj] >= 0
             if is_touched[obj]:
-                # Later on the way the link to it was followed already.
+                # At greater depth, the link already produced this closed walk.
                 if depth == 0 and closed_atoms > 0 and not is_changed[atom]:
                     if filled == len(buffer):
                         buffer = grow(buffer)

@@ -1,14 +1,13 @@
-"""Histograms of Weisfeiler-Leman colours for states and their candidates, recolouring only what changes.
+"""Histograms of Weisfeiler-Leman colours of states and candidates, updated incrementally where atoms change.
 
-A colour is refined by hashing a node's colour and those of its neighbours with their edge labels. The 64-bit hash of a
-neighbourhood is a sum over its members, so that their order does not matter; the vocabulary maps hashes to colours, and
-a hash that it lacks makes the node's colour unseen from there on, as in wlplan. Two different neighbourhoods share a
-hash with a probability of about 10^-19 each.
+Refinement hashes a node's colour with the colours and edge labels of its neighbours. The 64-bit hash of a neighbourhood
+is a sum over its members, so it does not depend on their order. The vocabulary maps hashes to colours. As in wlplan, a
+node whose hash is not in the vocabulary is unseen from that level on. Two different neighbourhoods share a hash with a
+probability of about 10^-19.
 
-A colouring holds the colours of one state's graph at every level of refinement, and for each object the sum of its
-neighbours' hashes. An atom that changes alters its own colour; at each further level the nodes whose colour changed
-alter their neighbours. As sums do not depend on order, an object's hash is updated by the neighbours that change,
-however many it has.
+A `Colouring` stores the colours of one state's graph at every level of refinement, and the sum of the neighbours'
+hashes of each object. A changed atom alters its own colour; at each further level, nodes whose colour changed alter
+their neighbours. An object's hash is updated by the changed neighbours only, whatever its degree.
 """
 
 from __future__ import annotations
@@ -22,23 +21,23 @@ from sgp.compilation import compiled, mix
 from sgp.encoders.kernels.hashing import Hashes, HashTable, Ints, find
 from sgp.planning.clock import StopFlag
 
-UNSEEN = -1  # a colour that the vocabulary lacks; the value of an empty slot of its table
-ABSENT = -2  # of an atom that is no node
+UNSEEN = -1  # a colour outside the vocabulary; equals the EMPTY value of its table
+ABSENT = -2  # colour of an atom that is not a node
 NONE = -1  # the end of a list of edges
 ATOM, AFTER, BEFORE = range(3)  # columns of `Colouring.edges`
 
 
 class GraphLayout(NamedTuple):
-    """The instance learning graph of one task, as far as it is the same in all states.
+    """The state-independent part of a task's instance learning graph.
 
-    Objects are nodes 0 to n-1. Every atom that was met has an index; the arguments of atom a are
-    `arguments[first_argument[a] : first_argument[a + 1]]`, and an edge's label is the argument's position.
-    `true_colour` and `false_colour` are the atom's initial colours where it holds and where it does not (only goal
-    atoms are nodes then; others have ABSENT). Colours are columns of the histogram or UNSEEN.
+    Objects are nodes 0 to n-1. Every known atom has an index. The arguments of atom a are `arguments[first_argument[a]
+    : first_argument[a + 1]]`; an edge's label is the argument's position. `true_colour` and `false_colour` are the
+    atom's initial colours when it is true and false. Only goal atoms are nodes when false; other atoms have ABSENT.
+    Colours are columns of the histogram or UNSEEN.
     """
 
     object_colour: Ints  # [n]
-    static_atoms: Ints  # [s], indices of the atoms that hold in every state
+    static_atoms: Ints  # [s], indices of the atoms that are true in every state
     goal_atoms: Ints  # [g]
     first_argument: Ints  # [a + 1]
     arguments: Ints  # [sum of arities]
@@ -47,37 +46,37 @@ class GraphLayout(NamedTuple):
 
 
 class Colouring(NamedTuple):
-    """The colours of one state's graph, and room to note what a change alters, so that it can be taken back.
+    """The colours of one state's graph, with buffers that record a change so that it can be undone.
 
-    Nodes are the n objects, then the a atoms; colours are columns, UNSEEN, or ABSENT where an atom is no node. Edges
-    are the places of `GraphLayout.arguments`; those of the atoms that are nodes stand in one list per object.
+    Nodes are the n objects, then the a atoms. Colours are columns, UNSEEN, or ABSENT for an atom that is not a node.
+    Edges are indices of `GraphLayout.arguments`; each object has a linked list of its edges to atoms that are nodes.
     """
 
     colour: Ints  # [k + 1, n + a]
-    sums: Hashes  # [k + 1, n, 2], of the neighbours' hashes, and how many are unseen; only of multiset hashes
+    sums: Hashes  # [k + 1, n, 2], sum of the neighbours' hashes, number of unseen neighbours; only for multisets
     histogram: NDArray[np.float32]  # [D]
     holds: NDArray[np.bool_]  # [a]
-    true: Ints  # [a], the fluent atoms that hold; the first `counts[0]`
-    counts: NDArray[np.int64]  # [3]: fluent atoms that hold, last stamp of nodes, last stamp of pairs
-    edges: Ints  # [e, 3], an edge's atom, and the next and last edge in the list of its object
+    true: Ints  # [a], the true fluent atoms are the first `counts[0]` entries
+    counts: NDArray[np.int64]  # [3]: number of true fluent atoms, last stamp of nodes, last stamp of pairs
+    edges: Ints  # [e, 3], an edge's atom, and the next and previous edge in its object's list
     head: Ints  # [n], the first edge of an object
-    stamps: NDArray[np.int64]  # [n + a], when a node was reached
-    pair_stamps: NDArray[np.int64]  # [arity x D], when a pair of label and colour was met; only of set hashes
+    stamps: NDArray[np.int64]  # [n + a], stamp of a node's last visit
+    pair_stamps: NDArray[np.int64]  # [arity x D], stamp of a (label, colour) pair's last visit; only for set hashes
     altered: Ints  # [(k + 1)(n + a), 2], nodes whose colour changed and their old colours, level by level
-    reached: Ints  # [k(n + a)], nodes that were refined anew, level by level
-    old_sums: Hashes  # [k(n + a), 2], of the nodes reached
-    ends: NDArray[np.int64]  # [k + 2, 2], where a level's nodes begin in `altered` and `reached`
+    reached: Ints  # [k(n + a)], nodes that were refined again, level by level
+    old_sums: Hashes  # [k(n + a), 2], earlier `sums` of the reached nodes
+    ends: NDArray[np.int64]  # [k + 2, 2], start of each level's nodes in `altered` and `reached`
 
 
 @compiled
 def start_hash(level: int, colour: int) -> np.uint64:
-    """Hash of a node of this colour without neighbours, at a level of refinement (from 1)."""
+    """Return the hash of a node of this colour without neighbours, at a refinement level (from 1)."""
     return mix(np.uint64(0x9E3779B97F4A7C15) * np.uint64(level) + np.uint64(colour) + np.uint64(1))
 
 
 @compiled
 def neighbour_hash(label: int, colour: int) -> np.uint64:
-    """What a neighbour adds to the hash."""
+    """Return a neighbour's summand of a neighbourhood's hash."""
     return mix((np.uint64(label + 1) << np.uint64(40)) + np.uint64(colour) + np.uint64(1))
 
 
@@ -91,7 +90,7 @@ def start_colouring(
     with_static: bool,
     dimension: int,
 ) -> Colouring:
-    """The colouring of the graph in which no fluent atom holds."""
+    """Return the colouring of the graph in which no fluent atom is true."""
     objects, known = len(layout.object_colour), len(layout.true_colour)
     nodes = objects + known
     colouring = Colouring(
@@ -121,7 +120,7 @@ def start_colouring(
             colouring.colour[level, obj] = colour
             if colour != UNSEEN:
                 colouring.histogram[colour] += 1
-    # A goal atom that held and was no node becomes a node that does not hold.
+    # Toggling goal atoms marked as true makes them nodes with their false colour.
     for atom in layout.goal_atoms:
         colouring.holds[atom] = True
     _change(layout, table, multiset, colouring, layout.goal_atoms, colouring.histogram)
@@ -144,12 +143,12 @@ def candidate_histograms(
     out: NDArray[np.float32],
     stop: StopFlag,
 ) -> None:
-    """Writes the histogram of each of b candidates of s states into its row of `out` [b, D].
+    """Write the histogram of each of b candidates of s states into its row of `out` [b, D].
 
-    The true fluent atoms of state i are `atoms[first_atom[i] : first_atom[i + 1]]`; its candidates are those from
-    `first_candidate[i]` up to `first_candidate[i + 1]`, of which j differs from it in
-    `changed[first_change[j] : first_change[j + 1]]`, each once. The colouring, of whatever state it was, becomes
-    that of the last state. Ends early once `stop` [1] is true; the colouring is whole then, too.
+    State i has the true fluent atoms `atoms[first_atom[i] : first_atom[i + 1]]` and the candidates `first_candidate[i]`
+    to `first_candidate[i + 1] - 1`. Candidate j differs from its state in `changed[first_change[j] : first_change[j +
+    1]]`, each atom once. The colouring may be of any state and becomes that of the last state. The loop ends early once
+    `stop` [1] is true; the colouring is consistent then, too.
     """
     for state in range(len(first_atom) - 1):
         _move(layout, table, multiset, colouring, atoms[first_atom[state] : first_atom[state + 1]])
@@ -165,7 +164,7 @@ def candidate_histograms(
 
 @compiled
 def _move(layout: GraphLayout, table: HashTable, multiset: bool, colouring: Colouring, state: Ints) -> None:
-    """Makes the colouring that of another state: between a state and its successor little changes."""
+    """Change the colouring to that of another state; successive states differ little."""
     objects = len(layout.object_colour)
     holds, true, counts, stamps = colouring.holds, colouring.true, colouring.counts, colouring.stamps
     counts[1] += 1
@@ -194,8 +193,8 @@ def _change(
     change: Ints,
     histogram: NDArray[np.float32],
 ) -> None:
-    """Makes what holds not hold and the other way round, each atom once, and recolours what that reaches."""
-    # Arrays of their own: a tuple of arrays is slow to hand to a function.
+    """Flip the truth of each atom in `change` (each once) and recolour the nodes that the change reaches."""
+    # Separate arrays, because passing a tuple of arrays to a function is slow.
     first_argument, arguments = layout.first_argument, layout.arguments
     colour, sums, holds, counts = colouring.colour, colouring.sums, colouring.holds, colouring.counts
     edges, head, stamps, ends = colouring.edges, colouring.head, colouring.stamps, colouring.ends
@@ -291,7 +290,7 @@ def _change(
 
 @compiled
 def _take_back(layout: GraphLayout, colouring: Colouring, change: Ints) -> None:
-    """Makes the colouring, but for the histogram, what it was before the last change."""
+    """Undo the last change of the colouring, except for the histogram."""
     colour, sums, ends, altered = colouring.colour, colouring.sums, colouring.ends, colouring.altered
     edges, head, reached, old_sums = colouring.edges, colouring.head, colouring.reached, colouring.old_sums
     objects = len(head)
@@ -314,7 +313,7 @@ def _take_back(layout: GraphLayout, colouring: Colouring, change: Ints) -> None:
 
 @compiled
 def _alter(colour: Ints, node: int, new: int, altered: Ints, alterations: int, histogram: NDArray[np.float32]) -> int:
-    """Notes a node's new colour at a level; gives the number of alterations."""
+    """Record a node's new colour at a level; return the number of alterations."""
     old = colour[node]
     altered[alterations, 0], altered[alterations, 1] = node, old
     colour[node] = new
@@ -327,7 +326,7 @@ def _alter(colour: Ints, node: int, new: int, altered: Ints, alterations: int, h
 
 @compiled
 def _link(first_argument: Ints, arguments: Ints, edges: Ints, head: Ints, atom: int) -> None:
-    """Puts an atom's edges into the lists of its objects."""
+    """Insert an atom's edges into the lists of its objects."""
     for edge in range(first_argument[atom], first_argument[atom + 1]):
         after = head[arguments[edge]]
         edges[edge, BEFORE], edges[edge, AFTER] = NONE, after
@@ -338,7 +337,7 @@ def _link(first_argument: Ints, arguments: Ints, edges: Ints, head: Ints, atom: 
 
 @compiled
 def _unlink(first_argument: Ints, arguments: Ints, edges: Ints, head: Ints, atom: int) -> None:
-    """Takes an atom's edges out of the lists of its objects."""
+    """Remove an atom's edges from the lists of its objects."""
     for edge in range(first_argument[atom], first_argument[atom + 1]):
         before, after = edges[edge, BEFORE], edges[edge, AFTER]
         if before == NONE:
