@@ -183,7 +183,10 @@ def _no_tokens(layout: MarkedLayout, first: NDArray[np.int64], changed: Ints) ->
 def _refine_tokens(
     layout: MarkedLayout, change: Ints, colour: Hashes, touched: Ints, touches: int, tokens: Tokens
 ) -> None:
-    """Refine colours for two rounds in the graph of only the changed atoms, with initial colours `colour`, and their arguments."""
+    """Refine for two rounds the colours in the graph of only the changed atoms and their arguments.
+
+    `colour` has the initial colours of atoms.
+    """
     for which in range(touches):
         obj = touched[which]
         tokens.of_object[obj] = layout.object_colour[obj]

@@ -38,7 +38,7 @@ class Links(NamedTuple):
 
 
 class Search(NamedTuple):
-    """The stack of a depth-first search over walks: per depth, the object, the next step to try, and the walk's hash."""
+    """Stack of a depth-first search over walks: per depth, the object, the next step, and the walk's hash."""
 
     used: NDArray[np.bool_]  # [a]
     at: Ints
