@@ -123,7 +123,7 @@ class MarkedTransitionEncoder:
         transitions: Sequence[tuple[Task, State, Sequence[Successor]]],
         tasks: Sequence[Task] = (),
     ) -> tuple[MarkedTransitionEncoder, list[Embedded]]:
-        """Collect the features of the transitions from training states to their candidates, and embed these transitions.
+        """Collect the features of the transitions from training states to their candidates, and embed them.
 
         The argument positions of walks are chosen over all `tasks`, by default those of the transitions. Raises
         ConfigurationError if there are no transitions.
@@ -160,7 +160,7 @@ class MarkedTransitionEncoder:
         return Embedded(first, columns.astype(np.int64), _scalars(self.config, Candidates.of(task, state, choice)))
 
     def measure(self, task: Task, state: State, choice: Sequence[Successor], weights: NDArray[np.float64]) -> Measured:
-        """Return `Embedded.measured` for a weight vector [D], with the embeddings computed in batches and not stored."""
+        """Return `Embedded.measured` for a weight vector [D], computing embeddings in batches without storing them."""
         measured = [self.embed(task, state, part).measured(weights) for part in parts(choice, _AT_A_TIME)]
         return measured[0] if len(measured) == 1 else Measured(*map(_joined, zip(*measured, strict=True)))
 
@@ -243,7 +243,7 @@ def _scalars(config: MarkedConfig, choice: Candidates) -> NDArray[np.float64]:
 
 
 def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
-    """Return the argument positions where walks enter: all of fluents, and those of static predicates of bounded degree."""
+    """Return the argument positions where walks enter: all of fluents, and those of bounded degree of static predicates."""
     degrees = [_degrees(task) for task in sorted(tasks, key=lambda task: task.size)]
     quarter = -(-len(tasks) // 4)
     most, first, last = (_largest(some) for some in (degrees, degrees[:quarter], degrees[-quarter:]))

@@ -61,7 +61,7 @@ class TransitionWords:
         self.passed = {**self.objects, **{name: self._passed(name) for name in self.alone}}
 
     def of(self, state: State) -> dict[int, str]:
-        """Return descriptions by hash for the features of the transition to a state; the first occurrence is described."""
+        """Return descriptions by hash for the features of the transition to a state, by their first occurrence."""
         return _Transition(self, self._true(state)).words
 
     def _true(self, state: State) -> set[Atom]:

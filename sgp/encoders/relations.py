@@ -28,7 +28,7 @@ class Relation:
 
 @dataclass(frozen=True, eq=False)
 class RelationalStates:
-    """States of tasks of one domain: each state's number of objects, `objects` [n], and the tuples of every relation."""
+    """States of tasks of one domain: each state's number of objects, `objects` [n], and all relations' tuples."""
 
     objects: NDArray[np.int64]
     relations: Mapping[str, Relation]

@@ -1,4 +1,4 @@
-"""Vectors of sentences: pretrained transformers, hashed words, random symbols, and a cache of vectors on disk."""
+"""Sentence vectors: pretrained transformers, hashed words, random symbols, and a cache on disk."""
 
 from __future__ import annotations
 
@@ -24,51 +24,51 @@ from sgp.workers import one_thread
 
 MPNET_FOLDER = "SGP_MPNET"  # environment variable: folder of sentence-transformers/all-mpnet-base-v2
 _WEIGHTS, _TOKENIZER = "model.safetensors", "tokenizer.json"
-_QUOTED_WORDS = 8  # of a text, in an error message
-_HASHED_LEAST = 64  # with fewer numbers, the sum of a text's hashes could be zero
+_QUOTED_WORDS = 8  # of a text quoted in an error message
+_HASHED_LEAST = 64  # minimal dimension; in a smaller one, the sum of a text's hashes could be zero
 
 
 class SentenceVectors(Protocol):
-    """Maps texts to vectors of unit length; a vector depends on no other text."""
+    """An encoder from texts to unit vectors; a vector does not depend on other texts."""
 
     @property
     def key(self) -> str:
-        """The encoder's name."""
+        """Name of the encoder."""
 
     @property
     def dimension(self) -> int:
-        """D, the length of a vector."""
+        """Length D of a vector."""
 
     @property
     def limit(self) -> int | None:
-        """The most tokens of a text, special tokens included; None: no limit."""
+        """Maximal number of tokens of a text, special tokens included; None: no limit."""
 
     @property
     def identity(self) -> str:
-        """Name and sha256 of the weights: encoders of equal identity give equal vectors, up to rounding."""
+        """Name and sha256 of the weights; encoders of equal identity return equal vectors, up to rounding."""
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, special tokens included."""
+        """Return the number of tokens of each text, special tokens included."""
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
 
 
 @dataclass(frozen=True)
 class Pretrained:
-    """A pretrained encoder: its properties and the sha256 of its weights and its tokenizer."""
+    """Properties of a pretrained encoder, and the sha256 of its files."""
 
     key: str
     dimension: int
     limit: int  # tokens, from sentence_bert_config.json
-    package: str  # that brings the files; "": they are in a folder that MPNET_FOLDER names
+    package: str  # package with the files; "": the files are in the folder MPNET_FOLDER
     sha256: Mapping[str, str]  # by file name
 
     def folder(self) -> Path:
-        """The folder with the encoder's files.
+        """Return the folder with the encoder's files.
 
-        Raises MissingLibrary where sentence-transformers or the package with the weights is not installed,
-        ConfigurationError where the folder of MPNet is not given, and StoreError for files with another sha256.
+        Raises MissingLibrary if sentence-transformers or the package with the weights is not installed,
+        ConfigurationError if MPNet's folder is not set, and StoreError for files with another sha256.
         """
         named = os.environ.get(MPNET_FOLDER)
         module = self.package.partition("==")[0].replace("-", "_")
@@ -129,7 +129,7 @@ PRETRAINED: Mapping[str, Pretrained] = {
 
 
 class PretrainedSentences:
-    """A pretrained encoder, computed by sentence-transformers. Weights are loaded with the first text."""
+    """A pretrained encoder of sentence-transformers. The weights are loaded with the first text."""
 
     def __init__(self, pretrained: Pretrained):
         self.key, self.dimension, self.limit = pretrained.key, pretrained.dimension, pretrained.limit
@@ -137,12 +137,12 @@ class PretrainedSentences:
         self._folder = pretrained.folder()
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """The number of tokens of each text, special tokens included."""
+        """Return the number of tokens of each text, special tokens included."""
         tokenizer = self._model.tokenizer
         return [len(tokenizer(text, truncation=False, verbose=False)["input_ids"]) for text in texts]
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
         if not texts:
             return np.empty((0, self.dimension), np.float32)
         for text, length in zip(texts, self.lengths(texts), strict=True):
@@ -153,7 +153,7 @@ class PretrainedSentences:
                     f"a text has {length} tokens ('{quoted}'); expected at most {self.limit} for sentence encoder "
                     f"{self.key}; embed atom by atom (mode atoms)"
                 )
-        with one_thread():  # batches of one text: in a larger one, the last bits would depend on the other texts
+        with one_thread():  # batch size 1: in larger batches, the last bits depend on the other texts
             vectors = self._model.encode(
                 list(texts), batch_size=1, normalize_embeddings=True, show_progress_bar=False, convert_to_numpy=True
             )
@@ -174,9 +174,9 @@ class PretrainedSentences:
 
 
 class HashedWords:
-    """The sum of hashes of a text's words and pairs of neighbouring words: for tests and quick looks.
+    """Normalised sum of hashes of a text's words and word pairs, for tests and quick experiments.
 
-    Texts are near each other that share words. Raises ConfigurationError for fewer than 64 numbers.
+    Texts that share words have similar vectors. Raises ConfigurationError for a dimension below 64.
     """
 
     key = "hashed"
@@ -189,22 +189,24 @@ class HashedWords:
         self.identity = f"hashed with {dimension} numbers"
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """The number of words and punctuation marks of each text."""
+        """Return the number of words and punctuation marks of each text."""
         return [len(_words(text)) for text in texts]
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors [n, D]."""
+        """Return vectors [n, D]."""
         sums = np.array([self._sum(text) for text in texts], np.float32).reshape(len(texts), self.dimension)
         return np.asarray(sums / np.linalg.norm(sums, axis=1, keepdims=True))
 
     def _sum(self, text: str) -> NDArray[np.float32]:
         words = _words(text)
-        pairs = [f"{first} {second}" for first, second in pairwise(["", *words, ""])]  # a text without words has one
+        pairs = [
+            f"{first} {second}" for first, second in pairwise(["", *words, ""])
+        ]  # a text without words has one pair
         return np.asarray(sum(_signs(word, self.dimension).astype(np.float32) for word in [*words, *pairs]))
 
 
 class Symbols:
-    """A random direction for each text: a sum of such vectors is a bag of texts."""
+    """A random direction for each text, so that a sum of vectors represents a bag of texts."""
 
     key = "symbols"
     limit = None
@@ -214,11 +216,11 @@ class Symbols:
         self.identity = f"symbols with {dimension} numbers"
 
     def lengths(self, texts: Sequence[str]) -> list[int]:
-        """One each."""
+        """Return 1 for each text."""
         return [1] * len(texts)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors [n, D], drawn with the text's sha256 as seed."""
+        """Return vectors [n, D], drawn with the text's sha256 as seed."""
         seeds = ([*hashlib.sha256(text.encode()).digest()] for text in texts)
         drawn = [np.random.default_rng(seed).standard_normal(self.dimension) for seed in seeds]
         rows = np.array(drawn, np.float32).reshape(len(texts), self.dimension)
@@ -231,7 +233,7 @@ def _words(text: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def _signs(word: str, dimension: int) -> NDArray[np.int8]:
-    """Signs [dimension] from the bits of the word's sha256."""
+    """Return signs [dimension] from the bits of the word's sha256."""
     digests = [hashlib.sha256(f"{number} {word}".encode()).digest() for number in range(-(-dimension // 256))]
     bits = np.unpackbits(np.frombuffer(b"".join(digests), np.uint8))[:dimension]
     return 2 * bits.astype(np.int8) - 1
@@ -241,9 +243,9 @@ SENTENCE_ENCODERS = (*PRETRAINED, HashedWords.key, Symbols.key)
 
 
 def sentence_vectors(key: str) -> SentenceVectors:
-    """The encoder with this name: minilm, mpnet, hashed or symbols.
+    """Return the encoder of this name: minilm, mpnet, hashed or symbols.
 
-    Raises ConfigurationError for another name, and what `Pretrained.folder` raises.
+    Raises ConfigurationError for another name, and the errors of `Pretrained.folder`.
     """
     if key == HashedWords.key:
         return HashedWords()
@@ -255,7 +257,7 @@ def sentence_vectors(key: str) -> SentenceVectors:
 
 
 class CachedSentences:
-    """An encoder whose vectors are cached in memory and, after `save`, in a file, by the texts' sha256.
+    """An encoder with a cache of vectors by the texts' sha256, in memory and, after `save`, in a file.
 
     Raises StoreError for a file that is damaged or of another encoder.
     """
@@ -270,11 +272,11 @@ class CachedSentences:
         self._saved = len(self._cache)
 
     def __len__(self) -> int:
-        """The number of cached texts."""
+        """Number of cached texts."""
         return len(self._cache)
 
     def vectors(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
+        """Return vectors [n, D]. Raises TextTooLong for a text beyond the limit."""
         digests = [hashlib.sha256(text.encode()).digest() for text in texts]
         new = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in self._cache}
         if new:
@@ -282,7 +284,7 @@ class CachedSentences:
         return np.array([self._cache[digest] for digest in digests], np.float32).reshape(len(texts), self.dimension)
 
     def save(self) -> None:
-        """Writes the file if there is one and a text is new. Raises StoreError where it cannot be written."""
+        """Write new vectors to the file, if the cache has one. Raises StoreError if writing fails."""
         if self._file is None or len(self) == self._saved:
             return
         digests = np.frombuffer(b"".join(self._cache), np.uint8).reshape(len(self), -1)

@@ -51,7 +51,7 @@ class Unchanged(NamedTuple):
 
 
 class Recolouring(NamedTuple):
-    """The colours with a change at l levels, and the nodes that it reaches; other nodes have their unchanged colours."""
+    """The colours with a change at l levels, and the nodes that it reaches; other nodes have unchanged colours."""
 
     atom_colour: Hashes  # [l, a]
     object_colour: Hashes  # [l, n]
@@ -221,7 +221,7 @@ def _mark(layout: MarkedLayout, graph: Unchanged, new: Recolouring, change: Ints
 
 @inlined
 def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: int, count: int) -> int:
-    """Mark the arguments of recoloured atoms among the first `atoms` as reached; return how many objects are reached."""
+    """Mark the arguments of recoloured atoms among the first `atoms` as reached; return the number of objects."""
     for which in range(atoms):
         atom = new.atoms[which]
         if new.atom_differs[level, atom]:
@@ -236,7 +236,7 @@ def _reach_objects(layout: MarkedLayout, new: Recolouring, level: int, atoms: in
 
 @inlined
 def _reach_atoms(graph: Unchanged, new: Recolouring, level: int, count: int, objects: int) -> int:
-    """Mark the atoms of recoloured objects among the first `objects` as reached; return how many atoms are reached."""
+    """Mark the atoms of recoloured objects among the first `objects` as reached; return the number of atoms."""
     for which in range(objects):
         obj = new.objects[which]
         if new.object_differs[level, obj]:
