@@ -1,4 +1,4 @@
-"""The vocabulary of a WL encoder: wlplan's JSON, the table that kernels read, and what its colours stand for."""
+"""The vocabulary of a WL encoder: wlplan's JSON, the hash table for the kernels, and descriptions of colours."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from sgp.errors import StoreError
 from sgp.planning.pddl import Atom
 from sgp.planning.task import State, Task
 
-WLPLAN_VERSION = "2.1.0"  # the meaning of the JSON belongs to the version
+WLPLAN_VERSION = "2.1.0"  # the format of the JSON depends on the version
 
-# wlplan's initial colours on the instance learning graph: 0 for every object (its features give domain constants no
-# colour of their own), then five for each predicate in the order of their printed names.
+# wlplan's initial colours of the instance learning graph: 0 for every object (domain constants have no colour of
+# their own), then five for each predicate in the order of their printed names.
 OBJECT_COLOUR = 0
 _COLOURS_A_PREDICATE = 5
-_KINDS = {(True, True): 1, (True, False): 2, (False, True): 3, (False, False): 4}  # by sign in the goal, and truth
+_KINDS = {(True, True): 1, (True, False): 2, (False, True): 3, (False, False): 4}  # by sign in the goal and truth
 _NO_GOAL = 5
 _GOAL_WORDS = {
     (None, True): "",
@@ -32,12 +32,12 @@ _GOAL_WORDS = {
     (False, True): "a goal not to be, and true",
     (False, False): "a goal not to be, and false",
 }
-_LISTED = 4  # neighbours that a text names
+_LISTED = 4  # maximal number of neighbours in a description
 
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Colours by level of refinement. A colour's number is its column in the histogram."""
+    """Colours by level of refinement. A colour is a column of the histogram."""
 
     text: str
 
@@ -63,12 +63,12 @@ class Vocabulary:
 
     @property
     def iterations(self) -> int:
-        """Rounds of refinement; pruning can leave fewer than were configured."""
+        """Rounds of refinement; pruning can leave fewer than configured."""
         return len(self._data["colour_hash"]) - 1
 
     @property
     def multiset(self) -> bool:
-        """Whether a neighbourhood counts how often a colour occurs."""
+        """Whether a neighbourhood counts the occurrences of a colour."""
         return bool(self._data["multiset_hash"])
 
     @cached_property
@@ -77,18 +77,18 @@ class Vocabulary:
         return sum(map(len, self._data["colour_hash"]))
 
     def initial(self, code: int) -> int:
-        """The column of one of wlplan's initial colours, UNSEEN where training never met it."""
+        """Return the column of one of wlplan's initial colours, or UNSEEN if training had no such colour."""
         return int(self._data["colour_hash"][0].get(str(code), UNSEEN))
 
     def neighbourhoods(self, level: int) -> Iterator[tuple[int, list[tuple[int, int, int]], int]]:
-        """Each neighbourhood of a level: own colour, (label, colour, count) of the neighbours, its column."""
+        """Yield the neighbourhoods of a level: own colour, (label, colour, count) of the neighbours, column."""
         for key, column in self._data["colour_hash"][level].items():
             *members, own = map(int, key.split("."))
             yield own, list(zip(members[::3], members[1::3], members[2::3], strict=True)), int(column)
 
     @cached_property
     def table(self) -> HashTable:
-        """The columns of all levels' neighbourhoods by their hashes."""
+        """Hash table from the neighbourhoods of all levels to columns."""
         hashes, columns = list[int](), list[int]()
         for level in range(1, self.iterations + 1):
             for own, members, column in self.neighbourhoods(level):
@@ -101,20 +101,20 @@ class Vocabulary:
 
 
 def predicate_places(predicates: Mapping[str, int]) -> dict[str, int]:
-    """The place of each predicate in wlplan's order, that of printed names. Predicates are given with arities."""
+    """Return the index of each predicate, given with arities, in wlplan's order (that of printed names)."""
     return {name: place for place, name in enumerate(sorted(predicates, key=lambda name: f"{name}/{predicates[name]}"))}
 
 
 def predicate_colour(place: int, goal: bool | None, true: bool) -> int:
-    """wlplan's initial colour of an atom of the predicate at `place`.
+    """Return wlplan's initial colour of an atom of the predicate at `place`.
 
-    `goal` is True or False where the atom stands in the goal, positive or negated, and None elsewhere.
+    `goal` is True for a positive goal atom, False for a negated one, and None for other atoms.
     """
     return _COLOURS_A_PREDICATE * place + (_NO_GOAL if goal is None else _KINDS[goal, true])
 
 
 class _Colour(NamedTuple):
-    """What a colour stands for: a predicate (None: an object), its place in the goal, and the neighbours."""
+    """Meaning of a colour: a predicate (None: an object), its role in the goal, and the neighbours."""
 
     predicate: str | None
     arity: int
@@ -123,7 +123,7 @@ class _Colour(NamedTuple):
 
 
 class ColourWords:
-    """Every colour of a vocabulary in words. Predicates are given with their arities."""
+    """Descriptions of a vocabulary's colours. Predicates are given with their arities."""
 
     def __init__(self, vocabulary: Vocabulary, predicates: Mapping[str, int]):
         self._colours: dict[int, _Colour] = {vocabulary.initial(OBJECT_COLOUR): _Colour(None, 0, "")}
@@ -133,11 +133,11 @@ class ColourWords:
                 self._colours[column] = _Colour(name, predicates[name], words)
         for level in range(1, vocabulary.iterations + 1):
             for own, members, column in vocabulary.neighbourhoods(level):
-                if own in self._colours:  # pruning leaves some out
+                if own in self._colours:  # pruning removes colours
                     self._colours[column] = self._colours[own]._replace(neighbours=tuple(members))
 
     def of(self, columns: Sequence[int]) -> list[str]:
-        """What the columns of an embedding count."""
+        """Describe what the columns of an embedding count."""
         return [self._node(self._colours[column]) if column in self._colours else "a colour" for column in columns]
 
     def _node(self, colour: _Colour) -> str:
@@ -153,7 +153,7 @@ class ColourWords:
         return "; ".join((atom, *arguments))
 
     def _neighbours(self, colour: _Colour) -> str:
-        """The atoms around an object, x where it stands in them; goals first."""
+        """List the atoms around an object, written as x, goals first."""
         members = [(position, self._colours[column], count) for position, column, count in colour.neighbours]
         members.sort(key=lambda member: (not member[1].goal, member[1].predicate or "", member[0]))
         words = []
@@ -167,12 +167,12 @@ class ColourWords:
 
 @dataclass(frozen=True)
 class ColouredGraph:
-    """The instance learning graph of a state and its nodes' colours after every round, for people to look at.
+    """The instance learning graph of a state with its nodes' colours after every round, for display.
 
-    `kinds` are "object", "true", "goal, true" and "goal, open" ("not" stands before a negated goal). An edge is (atom,
-    object, position of the argument from 1), nodes by their places. `colours[r][n]` is the column of the histogram
-    that node n counts in after r rounds, -1 where training never met the colour. `names` tells what each colour here
-    stands for, from the second round on by the numbers of the colours before.
+    `kinds` are "object", "true", "goal, true" and "goal, open" (prefix "not" for a negated goal). An edge is (atom,
+    object, position of the argument from 1), with nodes by index. `colours[r][n]` is the column of node n after r
+    rounds, -1 if training had no such colour. `names` describes each colour here; from the second round on, by the
+    numbers of the previous colours.
     """
 
     nodes: tuple[str, ...]
@@ -183,7 +183,7 @@ class ColouredGraph:
 
 
 def coloured_graph(vocabulary: Vocabulary, task: Task, state: State) -> ColouredGraph:
-    """The graph of a state, static atoms included, coloured as the vocabulary counts it: slow, node by node."""
+    """Return a state's graph, static atoms included, with the vocabulary's colours; slow, for display."""
     objects = [item.name for item in task.objects]
     signs = {literal.atom: literal.positive for literal in task.goal}
     true = set(task.atoms(state))
@@ -224,7 +224,7 @@ def _refined(
     edges: tuple[tuple[int, int, int], ...],
     names: dict[int, str],
 ) -> tuple[int, ...]:
-    """The colours after one more round, whose names are added."""
+    """Return the colours after one more round, and add their descriptions to `names`."""
     columns = {(own, tuple(sorted(members))): column for own, members, column in vocabulary.neighbourhoods(level)}
     around: list[Counter[tuple[int, int]]] = [Counter() for _ in colours]
     for atom, item, position in edges:
