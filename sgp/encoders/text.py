@@ -149,7 +149,7 @@ class TextEncoder:
         return np.array(found, np.float32).reshape(len(texts), self.dimension)
 
     def _known(self, task: Task, fluents: Sequence[Sequence[int]]) -> NDArray[np.float32]:
-        """Return the vectors [f, D] of a task's fluent atoms by number; rows of atoms not requested yet are undefined."""
+        """Return the vectors [f, D] of a task's fluent atoms by number; rows of other atoms are undefined."""
         rows, there = self._rows.get(task) or (np.empty((0, self.dimension), np.float32), set[int]())
         new = list(set().union(*fluents) - there)
         if new:

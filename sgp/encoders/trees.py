@@ -40,7 +40,7 @@ class TreeConfig:
     Raises ConfigurationError for an unknown encoding.
     """
 
-    # A candidate is a node, related to changed atoms (AD) or to its action's objects (AA); or it is a copy of all objects
+    # A candidate is a node related to changed atoms (AD) or to its action's objects (AA), or a copy of all objects
     # with the candidate's state (Ext), both states (Int), or the current state and the changes (ID).
     told: Told = "changes"
     depths: bool = True  # whether depths are nodes, with their order and each candidate's depth
@@ -212,7 +212,7 @@ class TreeEncoder:
             inner = above >= 0
             told[_EDGE] = np.stack([nodes[above[inner]], nodes[inner]], axis=1)
         if self.config.depths:
-            first = objects + len(choice) - 1  # node of depth 0, were there one
+            first = objects + len(choice) - 1  # index of a depth's node minus the depth
             earlier, later = np.triu_indices(deepest, 1)
             told[BEFORE] = np.stack([first + 1 + earlier, first + 1 + later], axis=1)
             told[_AT_DEPTH] = np.stack([nodes, first + depth], axis=1)
@@ -286,7 +286,10 @@ class PairEncoder:
         return self._states.refuses(task)
 
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
-        """Return the graph of one state of a task, for which `refuses` returns None; the state's own objects are first."""
+        """Return the graph of one state of a task, for which `refuses` returns None.
+
+        The state's own objects are first.
+        """
         objects, count = len(task.objects), len(choice)
         alone, after = (
             self._tuples(task, [state]),

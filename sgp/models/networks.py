@@ -1,4 +1,4 @@
-"""Networks whose weights are safetensors files, and networks that score the candidates of a state."""
+"""Networks with weights in safetensors files, and networks that score a state's candidates."""
 
 from __future__ import annotations
 
@@ -18,36 +18,37 @@ from sgp.files import whole_file
 
 
 def write_tensors(path: Path, tensors: Mapping[str, Tensor], about: Mapping[str, str] | None = None) -> None:
-    """Writes tensors of any device, and metadata, as safetensors."""
+    """Write tensors of any device, and metadata, as safetensors."""
     with whole_file(path) as temporary:
         save_file({name: value.contiguous().cpu() for name, value in tensors.items()}, temporary, dict(about or {}))
 
 
 class Network(nn.Module):
-    """A network whose weights are saved in a file."""
+    """A network whose weights can be saved to a file."""
 
     def save(self, path: Path) -> None:
-        """Writes the weights as safetensors."""
+        """Write the weights as safetensors."""
         write_tensors(path, self.state_dict())
 
     def read(self, path: Path) -> None:
-        """Takes the weights that `save` wrote. Raises StoreError for a file that is none or of another shape."""
+        """Load the weights that `save` wrote. Raises StoreError for another file or for weights of another shape."""
         try:
             self.load_state_dict(load_file(path))
         except (SafetensorError, RuntimeError, OSError) as error:
             raise StoreError(f"{path} holds no weights of this network; train the run again") from error
 
     def count_parameters(self) -> int:
-        """Number of trainable parameters."""
+        """Count the trainable parameters."""
         return sum(parameter.numel() for parameter in self.parameters())
 
 
 class CandidateGraphs(NamedTuple):
-    """Graphs beside each other whose nodes are of three kinds: objects, places of candidates, and depths.
+    """Several graphs as one, with nodes of three kinds: objects, places of candidates, and depths.
 
-    `objects` [t], `places` [p] and `depths` [d] number the nodes of each kind; `owners` [p] gives the candidate of a
-    place, `partners` [p] the object that it is a copy of, where it is one. `object_trees` [t], `candidate_trees` [c]
-    and `depth_trees` [d] give the graph of each; `arguments` [m, arity] number the nodes of each relation's tuples.
+    `objects` [t], `places` [p] and `depths` [d] number the nodes of each kind. `owners` [p] are the candidates of
+    places, and `partners` [p] the nodes of the copied objects, if places are copies. `object_trees` [t],
+    `candidate_trees` [c] and `depth_trees` [d] are the graphs of each. `arguments` [m, arity] number the nodes of each
+    relation's tuples.
     """
 
     nodes: int
@@ -65,11 +66,11 @@ class CandidateGraphs(NamedTuple):
 class CandidateNetwork(Network):
     """A network that scores all candidates of a state in one pass.
 
-    It maps `CandidateGraphs` to the scores [c] of candidates and those [d] of depths.
+    It maps `CandidateGraphs` to the scores of candidates [c] and of depths [d].
     """
 
     def graphs(self, nodes: int, *arrays: Any) -> CandidateGraphs:
-        """The fields of `CandidateGraphs` in their order, given as arrays, on the network's device."""
+        """Return `CandidateGraphs` on the network's device from its fields as arrays, in their order."""
         device = next(self.parameters()).device
         *numbers, arguments = arrays
         relations = {name: torch.as_tensor(rows, device=device) for name, rows in arguments.items()}
@@ -77,5 +78,5 @@ class CandidateNetwork(Network):
 
     @torch.inference_mode()
     def scores(self, graphs: CandidateGraphs) -> NDArray[np.float32]:
-        """The scores [c] of candidates as an array."""
+        """Return the scores [c] of candidates as an array."""
         return np.asarray(self(graphs)[0].cpu().numpy())

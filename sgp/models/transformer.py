@@ -1,8 +1,8 @@
-"""The transformers of symmetry-aware training: an encoder of atoms, a decoder of plans.
+"""The transformers of symmetry-aware training: an encoder of atoms and a decoder of plans.
 
 Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), sections 2 and 4. All layers of a stack
-share their weights, and nothing tells positions: neither atoms nor tokens of a plan have one. What modules attend to
-and what layers leave is given beside a result, because training compares it between two namings of one problem.
+share their weights. Neither atoms nor tokens of a plan have positions. Attention scores and outputs of layers are
+returned with a result, because training compares them between two namings of one problem.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from sgp.models.networks import Network
 
 @dataclass(frozen=True)
 class TransformerShape:
-    """The layers of a transformer; those of the paper are `PAPER`. Raises ConfigurationError for what cannot be."""
+    """Layers of a transformer; `PAPER` has those of the paper. Raises ConfigurationError for invalid values."""
 
     layers: int = 6
     hidden: int = 128
@@ -41,11 +41,11 @@ class TransformerShape:
 
     @property
     def width(self) -> int:
-        """d_k, the numbers of a head, and those of hidden states that two namings share (symt, section 4)."""
+        """Dimension d_k of a head, and of the part of hidden states that two namings share (symt, section 4)."""
         return self.hidden // self.heads
 
 
-PAPER = TransformerShape(12, 768, 12)  # state-centric, Table 4; the heads are GPT-2's, which symt does not print
+PAPER = TransformerShape(12, 768, 12)  # state-centric, Table 4; symt does not give the number of heads, this is GPT-2's
 
 
 class KeyValues(NamedTuple):
@@ -55,21 +55,21 @@ class KeyValues(NamedTuple):
     values: Tensor
 
     def after(self, past: KeyValues | None) -> KeyValues:
-        """Those of earlier tokens, then these."""
+        """Return the keys and values of earlier tokens, then these."""
         if past is None:
             return self
         return KeyValues(torch.cat([past.keys, self.keys], dim=2), torch.cat([past.values, self.values], dim=2))
 
 
 class PastKeyValues(NamedTuple):
-    """Keys and values of earlier tokens by layer, and which of them [b, m] are tokens; the rest is padding."""
+    """Keys and values of earlier tokens by layer, and the mask [b, m] of tokens that are not padding."""
 
     layers: Sequence[KeyValues]
     present: Tensor
 
 
 class Attended(NamedTuple):
-    """The scores [b, heads, n, m] of a module, and which of its rows [b, n] and columns [b, m] are tokens."""
+    """Attention scores [b, heads, n, m] of a module, and the masks of rows [b, n] and columns [b, m] without padding."""
 
     scores: Tensor
     rows: Tensor
@@ -77,7 +77,7 @@ class Attended(NamedTuple):
 
 
 class Left(NamedTuple):
-    """What a layer left [b, n, hidden], and which of it are tokens [b, n]."""
+    """Output of a layer [b, n, hidden], and the mask of tokens without padding [b, n]."""
 
     hidden: Tensor
     rows: Tensor
@@ -85,9 +85,9 @@ class Left(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What modules attended to and what layers left, in their order.
+    """Attention scores and layer outputs, in the order of computation.
 
-    Where `scores` are not asked for, modules leave none and are computed faster.
+    Without `scores`, modules record no attention scores and are faster.
     """
 
     scores: bool = True
@@ -96,7 +96,7 @@ class Seen:
 
 
 class Attention(nn.Module):
-    """Multi-head attention, which gives its scores where they are asked for (symt, section 2)."""
+    """Multi-head attention that optionally returns its scores (symt, section 2)."""
 
     def __init__(self, shape: TransformerShape):
         super().__init__()
@@ -104,15 +104,15 @@ class Attention(nn.Module):
         self.query, self.key, self.value, self.out = (nn.Linear(shape.hidden, shape.hidden) for _ in range(4))
 
     def key_values(self, rows: Tensor) -> KeyValues:
-        """Keys and values of rows [b, m, hidden]."""
+        """Return keys and values of rows [b, m, hidden]."""
         return KeyValues(self._by_head(self.key(rows)), self._by_head(self.value(rows)))
 
     def forward(
         self, rows: Tensor, cached: KeyValues, attention_mask: Tensor, scores: bool
     ) -> tuple[Tensor, Tensor | None]:
-        """The attention's output of rows [b, n, hidden], and the scores [b, heads, n, m] if wanted.
+        """Return the output for rows [b, n, hidden], and the attention scores [b, heads, n, m] if `scores` is set.
 
-        `attention_mask` [b or 1, n or 1, m] says which tokens each may attend to, at least one.
+        `attention_mask` [b or 1, n or 1, m] marks the tokens that each row may attend to, at least one.
         """
         query, given = self._by_head(self.query(rows)), None
         if scores:
@@ -130,9 +130,9 @@ class Attention(nn.Module):
 
 
 class Layer(nn.Module):
-    """Attention among tokens, to the encoder's tokens where it is `crossing`, then each token by itself.
+    """Self-attention, cross-attention to the encoder's tokens if `crossing`, then a feed-forward network.
 
-    Each part is normalised first and added.
+    Each part has pre-normalisation and a residual connection.
     """
 
     def __init__(self, shape: TransformerShape, crossing: bool = False):
@@ -156,9 +156,10 @@ class Layer(nn.Module):
         past: KeyValues | None = None,
         encoded: tuple[KeyValues, Tensor] | None = None,
     ) -> tuple[Tensor, KeyValues]:
-        """The rows [b, n, hidden] after it, of which `real` [b, n] are tokens, and their own keys and values.
+        """Return the rows [b, n, hidden] after the layer, and their keys and values for self-attention.
 
-        Tokens in `past` are attended to first; `encoded` has the encoder's, and which [b, m] are tokens.
+        `real` [b, n] marks rows that are not padding. Rows also attend to the tokens in `past`. `encoded` has the
+        encoder's keys and values and their mask [b, m].
         """
         wanted = seen is not None and seen.scores
         normed = self.self_attention_norm(rows)
@@ -180,14 +181,14 @@ class Layer(nn.Module):
 
 
 class Encoded(NamedTuple):
-    """The encoder's tokens [b, n, hidden], and which they are [b, n]; the rest pads."""
+    """The encoder's output [b, n, hidden], and the mask of tokens without padding [b, n]."""
 
     rows: Tensor
     real: Tensor
 
 
 class AtomEncoder(Network):
-    """Atoms of named objects to what each carries in the end, exactly equivariant in the order of the atoms."""
+    """Encoder from atoms of named objects to a vector of each atom, exactly equivariant in the order of the atoms."""
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
         super().__init__()
@@ -197,7 +198,7 @@ class AtomEncoder(Network):
         self.encoder = Layer(shape)
 
     def encode(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Encoded:
-        """Atoms [b, n, 1 + arity] in tokens, of which `real` [b, n] are some."""
+        """Encode atoms [b, n, 1 + arity] of tokens; `real` [b, n] marks atoms that are not padding."""
         rows = self.atom(self.embedding(atoms).flatten(2))
         for _ in range(self.shape.layers):
             rows, _ = self.encoder(rows, real, real[:, None], seen)
@@ -205,9 +206,9 @@ class AtomEncoder(Network):
 
 
 class HeuristicTransformer(AtomEncoder):
-    """SymT-E: a state and its goal to how far the goal is, read from d_k numbers of each atom, summed.
+    """SymT-E: a network from a state and its goal to the goal distance, read from d_k numbers of each atom, summed.
 
-    They are those that two namings are to share, normalised among themselves, so that nothing else is read.
+    Only the numbers that two namings share are read, normalised among themselves.
     """
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
@@ -216,19 +217,19 @@ class HeuristicTransformer(AtomEncoder):
         self.readout = nn.Sequential(nn.Linear(shape.width, shape.hidden), nn.GELU(), nn.Linear(shape.hidden, 1))
 
     def forward(self, atoms: Tensor, real: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
-        """Distances [b] of states in tokens; see `encode`."""
+        """Return the goal distances [b] of states in tokens, and the recorded scores and outputs; see `encode`."""
         seen = Seen(scores)
         return self.values(atoms, real, seen), seen
 
     def values(self, atoms: Tensor, real: Tensor, seen: Seen | None = None) -> Tensor:
-        """The same without what was seen, unless there is where to keep it."""
+        """Return the goal distances [b], recording scores and outputs only if `seen` is given."""
         rows = self.shared(self.encode(atoms, real, seen).rows[:, :, : self.shape.width])
         values: Tensor = self.readout((rows * real[:, :, None]).sum(dim=1))[:, 0]
         return values
 
 
 class PlanTransformer(AtomEncoder):
-    """SymT-ED: a state and its goal to a plan, token by token; no token of a plan has a position (NoPE)."""
+    """SymT-ED: a network from a state and its goal to a plan, token by token, without positions (NoPE)."""
 
     def __init__(self, tokens: int, arity: int, shape: TransformerShape):
         super().__init__(tokens, arity, shape)
@@ -239,14 +240,14 @@ class PlanTransformer(AtomEncoder):
     def forward(
         self, atoms: Tensor, real: Tensor, plans: Tensor, written: Tensor, scores: bool = True
     ) -> tuple[Tensor, Seen]:
-        """The logits [b, t, tokens] of each token behind those of plans [b, t], of which `written` [b, t] are some."""
+        """Return the logits [b, t, tokens] after each token of plans [b, t]; `written` [b, t] marks tokens without padding."""
         seen = Seen(scores)
         encoded = self.encode(atoms, real, seen)
         logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
         return logits, seen
 
     def crossed(self, encoded: Encoded) -> tuple[KeyValues, Tensor]:
-        """Keys and values of the encoder's tokens, the same for all layers, and which they are."""
+        """Return keys and values of the encoder's tokens, which all layers share, and their mask."""
         assert self.decoder.cross_attention is not None
         return self.decoder.cross_attention.key_values(self.encoded(encoded.rows)), encoded.real
 
@@ -258,9 +259,9 @@ class PlanTransformer(AtomEncoder):
         past: PastKeyValues | None = None,
         seen: Seen | None = None,
     ) -> tuple[Tensor, list[KeyValues]]:
-        """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer.
+        """Return the logits [b, t, tokens] after tokens [b, t], and the tokens' keys and values by layer.
 
-        Tokens in `past` are attended to as well.
+        Tokens also attend to those in `past`.
         """
         rows, caches = self.embedding(plans), list[KeyValues]()
         attention_mask = _causal(plans.shape[1], past, plans.device)
@@ -273,9 +274,9 @@ class PlanTransformer(AtomEncoder):
 
 
 class SequenceTransformer(Network):
-    """PlanGPT as symt describes it: one sequence of state, goal and plan, with learned positions, decoded causally.
+    """PlanGPT as described in symt: a causal decoder of state, goal and plan in one sequence, with learned positions.
 
-    Its layers have weights of their own each, as GPT-2's.
+    Each layer has its own weights, as in GPT-2.
     """
 
     def __init__(self, tokens: int, positions: int, shape: TransformerShape):
@@ -287,7 +288,7 @@ class SequenceTransformer(Network):
         self.head = nn.Linear(shape.hidden, tokens)
 
     def forward(self, sequences: Tensor, written: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
-        """The logits [b, t, tokens] behind each token of sequences [b, t], of which `written` [b, t] are some."""
+        """Return the logits [b, t, tokens] after each token of sequences [b, t]; `written` marks tokens without padding."""
         seen = Seen(scores)
         logits, _ = self.decode(sequences, written, seen=seen)
         return logits, seen
@@ -295,11 +296,11 @@ class SequenceTransformer(Network):
     def decode(
         self, sequences: Tensor, written: Tensor, past: PastKeyValues | None = None, seen: Seen | None = None
     ) -> tuple[Tensor, list[KeyValues]]:
-        """The logits [b, t, tokens] behind tokens [b, t], and their keys and values by layer, after `past`."""
+        """Return the logits [b, t, tokens] after tokens [b, t] that follow `past`, and their keys and values by layer."""
         places = torch.arange(sequences.shape[1], device=sequences.device)[None]
         if past:
             places = places + past.present.sum(dim=1, keepdim=True)
-        # Behind the last token there may be padding, which nothing looks at.
+        # Padding may follow the last token; no token attends to it.
         rows, caches = self.embedding(sequences) + self.place(places.clamp(max=self.positions - 1)), list[KeyValues]()
         attention_mask = _causal(sequences.shape[1], past, sequences.device)
         for number, layer in enumerate(self.layers):
@@ -310,7 +311,7 @@ class SequenceTransformer(Network):
 
 
 def _causal(count: int, past: PastKeyValues | None, device: torch.device) -> Tensor:
-    """What each of so many tokens may attend to [1 or b, count, m + count]: those before it, and itself."""
+    """Return the mask [1 or b, count, m + count] by which each token attends to earlier tokens and itself."""
     places = torch.arange(count, device=device)
     among = (places[None] <= places[:, None])[None]
     if past is None:
@@ -320,7 +321,7 @@ def _causal(count: int, past: PastKeyValues | None, device: torch.device) -> Ten
 
 
 def padded(rows: Sequence[NDArray[np.int64]], device: Device) -> tuple[Tensor, Tensor]:
-    """Rows of tokens [n, ...], of different lengths, as one table [b, longest, ...], and which of it are some."""
+    """Return rows of tokens [n, ...] of different lengths as a padded table [b, longest, ...], and its mask."""
     longest = max(map(len, rows))
     table = np.zeros((len(rows), longest, *rows[0].shape[1:]), np.int64)
     for place, row in enumerate(rows):
