@@ -77,8 +77,8 @@ class _Residual(nn.Module):
 class _Modulated(nn.Module):
     """Layers over the state with scales and shifts predicted from the action (embedplan, eq. 29).
 
-    The paper does not specify their positions. Here they follow each linear layer, before the activation; a linear skip
-    connection is added.
+    The paper does not specify their positions. Here they follow each linear layer, before its activation, and the scale
+    is one plus the prediction.
     """
 
     def __init__(self, shape: LatentShape):

@@ -112,7 +112,10 @@ class NamelessModel(CandidateNetwork):
         return _Atoms(relations, place[objects.clamp(min=0)], has)
 
     def _from_atoms(self, carried: Tensor, atoms: _Atoms) -> Tensor:
-        """Return the update of every object [t, hidden] by attention to its tokens; without tokens, only the output's bias."""
+        """Return the update of every object [t, hidden] by attention to its tokens.
+
+        Without tokens, the update is the output layer's bias.
+        """
         hidden, heads = self.shape.hidden, self.shape.heads
         token = self.kinds(atoms.relations) + self._by_position(self.gather(carried), atoms.objects, atoms.has)
         pairs = self.scatter(self.token(token)).view(len(token), self._longest, 2 * hidden)[atoms.has]  # [p, 2 hidden]

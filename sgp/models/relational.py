@@ -106,9 +106,9 @@ class RelationalModel(RelationalBody):
         self.read_object, self.read_value = MLP(shape.hidden, shape.hidden), MLP(shape.hidden, 1)
 
     def forward(self, objects: Tensor, arguments: Mapping[str, Tensor]) -> Tensor:
-        """Return the values [B] of graphs with `objects` [B] objects each; `arguments` [m, arity] number the objects of all graphs.
+        """Return the values [B] of graphs with `objects` [B] objects each.
 
-        At least one relation must have a tuple.
+        `arguments` [m, arity] number the objects of all graphs. At least one relation must have a tuple.
         """
         owners = torch.repeat_interleave(torch.arange(len(objects), device=objects.device), objects)
         read = self.read_object(self.carried(len(owners), arguments))

@@ -69,7 +69,7 @@ class PastKeyValues(NamedTuple):
 
 
 class Attended(NamedTuple):
-    """Attention scores [b, heads, n, m] of a module, and the masks of rows [b, n] and columns [b, m] without padding."""
+    """Attention scores [b, heads, n, m] of a module, and masks of rows [b, n] and columns [b, m] without padding."""
 
     scores: Tensor
     rows: Tensor
@@ -240,7 +240,10 @@ class PlanTransformer(AtomEncoder):
     def forward(
         self, atoms: Tensor, real: Tensor, plans: Tensor, written: Tensor, scores: bool = True
     ) -> tuple[Tensor, Seen]:
-        """Return the logits [b, t, tokens] after each token of plans [b, t]; `written` [b, t] marks tokens without padding."""
+        """Return the logits [b, t, tokens] after each token of plans [b, t], and the recorded scores and outputs.
+
+        `written` [b, t] marks tokens that are not padding.
+        """
         seen = Seen(scores)
         encoded = self.encode(atoms, real, seen)
         logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
@@ -288,7 +291,10 @@ class SequenceTransformer(Network):
         self.head = nn.Linear(shape.hidden, tokens)
 
     def forward(self, sequences: Tensor, written: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
-        """Return the logits [b, t, tokens] after each token of sequences [b, t]; `written` marks tokens without padding."""
+        """Return the logits [b, t, tokens] after each token of sequences [b, t], and the recorded scores and outputs.
+
+        `written` [b, t] marks tokens that are not padding.
+        """
         seen = Seen(scores)
         logits, _ = self.decode(sequences, written, seen=seen)
         return logits, seen
@@ -296,11 +302,14 @@ class SequenceTransformer(Network):
     def decode(
         self, sequences: Tensor, written: Tensor, past: PastKeyValues | None = None, seen: Seen | None = None
     ) -> tuple[Tensor, list[KeyValues]]:
-        """Return the logits [b, t, tokens] after tokens [b, t] that follow `past`, and their keys and values by layer."""
+        """Return the logits [b, t, tokens] after tokens [b, t], and the tokens' keys and values by layer.
+
+        The tokens follow those in `past`.
+        """
         places = torch.arange(sequences.shape[1], device=sequences.device)[None]
         if past:
             places = places + past.present.sum(dim=1, keepdim=True)
-        # Padding may follow the last token; no token attends to it.
+        # Padding may follow the last token; no real token attends to it.
         rows, caches = self.embedding(sequences) + self.place(places.clamp(max=self.positions - 1)), list[KeyValues]()
         attention_mask = _causal(sequences.shape[1], past, sequences.device)
         for number, layer in enumerate(self.layers):
