@@ -78,10 +78,7 @@ class EncoderKind(Protocol):
         ...
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> StateEncoder:
-        """Fit an encoder to states of training tasks of one domain.
-
-        `largest` is the largest number of objects that the encoder must support.
-        """
+        """Fit an encoder for at most `largest` objects to states of training tasks of one domain."""
         ...
 
     def save(self, encoder: Any, path: Path) -> None:
@@ -92,7 +89,7 @@ class EncoderKind(Protocol):
         ...
 
 
-BUILT_IN_ENCODERS = ("wl", "fsf", "text")  # keys
+BUILT_IN_ENCODERS = ("wl", "fsf", "text")
 
 
 @cache

@@ -33,10 +33,7 @@ class Changes(NamedTuple):
 
 
 class Change(NamedTuple):
-    """The true fluent atoms of one state and the changes to its candidates.
-
-    Candidate i differs from the state in `changed[first[i] : first[i + 1]]`.
-    """
+    """The true fluent atoms of a state, and those in which candidate i differs: `changed[first[i] : first[i + 1]]`."""
 
     atoms: NDArray[np.int32]
     first: NDArray[np.int64]  # [b + 1]

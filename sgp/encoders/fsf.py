@@ -38,10 +38,7 @@ class FSFEncoder:
         return self.objects + 1
 
     def refuses(self, task: Task) -> str | None:
-        """Return why the problem cannot be encoded, if it has more objects than slots, or None.
-
-        Raises DomainMismatch for another domain's task.
-        """
+        """Return why the problem exceeds the slots, or None. Raises DomainMismatch for another domain's task."""
         if not self.domain.serves(task.domain_text):
             raise DomainMismatch(
                 f"{task.name} is of domain '{task.domain_text.name}', whose predicates and actions are not those of "

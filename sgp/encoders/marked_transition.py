@@ -243,10 +243,7 @@ def _scalars(config: MarkedConfig, choice: Candidates) -> NDArray[np.float64]:
 
 
 def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
-    """Return the argument positions where walks enter atoms.
-
-    Walks enter fluents at all positions, and static predicates at positions of bounded degree.
-    """
+    """Return the argument positions where walks enter: all of fluents, and of static predicates those of bounded degree."""
     degrees = [_degrees(task) for task in sorted(tasks, key=lambda task: task.size)]
     quarter = -(-len(tasks) // 4)
     most, first, last = (_largest(some) for some in (degrees, degrees[:quarter], degrees[-quarter:]))

@@ -45,11 +45,7 @@ class TransitionWords:
         kind: Callable[[Atom], int],
         walked: Walked,
     ):
-        """Compute the state's colours.
-
-        `objects` has every object's initial colour, `kind` returns an atom's kind hash, and `walked` lists the argument
-        positions where walks enter.
-        """
+        """`objects` has initial colours, `kind` returns kind hashes, `walked` has the positions where walks enter."""
         self.depths, self.task, self.objects, self.kind, self.walked = depths, task, objects, kind, walked
         self.goal = {literal.atom: literal.positive for literal in task.goal}
         self.kinds = _kinds(task)
@@ -219,11 +215,7 @@ class _Transition:
         return self._listed((atom for atom, _ in self.around.get(name, ()) if atom != but), alike=True) or "nothing"
 
     def _listed(self, atoms: Iterable[Atom], alike: bool = False) -> str:
-        """List atoms in words.
-
-        With `alike`, changed atoms are first, then goals, and only the first of equivalent atoms (equal initial
-        colours) is named.
-        """
+        """List atoms in words; with `alike`, changed atoms first, then goals, and one of each set of equivalent atoms."""
         there = list(atoms)
         if alike:
             there.sort(key=lambda atom: (atom not in self.changed, atom not in self.state.goal, atom))

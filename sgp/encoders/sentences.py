@@ -199,9 +199,7 @@ class HashedWords:
 
     def _sum(self, text: str) -> NDArray[np.float32]:
         words = _words(text)
-        pairs = [
-            f"{first} {second}" for first, second in pairwise(["", *words, ""])
-        ]  # a text without words has one pair
+        pairs = [f"{first} {second}" for first, second in pairwise(["", *words, ""])]  # never empty
         return np.asarray(sum(_signs(word, self.dimension).astype(np.float32) for word in [*words, *pairs]))
 
 

@@ -103,9 +103,7 @@ class TextEncoder:
         rows = self._known(task, fluents)
         found = np.empty((len(states), self.dimension), np.float32)
         for place, numbers in enumerate(fluents):
-            found[place] = rows[numbers].sum(
-                axis=0, dtype=np.float64
-            )  # float64, so that the order of atoms has no effect
+            found[place] = rows[numbers].sum(axis=0, dtype=np.float64)  # makes the order of atoms irrelevant
         return found
 
     def embed_atoms(self, atoms: Sequence[Atom]) -> Embeddings:

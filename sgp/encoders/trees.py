@@ -187,10 +187,7 @@ class TreeEncoder:
         self.relations = dict(sorted(found.items()))
 
     def refuses(self, task: Task) -> str | None:
-        """Return why the problem cannot be encoded, or None.
-
-        Trees of actions also require the same action schemas as in training.
-        """
+        """Return why the problem, or for trees of actions its set of action schemas, cannot be encoded, or None."""
         refusal = self._root.refuses(task)
         if refusal is None and self.config.told == "actions":
             different = set(task.domain_text.schemas) ^ set(self.domain.schemas)
@@ -238,9 +235,9 @@ class TreeEncoder:
         return found
 
     def _actions(self, task: Task, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """Return tuples of each candidate followed by its action's objects.
+        """Return tuples of candidates and their actions' objects.
 
-        Raises ConfigurationError for a candidate of several actions.
+        Raises ConfigurationError for jumps of several actions.
         """
         places = {item.name: place for place, item in enumerate(task.objects)}
         found: dict[str, list[list[int]]] = {}
@@ -286,10 +283,7 @@ class PairEncoder:
         return self._states.refuses(task)
 
     def encode(self, task: Task, state: State, choice: Sequence[Successor]) -> Trees:
-        """Return the graph of one state of a task, for which `refuses` returns None.
-
-        The state's own objects are first.
-        """
+        """Return the graph of one state of a task that is not refused; the state's own objects are first."""
         objects, count = len(task.objects), len(choice)
         alone, after = (
             self._tuples(task, [state]),
@@ -312,10 +306,7 @@ class PairEncoder:
         return self._states.encode(task, states).joined_arguments()
 
     def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """Return tuples of the atoms that candidates add and delete, over the candidates' copies of objects.
-
-        An atom without objects is a tuple of every copy.
-        """
+        """Return tuples of added and deleted atoms over the candidates' copies; an atom without objects has all copies."""
         numbering, objects = self._states.numbering(task), len(task.objects)
         changes, found = numbering.changes(state, choice), {}
         begin = objects * (1 + changes.owners[:, None])

@@ -112,10 +112,7 @@ class NamelessModel(CandidateNetwork):
         return _Atoms(relations, place[objects.clamp(min=0)], has)
 
     def _from_atoms(self, carried: Tensor, atoms: _Atoms) -> Tensor:
-        """Return the update of every object [t, hidden] by attention to its tokens.
-
-        Without tokens, the update is the output layer's bias.
-        """
+        """Return the update of every object [t, hidden] by attention to its tokens; if it has none, the output's bias."""
         hidden, heads = self.shape.hidden, self.shape.heads
         token = self.kinds(atoms.relations) + self._by_position(self.gather(carried), atoms.objects, atoms.has)
         pairs = self.scatter(self.token(token)).view(len(token), self._longest, 2 * hidden)[atoms.has]  # [p, 2 hidden]
@@ -136,10 +133,7 @@ class NamelessModel(CandidateNetwork):
         return found
 
     def _from_objects(self, carried: Tensor, taken: Tensor) -> Tensor:
-        """Return the update of every object [t, hidden] by attention to its graph's objects.
-
-        `taken` [b, n] marks the used entries of the table of objects by graph.
-        """
+        """Return the updates [t, hidden] by attention to the graph's objects; `taken` [b, n] masks the table by graph."""
         width = self.shape.hidden // self.shape.heads
         seated = carried.new_zeros(*taken.shape, 3 * self.shape.hidden)
         seated[taken] = self.all(carried)

@@ -76,10 +76,7 @@ class RecurrentModel(Network):
     def step(
         self, rows: NDArray[np.floating[Any]], hidden: list[Hidden | None]
     ) -> tuple[NDArray[np.floating[Any]], list[Hidden]]:
-        """Return outputs [B, D] of single rows [B, F], and the hidden states after them.
-
-        A hidden state of None is the initial one.
-        """
+        """Return outputs [B, D] of single rows [B, F], and the hidden states after them; None is the initial state."""
         device = next(self.parameters()).device
         zero = torch.zeros(self.shape.layers, self.shape.hidden, dtype=self.shape.dtype, device=device)
         stacked = tuple(

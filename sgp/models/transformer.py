@@ -45,7 +45,9 @@ class TransformerShape:
         return self.hidden // self.heads
 
 
-PAPER = TransformerShape(12, 768, 12)  # state-centric, Table 4; symt does not give the number of heads, this is GPT-2's
+PAPER = TransformerShape(
+    12, 768, 12
+)  # state-centric, Table 4; heads as in GPT-2, because symt does not give their number
 
 
 class KeyValues(NamedTuple):
@@ -240,10 +242,7 @@ class PlanTransformer(AtomEncoder):
     def forward(
         self, atoms: Tensor, real: Tensor, plans: Tensor, written: Tensor, scores: bool = True
     ) -> tuple[Tensor, Seen]:
-        """Return the logits [b, t, tokens] after each token of plans [b, t], and the recorded scores and outputs.
-
-        `written` [b, t] marks tokens that are not padding.
-        """
+        """Return the logits [b, t, tokens] after each token of plans [b, t]; `written` [b, t] masks padding."""
         seen = Seen(scores)
         encoded = self.encode(atoms, real, seen)
         logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
@@ -291,10 +290,7 @@ class SequenceTransformer(Network):
         self.head = nn.Linear(shape.hidden, tokens)
 
     def forward(self, sequences: Tensor, written: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
-        """Return the logits [b, t, tokens] after each token of sequences [b, t], and the recorded scores and outputs.
-
-        `written` [b, t] marks tokens that are not padding.
-        """
+        """Return the logits [b, t, tokens] after each token of sequences [b, t]; `written` [b, t] masks padding."""
         seen = Seen(scores)
         logits, _ = self.decode(sequences, written, seen=seen)
         return logits, seen
@@ -302,10 +298,7 @@ class SequenceTransformer(Network):
     def decode(
         self, sequences: Tensor, written: Tensor, past: PastKeyValues | None = None, seen: Seen | None = None
     ) -> tuple[Tensor, list[KeyValues]]:
-        """Return the logits [b, t, tokens] after tokens [b, t], and the tokens' keys and values by layer.
-
-        The tokens follow those in `past`.
-        """
+        """Return the logits [b, t, tokens] of tokens [b, t] that follow `past`, and their keys and values by layer."""
         places = torch.arange(sequences.shape[1], device=sequences.device)[None]
         if past:
             places = places + past.present.sum(dim=1, keepdim=True)

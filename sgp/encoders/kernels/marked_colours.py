@@ -291,10 +291,7 @@ def _exchange_edges(
 def _recolour_objects(
     graph: Unchanged, new: Recolouring, level: int, objects: int, exchange: Exchange, buffer: Hashes, filled: int
 ) -> int:
-    """Compute the reached objects' colours at the next level; return the number of colours in the buffer.
-
-    Empties the exchange.
-    """
+    """Compute the reached objects' next colours and empty the exchange; return the number of colours in the buffer."""
     salt = number(LEVEL, level + 1)
     around = graph.around[level]
     for which in range(objects):

@@ -183,10 +183,7 @@ def _no_tokens(layout: MarkedLayout, first: NDArray[np.int64], changed: Ints) ->
 def _refine_tokens(
     layout: MarkedLayout, change: Ints, colour: Hashes, touched: Ints, touches: int, tokens: Tokens
 ) -> None:
-    """Refine for two rounds the colours in the graph of only the changed atoms and their arguments.
-
-    `colour` has the initial colours of atoms.
-    """
+    """Refine for two rounds the colours in the graph of only the changed atoms and their arguments."""
     for which in range(touches):
         obj = touched[which]
         tokens.of_object[obj] = layout.object_colour[obj]
