@@ -106,10 +106,7 @@ class Measured(NamedTuple):
 
 
 class MarkedTransitionEncoder:
-    """Encoder of transitions by the features of training transitions; other features are dropped.
-
-    `walked` lists the argument positions where walks may enter atoms.
-    """
+    """Encoder of transitions by training features; `walked` has the argument positions where walks may enter."""
 
     def __init__(self, config: MarkedConfig, text: DomainText, hashes: NDArray[np.uint64], walked: Walked):
         self.config, self.domain_text, self.hashes, self.walked = config, text, hashes, walked
@@ -243,7 +240,7 @@ def _scalars(config: MarkedConfig, choice: Candidates) -> NDArray[np.float64]:
 
 
 def _walked(tasks: Sequence[Task], config: MarkedConfig) -> Walked:
-    """Return the argument positions where walks enter: all of fluents, and of static predicates those of bounded degree."""
+    """Return the argument positions where walks enter: all of fluents, those of bounded degree of static predicates."""
     degrees = [_degrees(task) for task in sorted(tasks, key=lambda task: task.size)]
     quarter = -(-len(tasks) // 4)
     most, first, last = (_largest(some) for some in (degrees, degrees[:quarter], degrees[-quarter:]))

@@ -215,7 +215,7 @@ class _Transition:
         return self._listed((atom for atom, _ in self.around.get(name, ()) if atom != but), alike=True) or "nothing"
 
     def _listed(self, atoms: Iterable[Atom], alike: bool = False) -> str:
-        """List atoms in words; with `alike`, changed atoms first, then goals, and one of each set of equivalent atoms."""
+        """List atoms in words; with `alike`, changed atoms, then goals, then others, one of each equivalence class."""
         there = list(atoms)
         if alike:
             there.sort(key=lambda atom: (atom not in self.changed, atom not in self.state.goal, atom))

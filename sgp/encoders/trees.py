@@ -102,10 +102,7 @@ class Trees:
         return Trees(self.graphs.select(places), objects, candidates, depths, self.copied)
 
     def parts(self, weight: int) -> list[NDArray[np.int64]]:
-        """Return the indices of consecutive parts of at most `weight` arguments of tuples.
-
-        A tree with more arguments is a part of its own.
-        """
+        """Split the indices into parts of at most `weight` arguments; a tree with more arguments is a part of its own."""
         cuts, total = list[int](), 0
         for place, more in enumerate(self.graphs.weights.tolist()):
             total += more
@@ -235,10 +232,7 @@ class TreeEncoder:
         return found
 
     def _actions(self, task: Task, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """Return tuples of candidates and their actions' objects.
-
-        Raises ConfigurationError for jumps of several actions.
-        """
+        """Return tuples of candidates and objects of their actions. Raises ConfigurationError for macro-actions."""
         places = {item.name: place for place, item in enumerate(task.objects)}
         found: dict[str, list[list[int]]] = {}
         for place, candidate in enumerate(choice):
@@ -306,7 +300,7 @@ class PairEncoder:
         return self._states.encode(task, states).joined_arguments()
 
     def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """Return tuples of added and deleted atoms over the candidates' copies; an atom without objects has all copies."""
+        """Return tuples of added and deleted atoms over candidates' copies; a nullary atom has a tuple of every copy."""
         numbering, objects = self._states.numbering(task), len(task.objects)
         changes, found = numbering.changes(state, choice), {}
         begin = objects * (1 + changes.owners[:, None])

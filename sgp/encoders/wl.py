@@ -71,9 +71,7 @@ class InstanceGraph:
         self._goal = [self.number(atom) for atom in self._goal_sign]
         self.goal_atoms = np.array([self.number(atom) for atom in dict.fromkeys(task.goal_atoms)], np.int32)
         if task.model is not None:
-            for atom in with_limit_checks(
-                task.model.fluents
-            ):  # atoms added later would invalidate layout and colouring
+            for atom in with_limit_checks(task.model.fluents):  # later atoms would invalidate the caches
                 self.number(atom)
         self._layout: GraphLayout | None = None
         self._colouring: Colouring | None = None

@@ -112,7 +112,7 @@ class NamelessModel(CandidateNetwork):
         return _Atoms(relations, place[objects.clamp(min=0)], has)
 
     def _from_atoms(self, carried: Tensor, atoms: _Atoms) -> Tensor:
-        """Return the update of every object [t, hidden] by attention to its tokens; if it has none, the output's bias."""
+        """Return the update [t, hidden] of objects by attention to their tokens; without tokens, the output's bias."""
         hidden, heads = self.shape.hidden, self.shape.heads
         token = self.kinds(atoms.relations) + self._by_position(self.gather(carried), atoms.objects, atoms.has)
         pairs = self.scatter(self.token(token)).view(len(token), self._longest, 2 * hidden)[atoms.has]  # [p, 2 hidden]
@@ -133,7 +133,7 @@ class NamelessModel(CandidateNetwork):
         return found
 
     def _from_objects(self, carried: Tensor, taken: Tensor) -> Tensor:
-        """Return the updates [t, hidden] by attention to the graph's objects; `taken` [b, n] masks the table by graph."""
+        """Return the update [t, hidden] of objects by attention to their graph; `taken` [b, n] marks non-padding."""
         width = self.shape.hidden // self.shape.heads
         seated = carried.new_zeros(*taken.shape, 3 * self.shape.hidden)
         seated[taken] = self.all(carried)
@@ -173,6 +173,6 @@ def _softmax_by(logits: Tensor, owners: Tensor, count: int) -> Tensor:
 
 
 def _seats(trees: Tensor) -> Tensor:
-    """Return the mask [b, n] of used entries in a table of objects by graph."""
+    """Return the mask [b, n] of non-padding in a table of objects by graph."""
     counts = torch.bincount(trees)
     return torch.arange(int(counts.max()), device=trees.device)[None] < counts[:, None]

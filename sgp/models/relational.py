@@ -65,9 +65,7 @@ class RelationalBody(Network):
     def __init__(self, arities: Mapping[str, int], shape: RelationalShape):
         super().__init__()
         self.shape = shape
-        self._keys = {
-            name: str(place) for place, name in enumerate(arities)
-        }  # PDDL names may clash with torch's attributes
+        self._keys = {name: str(place) for place, name in enumerate(arities)}  # PDDL names may be torch attributes
         config = HyperparameterConfig(domain=None, embedding_size=shape.hidden)
         relations = _Arities({self._keys[name]: arity for name, arity in arities.items()})
         self.messages = PredicateMLPMessages(config, (relations,))

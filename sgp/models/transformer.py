@@ -45,9 +45,7 @@ class TransformerShape:
         return self.hidden // self.heads
 
 
-PAPER = TransformerShape(
-    12, 768, 12
-)  # state-centric, Table 4; heads as in GPT-2, because symt does not give their number
+PAPER = TransformerShape(12, 768, 12)  # state-centric, Table 4; heads as in GPT-2, not given in symt
 
 
 class KeyValues(NamedTuple):
@@ -242,7 +240,7 @@ class PlanTransformer(AtomEncoder):
     def forward(
         self, atoms: Tensor, real: Tensor, plans: Tensor, written: Tensor, scores: bool = True
     ) -> tuple[Tensor, Seen]:
-        """Return the logits [b, t, tokens] after each token of plans [b, t]; `written` [b, t] masks padding."""
+        """Return the logits [b, t, tokens] after each token of plans [b, t]; `written` [b, t] marks non-padding."""
         seen = Seen(scores)
         encoded = self.encode(atoms, real, seen)
         logits, _ = self.decode(plans, written, self.crossed(encoded), seen=seen)
@@ -290,7 +288,7 @@ class SequenceTransformer(Network):
         self.head = nn.Linear(shape.hidden, tokens)
 
     def forward(self, sequences: Tensor, written: Tensor, scores: bool = True) -> tuple[Tensor, Seen]:
-        """Return the logits [b, t, tokens] after each token of sequences [b, t]; `written` [b, t] masks padding."""
+        """Return the logits [b, t, tokens] after each token of sequences [b, t]; `written` [b, t] marks non-padding."""
         seen = Seen(scores)
         logits, _ = self.decode(sequences, written, seen=seen)
         return logits, seen
