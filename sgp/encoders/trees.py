@@ -61,8 +61,8 @@ class Joined(NamedTuple):
 
     `objects` [t], `places` [p] and `depths` [d] number the nodes of each kind, tree by tree. Places are nodes of
     candidates: `owners` [p] are their candidates, and `partners` [p] the nodes of the copied objects, if they are
-    copies. `object_trees` [t], `candidate_trees` [c] and `depth_trees` [d] are the trees of each. `arguments` [m,
-    arity] number the nodes of each relation's tuples.
+    copies. `object_trees` [t], `candidate_trees` [c] and `depth_trees` [d] are the trees of each. `arguments`
+    [m, arity] number the nodes of each relation's tuples.
     """
 
     nodes: int
@@ -102,7 +102,7 @@ class Trees:
         return Trees(self.graphs.select(places), objects, candidates, depths, self.copied)
 
     def parts(self, weight: int) -> list[NDArray[np.int64]]:
-        """Split the indices into parts of at most `weight` arguments; a tree with more arguments is a part of its own."""
+        """Split the indices into parts of at most `weight` arguments; a tree with more arguments is its own part."""
         cuts, total = list[int](), 0
         for place, more in enumerate(self.graphs.weights.tolist()):
             total += more
@@ -300,7 +300,7 @@ class PairEncoder:
         return self._states.encode(task, states).joined_arguments()
 
     def _changes(self, task: Task, state: State, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """Return tuples of added and deleted atoms over candidates' copies; a nullary atom has a tuple of every copy."""
+        """Return tuples of added and deleted atoms over candidates' copies; a nullary atom has one of every copy."""
         numbering, objects = self._states.numbering(task), len(task.objects)
         changes, found = numbering.changes(state, choice), {}
         begin = objects * (1 + changes.owners[:, None])

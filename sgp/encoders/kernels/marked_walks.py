@@ -15,8 +15,8 @@ from sgp.encoders.kernels.marked_colours import CLOSED, EDGE, OBJECT, OPEN, STEP
 class Steps(NamedTuple):
     """Steps from each object, over each atom that walks may enter at it, to each of the atom's other arguments.
 
-    Object o has the steps `first[o]` to `first[o + 1] - 1`, and the atoms with one argument `single[first_single[o] :
-    first_single[o + 1]]`.
+    Object o has the steps `first[o]` to `first[o + 1] - 1`, and the atoms with one argument
+    `single[first_single[o] : first_single[o + 1]]`.
     """
 
     first: Ints  # [n + 1]

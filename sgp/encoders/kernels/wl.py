@@ -30,10 +30,10 @@ ATOM, AFTER, BEFORE = range(3)  # columns of `Colouring.edges`
 class GraphLayout(NamedTuple):
     """The state-independent part of a task's instance learning graph.
 
-    Objects are nodes 0 to n-1. Every known atom has an index. The arguments of atom a are `arguments[first_argument[a]
-    : first_argument[a + 1]]`; an edge's label is the argument's position. `true_colour` and `false_colour` are the
-    atom's initial colours when it is true and false. Only goal atoms are nodes when false; other atoms have ABSENT.
-    Colours are columns of the histogram or UNSEEN.
+    Objects are nodes 0 to n-1. Every known atom has an index. The arguments of atom a are
+    `arguments[first_argument[a] : first_argument[a + 1]]`; an edge's label is the argument's position. `true_colour`
+    and `false_colour` are the atom's initial colours when it is true and false. Only goal atoms are nodes when false;
+    other atoms have ABSENT. Colours are columns of the histogram or UNSEEN.
     """
 
     object_colour: Ints  # [n]
@@ -146,9 +146,9 @@ def candidate_histograms(
     """Write the histogram of each of b candidates of s states into its row of `out` [b, D].
 
     State i has the true fluent atoms `atoms[first_atom[i] : first_atom[i + 1]]` and the candidates `first_candidate[i]`
-    to `first_candidate[i + 1] - 1`. Candidate j differs from its state in `changed[first_change[j] : first_change[j +
-    1]]`, each atom once. The colouring may be of any state and becomes that of the last state. The loop ends early once
-    `stop` [1] is true; the colouring is consistent then, too.
+    to `first_candidate[i + 1] - 1`. Candidate j differs from its state in
+    `changed[first_change[j] : first_change[j + 1]]`, each atom once. The colouring may be of any state and becomes that
+    of the last state. The loop ends early once `stop` [1] is true; the colouring is consistent then, too.
     """
     for state in range(len(first_atom) - 1):
         _move(layout, table, multiset, colouring, atoms[first_atom[state] : first_atom[state + 1]])
