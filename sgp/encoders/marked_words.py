@@ -194,7 +194,7 @@ class _Transition:
             walk(name, _pair(STEP, _number(STEP, 0), token), (), (), name)
 
     def _joined(self, one: str, two: str, way: tuple[Atom, ...]) -> str:
-        """Describe a closed walk, independently of its direction."""
+        """Describe a closed walk; the description is the same from both ends."""
         if two < one:
             one, two, way = two, one, way[::-1]
         return f"{one if one == two else f'{one} and {two}'} change, joined by {self._listed(way)}"

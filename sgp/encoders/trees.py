@@ -232,7 +232,10 @@ class TreeEncoder:
         return found
 
     def _actions(self, task: Task, choice: Sequence[Successor]) -> dict[str, NDArray[np.integer]]:
-        """Return tuples of candidates and objects of their actions. Raises ConfigurationError for macro-actions."""
+        """Return tuples of candidates and objects of their actions.
+
+        Raises ConfigurationError for multi-action jumps.
+        """
         places = {item.name: place for place, item in enumerate(task.objects)}
         found: dict[str, list[list[int]]] = {}
         for place, candidate in enumerate(choice):
