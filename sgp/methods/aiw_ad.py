@@ -1,10 +1,9 @@
-"""AIW-AD: a relational network scores all states of a width-1 lookahead in one pass, and the best one is jumped to.
+"""AIW-AD: a relational network scores all states of a width-1 lookahead in one pass; the planner jumps to the best.
 
 Source: "Efficient Lookahead Encoding and Abstracted Width for Learning General Policies in Classical Planning"
-(aiw-ad). Candidates are the states that abstracted IW(1) reaches; state and tree are one graph of relations (aggregated
-delta); the network gives each candidate a score Q. What differs here, and is said in the fields: the network is
-smaller, and variant `exact`, which is ours, learns from whole state spaces what the paper's learning finds out by
-trying.
+(aiw-ad). The candidates are the states that abstracted IW(1) reaches. State and lookahead tree form one relational
+graph (aggregated delta). The network gives each candidate a score Q. Two differences from the paper: the network is
+smaller, and the variant `exact`, which is ours, learns from labels of whole state spaces instead of Q-learning.
 """
 
 from __future__ import annotations
@@ -36,27 +35,26 @@ from sgp.training.tree_ranking import LabelledTrees, TreeTraining, fit_ranking, 
 
 LearnsBy = Literal["labels", "trying"]
 
-_SMALL = RelationalShape(layers=12, hidden=32)  # AIW-AD, section 7: 32; it prints no layers, pymimir-rgnn's are 30
+_SMALL = RelationalShape(layers=12, hidden=32)  # AIW-AD, section 7: hidden 32; layers unprinted (pymimir-rgnn: 30)
 
 
 @dataclass(frozen=True)
 class AIWADTraining:
-    """Which candidates, which graph, which network, and how it learns.
+    """Candidate set, graph encoding, network and learning algorithm.
 
-    By `labels` of whole state spaces, or by trying (`learning`); `training` says how steps are taken, either way.
+    `labels` configures learning from labels of whole state spaces, `learning` configures Q-learning, and `training`
+    configures the optimisation of both.
     """
 
     learns_by: LearnsBy = "labels"
-    candidates: CandidateSet = (
-        "aiw"  # AIW, IW or primitive successors, and variants of AIW (AIW-AD, appendices B and C)
-    )
-    enough: int = 0  # a lookahead ends after a depth with so many novel states and progress; 0, as published: never
+    candidates: CandidateSet = "aiw"  # AIW, IW, one-step successors, or variants of AIW (AIW-AD, appendices B and C)
+    enough: int = 0  # min_novel: stop after a depth with so many novel states and progress; 0, as published: never
     trees: TreeConfig = field(default_factory=TreeConfig)
     shape: RelationalShape = _SMALL
     labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="optimal-only", space=50_000))
     learning: JumpLearning = field(default_factory=JumpLearning)
     training: TreeTraining = field(default_factory=TreeTraining)
-    decoding: str = DEFAULT  # by which validation selects among the epochs
+    decoding: str = DEFAULT  # used by validation to select among the epochs
 
     def __post_init__(self) -> None:
         check_candidate_set(self.candidates, self.enough)
@@ -73,12 +71,12 @@ class AIWADTraining:
 
     @property
     def successors(self) -> Successors:
-        """What makes the candidates of a state."""
+        """The generator of a state's candidates."""
         return successors_for(self.candidates, self.enough)
 
 
 class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScores]):
-    """The method of the AIW-AD paper, greedy as there: visited states are excluded."""
+    """The method of the AIW-AD paper, with its greedy decoding that excludes visited states."""
 
     key = "aiw-ad"
     title = "AIW-AD"
@@ -87,9 +85,9 @@ class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScore
     learns_from = Demonstrations
     variants: Mapping[str, AIWADTraining] = {"exact": AIWADTraining(), "aiw": AIWADTraining("trying")}
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
-    sweep: Sequence[Settings] = ()  # its planners are epochs
-    # The loss on experts' decisions is no guide here: it grows as a network becomes sure of other right choices. The
-    # paper selects by coverage of problems for validation, then by length: `--by coverage`.
+    sweep: Sequence[Settings] = ()  # its planners are the epochs
+    # The validation loss does not select the epoch: it grows as the network becomes confident in other correct choices.
+    # The paper selects by coverage on validation problems, then by plan length: `--by coverage`.
     keeps: ClassVar[Literal["last", "least loss"]] = "last"
     ablations: Sequence[Settings] = (
         {"candidates": "iw"},
@@ -108,19 +106,19 @@ class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScore
     )
 
     def invariant(self, training: AIWADTraining) -> bool:
-        """The network knows no names. With jumps the candidates depend on the order in which atoms become novel."""
+        """The network sees no object names, but jump candidates depend on the order in which atoms become novel."""
         return training.candidates == "one-step"
 
     def build(self, training: AIWADTraining, domain: DomainText) -> LookaheadModel:
-        """The network over the relations of a tree."""
+        """Build the network over the relations of a lookahead tree."""
         return LookaheadModel(tree_encoder(domain, training.trees).relations, training.shape, training.trees.copied)
 
     def fit(
         self, training: AIWADTraining, data: Demonstrations, network: LookaheadModel, context: FitContext
     ) -> Iterator[Epoch]:
-        """Learns from labels or by Q-learning, which ignores the experts' plans for training.
+        """Train on labels, or by Q-learning, which ignores the experts' training plans.
 
-        Epochs are compared by the decisions of the experts in the problems for validation.
+        The validation loss is measured on the experts' decisions in the validation problems.
         """
         encoder, successors = tree_encoder(data.train[0].task.domain_text, training.trees), training.successors
         require_readable((*data.train, *data.validation), encoder.refuses)
@@ -136,15 +134,15 @@ class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScore
     def learned(
         self, training: AIWADTraining, domain: DomainText, network: LookaheadModel, device: Device
     ) -> TreeScores:
-        """The policy that follows the network's scores."""
+        """Return the policy that follows the network's scores."""
         return TreeScores(tree_encoder(domain, training.trees), network, device)
 
     def planner(self, training: AIWADTraining, learned: TreeScores, decoding: BeamDecoding) -> Planner:
-        """A beam over the candidates that training saw, or over others."""
+        """Return a beam search over the training's candidate set, or over the candidate set that the decoding names."""
         return decoding.planner(learned, training.successors)
 
     def sample(self, training: AIWADTraining, learned: TreeScores, task: Task) -> Vectors:
-        """The costs of the initial state's candidates."""
+        """Return the costs of the initial state's candidates."""
         return learned.sample(task, training.successors)
 
 

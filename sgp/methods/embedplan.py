@@ -1,8 +1,8 @@
-"""EmbedPlan: predicts the state after an action in the space of frozen sentence vectors.
+"""EmbedPlan: prediction of the next state in the space of frozen sentence vectors.
 
-Source: "Textual Planning with Explicit Latent Transitions" (embedplan). States and actions are said in English and
-embedded by a frozen encoder; heads and a small network are learned by contrast. It is measured by retrieval. That it
-plans, too, is ours: it goes where what it predicts looks most like the goal.
+Source: "Textual Planning with Explicit Latent Transitions" (embedplan). States and actions are described in English and
+embedded by a frozen encoder; projection heads and a small network are trained contrastively. The paper measures
+retrieval. Planning with the model is ours: it follows predictions that are most similar to the goal.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from sgp.training.latent_transitions import ContrastTraining, fit_transitions, m
 
 @dataclass(frozen=True)
 class EmbedPlanTraining:
-    """What is embedded how, by which network, and how it is learned."""
+    """Text encoder, network and training."""
 
     text: TextConfig = field(default_factory=TextConfig)
     shape: LatentShape = field(default_factory=LatentShape)
@@ -41,25 +41,25 @@ class EmbedPlanTraining:
 
 
 class LatentModel:
-    """The model of transitions: a frozen encoder of texts, and the network above it. Embeddings have length 1."""
+    """Transition model: a frozen text encoder and a network on top; embeddings have length 1."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], network: LatentTransition, device: Device):
         self.encoder_of, self.network, self.device = encoder_of, network, device
 
     def refuses(self, task: Task) -> str | None:
-        """Why a text is too long for the encoder, or None."""
+        """Return why a text is too long for the encoder, or None."""
         return self.encoder_of(task).refuses(task)
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
-        """The states' latent embeddings [n, L]."""
+        """Return the states' latent embeddings [n, L]."""
         return self._numbers(self.network.embed, self.encoder_of(task).embed(task, states))
 
     def embed_goal(self, task: Task) -> NDArray[np.floating[Any]]:
-        """The goal's latent embedding [L], that of a state in which its positive atoms alone hold."""
+        """Return the latent embedding [L] of a state in which exactly the goal's positive atoms are true."""
         return np.asarray(self._numbers(self.network.embed, self.encoder_of(task).embed_goal(task)[None])[0])
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """The predicted latent embeddings [n, L] of the states after."""
+        """Return the predicted latent embeddings [n, L] of the next states."""
         encoder, places = self.encoder_of(task), {state: place for place, state in enumerate(dict.fromkeys(states))}
         rows = encoder.embed(task, list(places))[[places[state] for state in states]]
         return self._numbers(self.network.predict, rows, encoder.embed_actions(actions))
@@ -72,7 +72,7 @@ class LatentModel:
 
 
 class EmbedPlan(NetworkMethod[EmbedPlanTraining, GoalwardDecoding, LatentTransition, LatentModel]):
-    """Predicted states in the space of sentences, learned by contrast."""
+    """Next-state prediction in the space of sentence vectors, trained contrastively."""
 
     key = "embedplan"
     title = "EmbedPlan"
@@ -87,23 +87,23 @@ class EmbedPlan(NetworkMethod[EmbedPlanTraining, GoalwardDecoding, LatentTransit
     }
     decodings: Mapping[str, GoalwardDecoding] = {
         DEFAULT: GoalwardDecoding(),
-        "true-successors": GoalwardDecoding(compared="true"),  # what planning would be if every prediction were right
+        "true-successors": GoalwardDecoding(compared="true"),  # upper bound: planning with perfect predictions
     }
 
     def invariant(self, training: EmbedPlanTraining) -> bool:
-        """Names are parts of sentences."""
+        """Sentences contain names."""
         return False
 
     def build(self, training: EmbedPlanTraining, domain: DomainText) -> LatentTransition:
-        """The heads and the network above the frozen encoder."""
+        """Build the heads and the network on top of the frozen encoder."""
         return LatentTransition(encoder_of_domain(training.text, domain).dimension, training.shape)
 
     def fit(
         self, training: EmbedPlanTraining, data: Transitions, network: LatentTransition, context: FitContext
     ) -> Iterator[Epoch]:
-        """Learns until the validation loss no longer falls; epoch 0 is the network without training, where that is all.
+        """Train until the validation loss stops falling; with 0 epochs yield the untrained network as epoch 0.
 
-        Raises ConfigurationError for a text over the encoder's limit.
+        Raises ConfigurationError for a text longer than the encoder's limit.
         """
         encoder_of, config = text_encoders(training.text), training.training
         train, validation = (
@@ -119,19 +119,19 @@ class EmbedPlan(NetworkMethod[EmbedPlanTraining, GoalwardDecoding, LatentTransit
     def learned(
         self, training: EmbedPlanTraining, domain: DomainText, network: LatentTransition, device: Device
     ) -> LatentModel:
-        """The model of transitions."""
+        """Return the transition model."""
         return LatentModel(text_encoders(training.text), network, device)
 
     def load_model(self, run: Run) -> LatentModel:
-        """The model of a run, verified to embed a state as it did when it was trained."""
+        """Return the model of a run, verified against the embedding stored in the run."""
         return self.load_learned(run)
 
     def planner(self, training: EmbedPlanTraining, learned: LatentModel, decoding: GoalwardDecoding) -> Planner:
-        """A beam of the states that look most like the goal."""
+        """Return a beam search toward states that are most similar to the goal."""
         return decoding.planner(learned)
 
     def sample(self, training: EmbedPlanTraining, learned: LatentModel, task: Task) -> Vectors:
-        """The embedding of the initial state."""
+        """Return the embedding of the initial state."""
         return {"embedding": learned.embed(task, [task.init])[0]}
 
 

@@ -1,9 +1,9 @@
-"""The GNN value policy: learn how far states are from the goal, go where it is nearest.
+"""GNN value policy: a network learns the distance to the goal, and the planner follows the lowest value.
 
 Source: "Per-Domain Generalizing Policies: On Validation Instances and Scaling Behavior" (dynamic-validation), section 4
 and appendix A, whose network is that of Stahlberg, Bonet and Geffner, "Learning General Optimal Policies with Graph
-Neural Networks" (ICAPS 2022). A relational graph neural network is trained on the states of the teacher's plans to the
-number of actions left; the planner goes to the successor of lowest value and visits no state twice.
+Neural Networks" (ICAPS 2022). A relational graph neural network is trained on the states of the teacher's plans to
+predict the number of remaining actions. The planner takes the successor of lowest value and visits no state twice.
 """
 
 from __future__ import annotations
@@ -37,33 +37,33 @@ class ValueGNNTraining:
 
     shape: RelationalShape = field(default_factory=RelationalShape)
     training: RelationalTraining = field(default_factory=RelationalTraining)
-    decoding: str = DEFAULT  # by which validation selects among the epochs
+    decoding: str = DEFAULT  # used by validation to select among the epochs
 
 
 @dataclass(frozen=True, eq=False)
 class LearnedValue:
-    """Values states by a relational network."""
+    """State values by a relational network."""
 
     encoder: RelationalEncoder
     model: RelationalModel
     device: Device
 
     def refuses(self, task: Task) -> str | None:
-        """What the encoder says."""
+        """Return why the encoder cannot encode the task, or None."""
         return self.encoder.refuses(task)
 
     def __call__(self, states: Sequence[tuple[Task, Sequence[State]]]) -> NDArray[np.float32]:
-        """The values [n] of states of some tasks, one after the other, computed together."""
+        """Return the values [n] of the states of several tasks, concatenated and computed in one batch."""
         return predict(self.model, concatenate([self.encoder.encode(*each) for each in states]), self.device)
 
 
 def costs_to_go(encoder: RelationalEncoder, trajectories: Sequence[Trajectory]) -> ValuedStates:
-    """All states of the trajectories, each valued with the number of actions that its plan has left: 0 at the goal.
+    """Return all states of the trajectories with the number of remaining actions as value: 0 at the goal.
 
-    Of an optimal plan that is the distance to the goal, V*. Stahlberg, Bonet and Geffner take all states of small
-    problems; the dynamic-validation paper, whose problems are too large for that, says that the policy imitates the
-    planner and not on which states: here, those that the plans visit. Raises ConfigurationError for a problem that
-    cannot be encoded.
+    For an optimal plan the value is the distance to the goal, V*. Stahlberg, Bonet and Geffner take all states of small
+    problems. The problems of the dynamic-validation paper are too large for that; the paper states that the policy
+    imitates the planner but not on which states. Here these are the states that the plans visit. Raises
+    ConfigurationError for a problem that cannot be encoded.
     """
     require_readable(trajectories, encoder.refuses)
     states = concatenate([encoder.encode(each.task, each.states) for each in trajectories])
@@ -74,8 +74,8 @@ def costs_to_go(encoder: RelationalEncoder, trajectories: Sequence[Trajectory]) 
 class ValueGNN(NetworkMethod[ValueGNNTraining, BeamDecoding, RelationalModel, LowestValue]):
     """The method of the dynamic-validation paper.
 
-    The loss is the absolute error |V - V*| of Stahlberg, Bonet and Geffner (2022), its mean over a batch. The paper
-    repeats a training with three seeds and shows one.
+    The loss is the absolute error |V - V*| of Stahlberg, Bonet and Geffner (2022), averaged over a batch. The paper
+    trains with three seeds and shows one.
     """
 
     key = "gnn-value"
@@ -85,20 +85,20 @@ class ValueGNN(NetworkMethod[ValueGNNTraining, BeamDecoding, RelationalModel, Lo
     learns_from = Demonstrations
     variants: Mapping[str, ValueGNNTraining] = {"rgnn": ValueGNNTraining()}
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
-    sweep: Sequence[Settings] = ()  # its planners are epochs
+    sweep: Sequence[Settings] = ()  # its planners are the epochs
 
     def invariant(self, training: ValueGNNTraining) -> bool:
-        """The network knows objects by their relations alone."""
+        """The network sees objects only through their relations."""
         return True
 
     def build(self, training: ValueGNNTraining, domain: DomainText) -> RelationalModel:
-        """The network over a domain's relations."""
+        """Build the network over a domain's relations."""
         return RelationalModel(RelationalEncoder(domain).relations, training.shape)
 
     def fit(
         self, training: ValueGNNTraining, data: Demonstrations, network: RelationalModel, context: FitContext
     ) -> Iterator[Epoch]:
-        """Learns the costs to go of the teacher's plans."""
+        """Train on the costs to go of the teacher's plans."""
         encoder = RelationalEncoder(data.train[0].task.domain_text)
         train, validation = (costs_to_go(encoder, part) for part in (data.train, data.validation))
         for epoch in fit_values(network, training.training, train, validation, context):
@@ -107,15 +107,15 @@ class ValueGNN(NetworkMethod[ValueGNNTraining, BeamDecoding, RelationalModel, Lo
     def learned(
         self, training: ValueGNNTraining, domain: DomainText, network: RelationalModel, device: Device
     ) -> LowestValue:
-        """The policy that follows the network's values."""
+        """Return the policy that follows the network's values."""
         return LowestValue(LearnedValue(RelationalEncoder(domain), network, device))
 
     def planner(self, training: ValueGNNTraining, learned: LowestValue, decoding: BeamDecoding) -> Planner:
-        """A beam over successors."""
+        """Return a beam search over successors."""
         return decoding.planner(learned, one_step)
 
     def sample(self, training: ValueGNNTraining, learned: LowestValue, task: Task) -> Vectors:
-        """The value [1] of the initial state."""
+        """Return the value [1] of the initial state."""
         return {"value": learned.value([(task, [task.init])])}
 
 

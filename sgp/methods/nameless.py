@@ -1,8 +1,9 @@
-"""A transformer without names: what symmetry-aware training aims at holds by construction, on problems of any size.
+"""Transformer without object names: exact symmetry by construction, for problems of any size.
 
-Ours, beside "Symmetry-Aware Transformer Training for Automated Planning" (symt): there, tokens are names, and losses
-teach a transformer that they say nothing. Here objects have no names, so that nothing has to be taught. The network
-scores the applicable actions of a state, and learns from whole state spaces that all optimal ones are right.
+This method is ours, a counterpart of "Symmetry-Aware Transformer Training for Automated Planning" (symt). There, tokens
+are names, and losses teach the transformer to ignore them. Here objects have no names, so that nothing must be taught.
+The network scores the applicable actions of a state. Labels come from whole state spaces: all optimal actions are
+correct.
 """
 
 from __future__ import annotations
@@ -31,17 +32,17 @@ from sgp.training.labels import LabelConfig, followed, label
 from sgp.training.tree_ranking import LabelledTrees, TreeTraining, fit_ranking, spread
 
 _ACTIONS = TreeConfig("actions", depths=False, edges=False)
-_SPACE = 100_000  # most states of a state space that is expanded
+_SPACE = 100_000  # most states of an expanded state space
 
 
 @dataclass(frozen=True)
 class NamelessTraining:
-    """The network, its labels and its training; the loss is the contrastive one, of which depths are no part."""
+    """Network, labels and training; the loss is the contrastive one without the depth term."""
 
     shape: NamelessShape = field(default_factory=NamelessShape)
     labels: LabelConfig = field(default_factory=lambda: LabelConfig(source="optimal", space=_SPACE))
     training: TreeTraining = field(default_factory=lambda: TreeTraining(epochs=30, depth_weight=0.0))
-    decoding: str = DEFAULT  # by which validation selects among the epochs
+    decoding: str = DEFAULT  # used by validation to select among the epochs
 
     def __post_init__(self) -> None:
         self.labels.refuse_dagger()
@@ -53,7 +54,7 @@ class NamelessTraining:
 
 
 class Nameless(NetworkMethod[NamelessTraining, BeamDecoding, NamelessModel, ActionProbabilities]):
-    """Actions by a transformer over objects without names; visited states are excluded unless a decoding says so."""
+    """Action ranking by a transformer over nameless objects; the default decoding excludes visited states."""
 
     key = "nameless"
     title = "Nameless transformer"
@@ -61,25 +62,25 @@ class Nameless(NetworkMethod[NamelessTraining, BeamDecoding, NamelessModel, Acti
     learns_from = Demonstrations
     variants: Mapping[str, NamelessTraining] = {
         "pointer": NamelessTraining(),
-        "random-names": NamelessTraining(NamelessShape(drawn=True)),  # a middle way
+        "random-names": NamelessTraining(NamelessShape(drawn=True)),  # intermediate variant: random vectors as names
     }
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(), "greedy": BeamDecoding(revisits=True)}
-    sweep: Sequence[Settings] = ()  # its planners are epochs
-    keeps: ClassVar[Literal["last", "least loss"]] = "last"  # its steps were the smallest
+    sweep: Sequence[Settings] = ()  # its planners are the epochs
+    keeps: ClassVar[Literal["last", "least loss"]] = "last"  # the last epoch has the smallest steps
 
     def invariant(self, training: NamelessTraining) -> bool:
-        """The network knows no names, unless vectors are drawn as such."""
+        """The network sees no names unless it draws random vectors as names."""
         return not training.shape.drawn
 
     def build(self, training: NamelessTraining, domain: DomainText) -> NamelessModel:
-        """The network over the relations of a state and its applicable actions."""
+        """Build the network over the relations of a state and its applicable actions."""
         schemas = {applied(name) for name in domain.schemas}
         return NamelessModel(TreeEncoder(domain, _ACTIONS).relations, schemas, training.shape)
 
     def fit(
         self, training: NamelessTraining, data: Demonstrations, network: NamelessModel, context: FitContext
     ) -> Iterator[Epoch]:
-        """Learns from labels; epochs are compared by the experts' decisions in the problems for validation."""
+        """Train on labels; the validation loss is measured on the experts' decisions in the validation problems."""
         encoder = TreeEncoder(data.train[0].task.domain_text, _ACTIONS)
         require_readable((*data.train, *data.validation), encoder.refuses)
         decisions = label(training.labels, data.train, one_step, np.random.default_rng(context.seed))
@@ -92,15 +93,15 @@ class Nameless(NetworkMethod[NamelessTraining, BeamDecoding, NamelessModel, Acti
     def learned(
         self, training: NamelessTraining, domain: DomainText, network: NamelessModel, device: Device
     ) -> ActionProbabilities:
-        """The policy that takes the most probable action."""
+        """Return the policy that takes the most probable action."""
         return ActionProbabilities(TreeEncoder(domain, _ACTIONS), network, device)
 
     def planner(self, training: NamelessTraining, learned: ActionProbabilities, decoding: BeamDecoding) -> Planner:
-        """A beam over applicable actions."""
+        """Return a beam search over applicable actions."""
         return decoding.planner(learned, one_step)
 
     def sample(self, training: NamelessTraining, learned: ActionProbabilities, task: Task) -> Vectors:
-        """The costs of the initial state's actions."""
+        """Return the costs of the initial state's actions."""
         return learned.sample(task, one_step)
 
 

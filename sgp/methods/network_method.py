@@ -1,4 +1,4 @@
-"""The base of methods that train one torch network, epoch by epoch, and keep one of the epochs."""
+"""Base class of methods that train one torch network and save one of its epochs."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from sgp.training.fit import Epoch, FitContext
 logger = logging.getLogger(__name__)
 
 _WEIGHTS = "model.safetensors"
-_FACTS = "facts.json"  # beside the best planner so far: the facts and check vectors of its run
+_FACTS = "facts.json"  # facts and check vectors, stored with the best planner so far
 
 Training = TypeVar("Training")
 Decoding = TypeVar("Decoding")
@@ -49,7 +49,7 @@ Vectors = Mapping[str, NDArray[np.floating[Any]]]
 
 @dataclass(frozen=True)
 class _Progress:
-    """How far a training is: epochs done, the least loss among them, and its seconds so far."""
+    """Progress of a training: completed epochs, least validation loss, wall-clock and CPU seconds so far."""
 
     epochs: int = 0
     least: float = math.inf
@@ -60,41 +60,41 @@ class _Progress:
 class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
     """A method that trains one network; every epoch is a planner that validation can select.
 
-    An interrupted training resumes after its last epoch when the same one is trained again.
+    An interrupted training resumes after its last epoch when the same training is started again.
     """
 
     key: str
     libraries: Sequence[str] = ("torch",)
-    keeps: ClassVar[Literal["last", "least loss"]] = "least loss"  # which epoch `train` keeps
+    keeps: ClassVar[Literal["last", "least loss"]] = "least loss"  # which epoch `train` saves
     variants: Mapping[str, Training]
     decodings: Mapping[str, Decoding]
 
     @abstractmethod
     def build(self, training: Training, domain: DomainText) -> Net:
-        """The network; its first weights come from torch's global generator."""
+        """Build the network; its initial weights come from torch's global generator."""
 
     @abstractmethod
     def fit(self, training: Training, data: Any, network: Net, context: FitContext) -> Iterator[Epoch]:
-        """Trains a network whose first weights are those of `build`; its epochs."""
+        """Train a network whose initial weights are those of `build`; yield its epochs."""
 
     @abstractmethod
     def learned(self, training: Training, domain: DomainText, network: Net, device: Device) -> Learned:
-        """The policy or model that uses a trained network."""
+        """Return the policy or model that uses a trained network."""
 
     @abstractmethod
     def planner(self, training: Training, learned: Learned, decoding: Decoding) -> Planner:
-        """The planner of a policy or model. Raises ConfigurationError for a decoding that the training excludes."""
+        """Return the planner; raises ConfigurationError for a decoding that conflicts with the training."""
 
     @abstractmethod
     def sample(self, training: Training, learned: Learned, task: Task) -> Vectors:
-        """What is computed of a task's initial state, by which a run is verified."""
+        """Return vectors computed from a task's initial state, used to verify a run."""
 
     def deterministic(self, training: Training) -> bool:
         """Training starts from random weights."""
         return False
 
     def network(self, training: Training, domain: DomainText, seed: int) -> Net:
-        """The network with first weights from the seed; torch's global generator is left as it was."""
+        """Build the network with initial weights from the seed; torch's global generator is not changed."""
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
             return self.build(training, domain)
@@ -102,7 +102,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
     def snapshots(
         self, training: Training, data: Any, folder: Path, seed: int, device: Device, after: int = 0
     ) -> Iterator[Snapshot]:
-        """The planner after every epoch; `folder` receives the last checkpoints, from which the training resumes.
+        """Yield the planner after every epoch; `folder` receives the last checkpoints, from which the training resumes.
 
         Raises ConfigurationError for a problem that cannot be encoded or a loss that is not finite, StoreError for a
         folder that is damaged or of another training.
@@ -114,18 +114,18 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
             yield Snapshot(f"epoch {epoch.number}", training, epoch.validation_loss, save)
 
     def train(self, training: Training, data: Any, draft: RunDraft) -> Planner:
-        """Trains all epochs and writes one of them into the draft's folder: the last, or the one of least loss."""
+        """Train all epochs and write the last, or the one of least validation loss, into the draft's folder."""
         self._train_epochs(training, data, draft)
         learned = self._read(training, data.train[0].task.domain_text, draft.folder, draft.device)
         _, decoding = configure_decoding(self, getattr(training, "decoding", DEFAULT))  # type: ignore[arg-type]
         return self.planner(training, learned, decoding)
 
     def load(self, run: Run, decoding: Decoding) -> Planner:
-        """The planner of a run, verified to compute what it did when it was trained."""
+        """Return the planner of a run, verified against the vectors stored in the run."""
         return self.planner(self._training(run), self.load_learned(run), decoding)
 
     def load_learned(self, run: Run) -> Learned:
-        """The policy or model of a run, verified to compute what it did when it was trained."""
+        """Return the policy or model of a run, verified against the vectors stored in the run."""
         training, task = self._training(run), Task(run.check_problem)
         learned = self._read(training, task.domain_text, run.folder, choose_device("auto"))
         run.verify(self.sample(training, learned, task))
@@ -149,9 +149,9 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
         draft.keep_check(task.problem, self.sample(training, learned, task))
 
     def _train_epochs(self, training: Training, data: Any, draft: RunDraft) -> None:
-        """Writes the epoch to keep into the draft's folder, the first among those of equal loss.
+        """Train and write the selected epoch into the draft's folder; of equal losses the first epoch wins.
 
-        `SGP_HOME/training` holds the best epoch so far and the last checkpoints until the training has ended.
+        `SGP_HOME/training` stores the best epoch so far and the last checkpoints until the training ends.
         """
         key, versions = draft.key, library_versions(self.libraries)
         record = asdict(training)  # type: ignore[call-overload]
@@ -186,7 +186,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
 
 
 def require_readable(trajectories: Sequence[Trajectory], refuses: Callable[[Task], str | None]) -> None:
-    """Raises ConfigurationError for a problem that a model cannot read, the one of the most objects first."""
+    """Raise ConfigurationError for a problem that a model cannot read; the largest problems are checked first."""
     for trajectory in sorted(trajectories, key=lambda each: -len(each.task.objects)):
         refusal = refuses(trajectory.task)
         if refusal is not None:

@@ -1,4 +1,4 @@
-"""The trained run that plans in a domain: one of those that come with the package, or else the user's latest."""
+"""Lookup of the trained run for a domain: a run shipped with the package, or else the user's latest."""
 
 from __future__ import annotations
 
@@ -19,32 +19,28 @@ logger = logging.getLogger(__name__)
 
 
 def shipped_folder() -> Path:
-    """The folder of the trained runs that come with the package; `sgp.experiments.bundle` makes them.
-
-    Raises StoreError where the package's data are missing.
-    """
+    """Return the folder of the runs shipped with the package, which `sgp.experiments.bundle` makes."""
     return data_folder() / "planners"
 
 
 def shipped_folders() -> list[Path]:
-    """The folders of the trained runs that come with the package. Raises StoreError where its data are missing."""
+    """Return the folders of the runs shipped with the package."""
     return sorted(path.parent for path in shipped_folder().glob(f"[!.]*/{RECORD}"))
 
 
 def is_shipped(run: Run) -> bool:
-    """Whether a run came with the package, so that nothing is written beside it."""
+    """Return whether a run was shipped with the package, so that nothing is written beside it."""
     return run.folder.resolve().is_relative_to(shipped_folder())
 
 
 def find_run_for_domain(domain: DomainText, name: str) -> Run:
-    """The run whose domain has these predicates and actions: a shipped one, or the user's latest.
+    """Return the run whose domain has the same predicates and actions: a shipped one, or else the user's latest.
 
-    Runs that left training problems out are none of these, nor those of models of transitions, which plan where they
-    are asked to. One that is damaged, or whose method is not installed, is
-    passed over with a warning. Raises DomainMismatch where there is none, with the commands that train one for the
-    domain of this `name`, and StoreError where the package's data are missing.
+    Runs trained on a part of the training problems and runs of transition models are skipped. A run that is damaged, or
+    whose method is not installed, is skipped with a warning. Raises DomainMismatch where there is no run; the message
+    gives the commands that train one for the domain `name`.
     """
-    likely = sorted(shipped_folders(), key=lambda folder: folder.name != name.lower())  # to open few of them
+    likely = sorted(shipped_folders(), key=lambda folder: folder.name != name.lower())  # likely first: opens few runs
     for run in _fitting(likely, domain):
         return run
     own = (run for run in _fitting(run_folders(), domain) if Variant.parse(run.key.variant).learned_from_all)
@@ -69,5 +65,5 @@ def _fitting(folders: Iterable[Path], domain: DomainText) -> Iterator[Run]:
             fits = len(run.record["domains"]) == 1 and run.domain_text.signature == domain.signature
             if fits and not isinstance(planning_method(run.key.method), PredictingMethod):
                 yield run
-        except (StoreError, InputError) as error:  # damaged; of a method that is not here, or that does not plan
+        except (StoreError, InputError) as error:  # damaged, or of a method that is not installed or cannot plan
             logger.warning("%s", error)

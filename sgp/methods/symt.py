@@ -1,8 +1,8 @@
-"""Symmetry-aware transformers: SymT-E, a heuristic, SymT-ED, which writes plans, and PlanGPT beside them.
+"""Symmetry-aware transformers: SymT-E (a heuristic), SymT-ED (writes plans), and the baseline PlanGPT.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt). The text at hand ends at the references:
-layers, optimiser and vocabulary stand in an appendix that is missing, so that this is faithful to the main text and not
-a reproduction. What is ours is said at the fields.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt). The available text ends at the references;
+the appendix with layers, optimiser and vocabulary is missing. The implementation follows the main text and is not an
+exact reproduction. Comments at the fields mark our own choices.
 """
 
 from __future__ import annotations
@@ -51,20 +51,20 @@ from sgp.training.two_views import (
 Kind = Literal["plans", "heuristic", "sequence"]
 Model = PlanTransformer | HeuristicTransformer | SequenceTransformer
 
-_AT_ONCE = 1 << 20  # scores of a head that are computed together: 4 MB of them
-_SOON = TwoViews(alone=1000, ramp=1000)  # the losses count where copying was learned
+_AT_ONCE = 1 << 20  # attention scores of a head computed at once: 4 MB
+_SOON = TwoViews(alone=1000, ramp=1000)  # the symmetry losses start once copying is learned
 
 
 @dataclass(frozen=True)
 class SymTTraining:
-    """What is learned, by which network, from how many names. Raises ConfigurationError for values that cannot be."""
+    """Kind of model, vocabulary size, network and training."""
 
     kind: Kind = "plans"
-    names: int = 128  # of the vocabulary; the paper chooses a large one and does not print it
-    positions: int = 2048  # of a sequence alone
+    names: int = 128  # in the vocabulary; the paper uses a large number that it does not print
+    positions: int = 2048  # only for kind "sequence"
     shape: TransformerShape = field(default_factory=TransformerShape)
     training: TwoViews = field(default_factory=TwoViews)
-    # By which validation selects among the epochs, of which the paper says nothing, and the run plans by default.
+    # Used by validation to select among the epochs (the paper does not state how) and as the run's default.
     decoding: str = DEFAULT
 
     def __post_init__(self) -> None:
@@ -82,16 +82,17 @@ class SymTTraining:
 
 @dataclass(frozen=True)
 class SymTDecoding:
-    """How actions are taken from what was learned (symt, section 5). Raises ConfigurationError for what cannot be.
+    """Action selection from a trained model (symt, section 5).
 
-    `how` is of models that write: see `WrittenActions`; a heuristic is followed to the successor of least value, for
-    which `lowest` stands. The faithful ones keep visited states and take no goal state that was not chosen.
+    `how` selects the decoding of models that write plans (see `WrittenActions`); "lowest" follows a heuristic to the
+    successor of least value. The decodings of the paper allow visited states and take no goal state that was not
+    chosen.
     """
 
-    how: How | Literal["best", "lowest"] = "best"  # ranked, or lowest of a heuristic
-    beam: int = 1  # of ranked actions
-    revisits: bool = False  # visited states stay candidates
-    seed: int = 0  # by which objects are named
+    how: How | Literal["best", "lowest"] = "best"  # "best": "ranked", or "lowest" for a heuristic
+    beam: int = 1  # only with ranked actions or a heuristic
+    revisits: bool = False  # visited states remain candidates
+    seed: int = 0  # for the random names of objects
 
     def __post_init__(self) -> None:
         known = (*get_args(How), "best", "lowest")
@@ -107,22 +108,22 @@ class SymTDecoding:
 
 @dataclass(frozen=True, eq=False)
 class LearnedDistance:
-    """How far the goal is from states, by SymT-E; a state of a task is read once, because many go in circles."""
+    """Goal distances by SymT-E, cached per state and task, because many states recur."""
 
     model: HeuristicTransformer
     tokens: Tokens
     device: Device
     seed: int
-    # A memo, not a state: dropping it changes nothing but time.
+    # A cache: dropping it costs only time.
     known: WeakKeyDictionary[Task, dict[State, float]] = field(default_factory=WeakKeyDictionary)
 
     def refuses(self, task: Task) -> str | None:
-        """What tokens say."""
+        """Return why the task cannot be encoded as tokens, or None."""
         return self.tokens.refuses(task)
 
     @torch.inference_mode()
     def __call__(self, states: Sequence[tuple[Task, Sequence[State]]]) -> NDArray[np.float64]:
-        """The values [n] of states of some tasks, one after the other, those of each task computed together."""
+        """Return the values [n] of the states of several tasks, concatenated; the states of one task are batched."""
         found = list[float]()
         for task, some in states:
             known = self.known.setdefault(task, {})
@@ -147,7 +148,7 @@ class Transformer(NamedTuple):
 
 
 class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
-    """The method of the paper. Decoding `unvisited` is ours: it ranks what can be done, and visits no state twice."""
+    """The method of the symt paper; decoding `unvisited` is ours: it ranks applicable actions and revisits no state."""
 
     key = "symt"
     title = "Symmetry-aware transformers"
@@ -159,7 +160,7 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
         "plangpt": SymTTraining("sequence", training=TwoViews(attention=0.0, hidden=0.0), decoding="applicable"),
     }
     decodings: Mapping[str, SymTDecoding] = {
-        DEFAULT: SymTDecoding(),  # of a training that names none
+        DEFAULT: SymTDecoding(),  # for a training that names no decoding
         "greedy": SymTDecoding("greedy", revisits=True),
         "applicable": SymTDecoding("applicable", revisits=True),
         "regrounding": SymTDecoding("regrounding", revisits=True),
@@ -167,14 +168,14 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
         "lowest": SymTDecoding("lowest", revisits=True),
         "unvisited": SymTDecoding(),
     }
-    sweep: Sequence[Settings] = ()  # its planners are epochs
+    sweep: Sequence[Settings] = ()  # its planners are the epochs
 
     def invariant(self, training: SymTTraining) -> bool:
-        """That names say nothing is learned, and never wholly."""
+        """Invariance to names is learned, and only approximately."""
         return False
 
     def build(self, training: SymTTraining, domain: DomainText) -> Model:
-        """The network of this kind."""
+        """Build the network of the configured kind."""
         vocabulary = Vocabulary(domain, training.names)
         if training.kind == "sequence":
             return SequenceTransformer(len(vocabulary), training.positions, training.shape)
@@ -182,7 +183,7 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
         return kind(len(vocabulary), vocabulary.arity, training.shape)
 
     def fit(self, training: SymTTraining, data: Demonstrations, network: Model, context: FitContext) -> Iterator[Epoch]:
-        """Learns from optimal plans, or from experts' plans where a state space is too large."""
+        """Train on optimal plans, or on the experts' plans where the state space is too large."""
         _check(training.kind, configure_decoding(self, training.decoding)[1])
         tokens = Tokens(Vocabulary(data.train[0].task.domain_text, training.names))
         require_readable((*data.train, *data.validation), tokens.refuses)
@@ -201,11 +202,11 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
             yield replace(epoch, metrics={**epoch.metrics, **experts})
 
     def learned(self, training: SymTTraining, domain: DomainText, network: Model, device: Device) -> Transformer:
-        """The network with its tokens."""
+        """Return the network with its tokens."""
         return Transformer(network, Tokens(Vocabulary(domain, training.names)), device)
 
     def planner(self, training: SymTTraining, learned: Transformer, decoding: SymTDecoding) -> Planner:
-        """A beam of one policy over successors. Raises ConfigurationError for a decoding of another kind of model."""
+        """Return a beam search over successors; raises ConfigurationError for a decoding of another kind of model."""
         _check(training.kind, decoding)
         model, tokens, device = learned
         policy: LowestValue | WrittenActions
@@ -218,7 +219,7 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
         return Planner(policy, one_step, decoding.beam, revisits=decoding.revisits)
 
     def sample(self, training: SymTTraining, learned: Transformer, task: Task) -> Vectors:
-        """The value of the initial state, or the logits of the first token written behind it."""
+        """Return the value of the initial state, or the logits of the first written token."""
         model, tokens, device = learned
         if isinstance(model, HeuristicTransformer):
             return {"value": LearnedDistance(model, tokens, device, 0)([(task, [task.init])])}
@@ -240,7 +241,7 @@ def _lengths(training: SymTTraining, tokens: Tokens) -> Lengths:
 
 
 def _check(kind: Kind, decoding: SymTDecoding) -> None:
-    """Raises ConfigurationError for a decoding of another kind of model."""
+    """Raise ConfigurationError for a decoding of another kind of model."""
     if decoding.how == "best" or (kind == "heuristic") == (decoding.how == "lowest"):
         return
     what = "a heuristic" if kind == "heuristic" else "a model that writes plans"
