@@ -42,10 +42,10 @@ def planner_of(run: Run, decoding: str = DEFAULT) -> Planner:
 def load_portfolio(
     folders: Sequence[Path | str], decoding: str = DEFAULT, restarts: int = 20, seed: int = 0
 ) -> Planner:
-    """Load the planners of several runs as a portfolio: planners try a problem in the given order (best first), then with restarts.
+    """Load several runs as a portfolio: the planners try a problem one after the other, then restart with noise.
 
-    `restarts` is the number of restarts, used where no limit ends them. Raises DomainMismatch where the runs were
-    trained on different domains; other errors as in `load_planner`.
+    Give the best run first. `restarts` is the number of restarts, used where no limit ends them. Raises DomainMismatch
+    where the runs were trained on different domains; other errors as in `load_planner`.
     """
     if not folders:
         raise ConfigurationError("no run is given; expected the folders of some")

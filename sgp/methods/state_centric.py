@@ -62,7 +62,7 @@ class LSTMConfig:
     shape: LSTMShape = field(default_factory=LSTMShape)
     training: RecurrentTraining = field(default_factory=RecurrentTraining)
     state_head: Head = "two-layer"  # reproduces all four parameter counts of Table 3
-    delta_head: Head = "linear"  # as published; the text has "two-layer", Table 3 matches neither
+    delta_head: Head = "linear"  # as published; the text has "two-layer"; linear matches no count of Table 3
 
     def __post_init__(self) -> None:
         for name in ("state_head", "delta_head"):

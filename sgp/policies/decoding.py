@@ -1,4 +1,4 @@
-"""How a policy is decoded: which candidates, how many nodes at once, whether visited states stay."""
+"""Decoding of a policy: candidate set, beam width, margin and revisits."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ from sgp.planning.planner import Planner
 from sgp.planning.policy import Policy, Successors
 
 DEFAULT = "default"  # the first decoding of every method
-PORTFOLIO = "portfolio"  # of methods that plan by the two best planners of a training
+PORTFOLIO = "portfolio"  # for methods that plan with the two best planners of a training
 TRAINED: Literal["trained"] = "trained"
-ENOUGH = 16  # of contrastive jumps
+ENOUGH = 16  # the default of contrastive jumps
 
 
 @dataclass(frozen=True)
 class BeamDecoding:
-    """A beam over candidates. Raises ConfigurationError for values that cannot be."""
+    """A beam search over candidates."""
 
-    beam: int = 1  # nodes kept at each decision, at most
-    margin: float = 0.0  # nodes that cost so much more than the cheapest are dropped; 0: none is
-    revisits: bool = False  # visited states stay candidates
-    prune_dead_ends: bool = False  # those that the delete relaxation tells are not chosen
-    candidates: CandidateSet | Literal["trained"] = TRAINED  # those that the training saw, or others
+    beam: int = 1  # maximum number of nodes per decision
+    margin: float = 0.0  # nodes that cost more than the cheapest plus this are dropped; 0: no limit
+    revisits: bool = False  # visited states remain candidates
+    prune_dead_ends: bool = False  # exclude relaxed dead ends (h_max infinite)
+    candidates: CandidateSet | Literal["trained"] = TRAINED  # the training's candidate set, or another
     enough: int = (
-        ENOUGH  # other candidates' lookahead ends after a depth with so many novel states and progress; 0: never
+        ENOUGH  # stop another candidate set's lookahead after a depth with so many novel states and progress; 0: never
     )
 
     def __post_init__(self) -> None:
@@ -41,7 +41,7 @@ class BeamDecoding:
             raise ConfigurationError(f"enough {self.enough} conflicts with candidates {TRAINED}; name other candidates")
 
     def planner(self, policy: Policy, trained: Successors) -> Planner:
-        """The planner of a policy that was trained on such candidates."""
+        """Return the planner of a policy; `trained` generates the candidates that training used."""
         successors = trained if self.candidates == TRAINED else successors_for(self.candidates, self.enough)
         return Planner(
             policy,

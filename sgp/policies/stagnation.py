@@ -1,12 +1,12 @@
 """Stagnation handling: after many decisions without progress only novel states count, or candidates are sampled.
 
-A policy whose features tell no candidates apart can move objects through exponentially many states without repeating
-one. Each atom can be new once, so that asking for a new atom ends this after as many decisions as there are atoms
-(novelty of width 1, by the number of open goals: Lipovetzky and Geffner 2017, here along a rollout). Random choices
-leave plateaus, too (Nakhost and Mueller 2009): candidates are drawn by their softmax until there is progress, as in
-restarts by Gumbel noise on the costs. Only decisions that could not take the cheapest candidate count, as where its
-state was visited before. Now and then each action schema has the same chance (type-based exploration: Xie et al. 2014),
-because the right candidate may be one of hundreds.
+A policy whose features cannot distinguish candidates can move objects through exponentially many states without
+repeating one. Each atom can be new only once, so requiring a new atom ends this after at most as many decisions as
+there are atoms (novelty of width 1, by the number of open goals: Lipovetzky and Geffner 2017, here along a rollout).
+Random choices also leave plateaus (Nakhost and Mueller 2009): candidates are sampled by softmax until there is
+progress, implemented as Gumbel noise on the costs, as in restarts. Only denied decisions count: those that could not
+take the cheapest candidate, for example because its state was visited. Periodically each action schema has the same
+probability (type-based exploration: Xie et al. 2014), because the correct candidate may be one of hundreds.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from sgp.planning.policy import Node
 from sgp.planning.rollout import tie_margin
 from sgp.planning.task import Successor, missing_goal_atoms
 
-SCHEMA_DRAW_PERIOD = 4  # of so many draws one draws the action schema first
-STAGNATION_COST = 1000.0  # what a candidate without a new atom costs more: more than any path that has one
+SCHEMA_DRAW_PERIOD = 4  # one of so many draws samples the action schema first
+STAGNATION_COST = 1000.0  # extra cost of a candidate without a new atom: more than any path that has one
 
 
 class Progress(NamedTuple):
-    """A path's fewest open goals, the decisions since, and the atoms that held since it was stagnant.
+    """A path's minimum number of open goals, decisions since then, and atoms true since the path stalled.
 
-    `denied` of these decisions did not take the candidate that costs least, because its state was visited, say.
+    `denied` counts the decisions that could not take the cheapest candidate, for example because its state was visited.
     """
 
     fewest: int
@@ -39,10 +39,10 @@ class Progress(NamedTuple):
 
 
 def update_progress(node: Node, patience: int) -> Progress:
-    """The progress of the path to a node; `node.memory` is that of the node before, None at the start.
+    """Return the progress of the path to a node; `node.memory` is the previous node's progress, None at the start.
 
-    A path has stalled after more than `patience` decisions for each object of the task without fewer open goals; with
-    a patience of 0 never.
+    A path has stalled after more than `patience` decisions per object of the task without fewer open goals. With
+    patience 0 it never stalls.
     """
     missing = len(missing_goal_atoms(node.task, node.state))
     before = node.memory
@@ -55,7 +55,7 @@ def update_progress(node: Node, patience: int) -> Progress:
 
 
 def progress_of_candidates(progress: Progress, costs: NDArray[np.float64], tie: float) -> list[Progress]:
-    """The progress of the path to each candidate [n]: whether the decision took a cheapest one."""
+    """Return the progress of the path to each candidate [n]; all but the cheapest candidates count as denied."""
     if not len(costs):
         return []
     found = [progress._replace(denied=progress.denied + 1)] * len(costs)
@@ -68,9 +68,9 @@ def progress_of_candidates(progress: Progress, costs: NDArray[np.float64], tie: 
 def stagnant_candidates(
     progress: Progress, node: Node, choice: Sequence[Successor]
 ) -> tuple[Progress, NDArray[np.bool_]]:
-    """Which candidates [n] of a stalled path have no atom that did not hold since, and no fewer open goals than ever.
+    """Return the mask [n] of candidates of a stalled path without a new atom and without fewer open goals than before.
 
-    Where all are stagnant, none is, and the atoms that held start anew.
+    Where all candidates are stagnant, the mask is empty and the record of true atoms restarts.
     """
     if not progress.held:
         return progress, np.zeros(len(choice), np.bool_)
@@ -91,11 +91,11 @@ def stagnant_candidates(
 def sample_with_gumbel(
     costs: NDArray[np.float64], progress: Progress, node: Node, choice: Sequence[Successor], escape: int, seed: int
 ) -> NDArray[np.float64]:
-    """The costs [n], finite ones, by which a candidate is drawn by the softmax of their negatives.
+    """Return the costs [n] with Gumbel noise, so that the minimum is a sample from the softmax of the negative costs.
 
-    This begins after more than `escape` decisions without progress that could not take the cheapest candidate; every
-    `SCHEMA_DRAW_PERIOD`-th draw gives each schema the same probability. Before, and with an `escape` of 0, the costs
-    stay as they are. The draws depend on the seed and the path's length alone.
+    Sampling begins after more than `escape` denied decisions without progress; otherwise, and with `escape` 0, the
+    costs do not change. Every `SCHEMA_DRAW_PERIOD`-th draw gives each schema the same probability. Costs must be
+    finite. The draws depend only on the seed and the path's length.
     """
     if not 0 < escape < progress.denied:
         return costs
@@ -106,7 +106,7 @@ def sample_with_gumbel(
 
 
 def _equal_schemas(costs: NDArray[np.float64], choice: Candidates) -> NDArray[np.float64]:
-    """The costs [n] that make the schemas of the last actions equally probable, and leave each one's candidates."""
+    """Return costs [n] that make the last actions' schemas equally probable; ratios within a schema do not change."""
     even = costs.copy()
     named = np.array(choice.schemas)
     for schema in np.unique(named):

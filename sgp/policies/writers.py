@@ -1,7 +1,7 @@
-"""Decoding with a transformer: prompts are read and tokens appended, many rows at once, with a key-value cache.
+"""Transformer decoding: read prompts and append tokens, in batches, with a key-value cache.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. What is computed beside a row
-changes its last bits alone.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. Other rows of a batch change
+only the last bits of a row.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from sgp.models.transformer import (
 from sgp.planning.clock import check_limits
 from sgp.planning.task import State, Task
 
-MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
-_BYTES = 1 << 28  # of keys, values and scores that are computed together
+MOST_TOKENS = 500  # maximum number of tokens written for a problem (symt, section 5)
+_BYTES = 1 << 28  # of keys, values and scores computed at once
 _COPIES = 6  # of scores that exist at once
 
 
 class DecoderInput(NamedTuple):
-    """A state of a task whose objects have names."""
+    """A state of a task with names for the objects."""
 
     task: Task
     state: State
@@ -44,7 +44,7 @@ class DecoderInput(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Prefix:
-    """Tokens written so far: the logits [tokens] of the next one, how many they are, and the decoder's state."""
+    """Tokens written so far: logits [tokens] of the next token, number of tokens, and the decoder's state."""
 
     logits: NDArray[np.float64]
     length: int
@@ -55,23 +55,23 @@ class Writer(Protocol):
     """A model that reads states and writes tokens after them."""
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Why it cannot read a state and write after it, or None where it can."""
+        """Return why the model cannot read a state and write after it, or None."""
 
     def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """Reads states; nothing is written."""
+        """Read states and return their prefixes without written tokens."""
         ...
 
     def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
-        """Appends a row of tokens, at least one, to each prefix."""
+        """Append a row of at least one token to each prefix."""
         ...
 
     def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """The logarithms [n] of the probabilities of rows of tokens after prefixes."""
+        """Return the log probabilities [n] of rows of tokens after prefixes."""
         ...
 
 
 class KVCache:
-    """A buffer [layers, 2, heads, capacity, d_k] of keys and values, of which the first `used` tokens are filled."""
+    """A buffer [layers, 2, heads, capacity, d_k] of keys and values; the first `used` tokens are filled."""
 
     def __init__(self, buffer: Tensor, used: int):
         self.buffer, self.used = buffer, used
@@ -79,7 +79,7 @@ class KVCache:
 
 @dataclass(frozen=True, eq=False)
 class _DecoderState:
-    """The first tokens of a cache, and the encoder's keys and values [2, heads, atoms, d_k], where there are some."""
+    """The first `length` tokens of a cache; the encoder's keys and values [2, heads, atoms, d_k] (maybe 0 atoms)."""
 
     encoded: Tensor
     cache: KVCache
@@ -90,7 +90,7 @@ class _DecoderState:
         return self.cache.buffer[:, :, :, : self.length]
 
     def appended(self, new: Tensor) -> _DecoderState:
-        """With further tokens: in the same cache, unless it holds others there already or is full."""
+        """Append tokens, in the same cache unless it is full or already continues differently."""
         length, cache = self.length + new.shape[3], self.cache
         if cache.used != self.length or cache.buffer.shape[3] < length:
             cache = KVCache(new.new_empty((*new.shape[:3], 2 * length, new.shape[4])), self.length)
@@ -101,19 +101,19 @@ class _DecoderState:
 
 
 class _NetworkWriter:
-    """What writers share: the network computes many rows at once, each after its own prefix."""
+    """Base of the writers: the network computes many rows at once, each after its own prefix."""
 
     model: PlanTransformer | SequenceTransformer
     device: Device
 
     def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
-        """All rows at once."""
+        """Append all rows in batches."""
         lengths = [prefix.length + len(row) for prefix, row in zip(prefixes, rows, strict=True)]
         return self._append([prefix.state for prefix in prefixes], rows, lengths)
 
     @torch.inference_mode()
     def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """All rows at once."""
+        """Return the log probabilities of all rows, computed in batches."""
         found = np.empty(len(rows))
         for place, after, _ in self._decode_rows([prefix.state for prefix in prefixes], rows):
             logits = np.vstack([prefixes[place].logits, after[:-1]])
@@ -125,7 +125,7 @@ class _NetworkWriter:
     def _append(
         self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]], lengths: Sequence[int]
     ) -> list[Prefix]:
-        """The prefixes, of these lengths, with a row appended to each."""
+        """Append a row to each state and return the prefixes, of the given lengths."""
         prefixes = {
             place: Prefix(logits[-1], lengths[place], states[place].appended(new))
             for place, logits, new in self._decode_rows(states, rows)
@@ -135,12 +135,12 @@ class _NetworkWriter:
     def _decode_rows(
         self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, NDArray[np.float64], Tensor]]:
-        """The place of each row, the logits after each of its tokens, and their keys and values."""
+        """Yield each row's index, the logits after each of its tokens, and its keys and values."""
         read = [each.encoded.shape[2] + each.length + len(row) for each, row in zip(states, rows, strict=True)]
         for places in _batches([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
             tokens, present = padded([np.array(rows[place], np.int64) for place in places], self.device)
             some = [states[place] for place in places]
-            if all(each is some[0] for each in some):  # as the candidates of one node
+            if all(each is some[0] for each in some):  # true for the candidates of one node
                 some = some[:1]
             encoded, real = _stacked([each.encoded for each in some], len(places))
             layers, cached = _stacked([each.key_values for each in some], len(places))
@@ -155,10 +155,10 @@ class _NetworkWriter:
     def _decode(
         self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
     ) -> tuple[Tensor, Sequence[KeyValues]]:
-        """The logits after tokens [b, t], of which `present` [b, t] are some, and their keys and values by layer."""
+        """Return the logits after tokens [b, t], masked by `present` [b, t], and their keys and values by layer."""
 
     def _empty(self, encoded: Tensor) -> _DecoderState:
-        """A state without tokens."""
+        """Return a state without tokens."""
         shape = self.model.shape
         return _DecoderState(encoded, KVCache(encoded.new_empty((shape.layers, 2, shape.heads, 0, shape.width)), 0), 0)
 
@@ -171,12 +171,12 @@ class PlanWriter(_NetworkWriter):
     device: Device
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """No state has too many atoms."""
+        """Return None: no state has too many atoms."""
         return None
 
     @torch.inference_mode()
     def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """Encodes the atoms of states."""
+        """Encode the atoms of states."""
         rows = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in inputs]
         states = dict[int, _DecoderState]()
         for places in _batches([_size(self.model.shape, len(row), len(row)) for row in rows]):
@@ -201,7 +201,7 @@ class SequenceWriter(_NetworkWriter):
     device: Device
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Why its positions are too few."""
+        """Return why the model has too few positions, or None."""
         length = tokens.sequence_length(task, state)
         if length + MOST_TOKENS <= self.model.positions:
             return None
@@ -212,7 +212,7 @@ class SequenceWriter(_NetworkWriter):
 
     @torch.inference_mode()
     def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """Reads states and goals."""
+        """Read states and goals."""
         rows = [tokens.sequence(each.task, each.state, each.naming).tolist() for each in inputs]
         shape = self.model.shape
         none = torch.empty((2, shape.heads, 0, shape.width), device=self.device)
@@ -225,14 +225,14 @@ class SequenceWriter(_NetworkWriter):
 
 
 def _size(shape: TransformerShape, count: int, read: int) -> int:
-    """The bytes of so many tokens that attend to so many."""
+    """Return the bytes needed by `count` tokens that attend to `read` tokens."""
     return 4 * read * (2 * shape.layers * shape.hidden + _COPIES * shape.heads * count)
 
 
 def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Places of rows that are computed together, the small ones first: at most `_BYTES` of them, or one.
+    """Yield indices of rows to compute together, small rows first: at most `_BYTES`, or a single row.
 
-    Each counts as the largest, to which it is padded.
+    Each row counts as the largest, to which it is padded.
     """
     places = list[int]()
     for place in sorted(range(len(sizes)), key=sizes.__getitem__):
@@ -247,9 +247,9 @@ def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
 
 
 def _stacked(parts: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
-    """Parts [..., heads, n, d_k] as one [..., b, heads, n, d_k], padded, and which of it [b, n] are real.
+    """Stack parts [..., heads, n, d_k] to [..., b, heads, n, d_k], padded, and return the mask [b, n] of real tokens.
 
-    There are `count` parts, or one that stands for so many and is not copied.
+    There are `count` parts, or one part that is broadcast to `count` without copying.
     """
     longest = max(each.shape[-2] for each in parts)
     *first, heads, _, width = parts[0].shape

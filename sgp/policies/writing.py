@@ -1,7 +1,7 @@
-"""Policies that take the action which a transformer writes, token by token.
+"""Policies that take the action that a transformer writes, token by token.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. A
-ranking reports each written token with its probability, and why no action was written.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. A ranking reports each written
+token with its probability, and why no action was written.
 """
 
 from __future__ import annotations
@@ -22,15 +22,15 @@ from sgp.planning.task import State, Successor, Task
 from sgp.policies.writers import MOST_TOKENS, DecoderInput, Prefix, Writer
 
 How = Literal["greedy", "applicable", "regrounding", "ranked"]
-_EMPTY = Prefix(np.empty(0), 0)  # of a state that is read anew
-TIE = 1e-4  # logits that differ by no more are equal: last bits depend on what is computed beside
+_EMPTY = Prefix(np.empty(0), 0)  # placeholder for states that are read again
+TIE = 1e-4  # logits within this are equal, because the last bits depend on the batch
 
 
 @dataclass(frozen=True, eq=False)
 class VisitedState:
-    """A state that was read earlier on the path, after `length` tokens, with its ranking, and the one before it.
+    """A state read earlier on the path, after `length` tokens, with its ranking and the previous visited state.
 
-    `actions` are those of the candidates that were ranked.
+    `actions` are those of the ranked candidates.
     """
 
     state: State
@@ -40,7 +40,7 @@ class VisitedState:
     previous: VisitedState | None
 
     def find(self, state: State) -> VisitedState | None:
-        """Where this state was visited; None where it was not."""
+        """Return the earlier visit of this state, or None."""
         visited: VisitedState | None = self
         while visited is not None and visited.state != state:
             visited = visited.previous
@@ -48,7 +48,7 @@ class VisitedState:
 
 
 class _NodeState(NamedTuple):
-    """What a node remembers: the prefix, the tokens of its action where these were not written, the states before."""
+    """Memory of a node: the prefix, the tokens of its action if not yet written, and the visited states."""
 
     prefix: Prefix
     row: Sequence[int] = ()
@@ -56,15 +56,15 @@ class _NodeState(NamedTuple):
 
     @property
     def length(self) -> int:
-        """The tokens before what follows."""
+        """The number of tokens before the next action."""
         return self.prefix.length + len(self.row)
 
 
 @dataclass(eq=False)
 class Hypothesis:
-    """An action that is being written: its tokens, their probabilities, the prefix with them, and why it failed.
+    """An action being written: its tokens, their probabilities, the prefix with them, and the reason of a failure.
 
-    With `allowed` it becomes one of these rows.
+    With `allowed` the action becomes one of these rows.
     """
 
     prefix: Prefix
@@ -77,12 +77,12 @@ class Hypothesis:
 
 @dataclass(frozen=True, eq=False)
 class WrittenActions:
-    """Costs the written action 0 and all others infinity; `ranked` costs all by their probability.
+    """Costs the written action 0 and all others infinity; `ranked` costs all actions by their probability.
 
-    `greedy` writes the most probable token each time, `applicable` the most probable of those that lead to an
-    applicable action, both after the whole plan so far; `regrounding` reads every state anew and writes one applicable
-    action; `ranked` reads every state anew, too, and costs an action by -log of its probability among the applicable
-    ones. A state that is visited again has the same ranking as before. The first three take no goal state that was not
+    `greedy` writes the most probable token at each step; `applicable` writes the most probable token that leads to an
+    applicable action. Both continue the whole plan so far. `regrounding` reads every state again and writes one
+    applicable action. `ranked` also reads every state again, and costs an action by -log of its probability among the
+    applicable actions. A revisited state keeps its earlier ranking. The first three take no goal state that was not
     written. Names are drawn by `seed` and the problem's text.
     """
 
@@ -97,11 +97,11 @@ class WrittenActions:
         return Rules(additive=True, only_chosen=self.how != "ranked")
 
     def refuses(self, task: Task) -> str | None:
-        """Why the tokens or the writer cannot read the problem, or None."""
+        """Return why the tokens or the writer cannot read the problem, or None."""
         return self.tokens.refuses(task) or self.writer.refuses(self.tokens, task, task.init)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """One ranking per node; their actions are written token by token, together."""
+        """Return one ranking per node; the actions of all nodes are written together, token by token."""
         pairs = list(zip(nodes, choices, strict=True))
         known = [self._known(node, choice) or self._refusal(node, choice) for node, choice in pairs]
         ranked = self._ranked if self.how == "ranked" else self._chosen
@@ -112,24 +112,24 @@ class WrittenActions:
         ]
 
     def sample(self, task: Task) -> dict[str, NDArray[np.float64]]:
-        """The logits [tokens] of the first token of a plan, by which a run is verified."""
+        """Return the logits [tokens] of the first token of a plan, used to verify a run."""
         (prefix,) = self.writer.begin(self.tokens, [self._input(task, task.init)])
         return {"logits": prefix.logits}
 
     @property
     def _reads_anew(self) -> bool:
-        """Whether every state is read anew."""
+        """Whether every state is read again."""
         return self.how in ("regrounding", "ranked")
 
     def _refusal(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
-        """The refusal of a state that is read anew and cannot be; None where it can."""
+        """Return the ranking that refuses a state that cannot be read again; None where it can be read."""
         reason = self.writer.refuses(self.tokens, node.task, node.state) if self._reads_anew else None
         return None if reason is None else Ranking(np.full(len(choice), np.inf), reason=reason)
 
     def _known(self, node: Node, choice: Sequence[Successor]) -> Ranking | None:
-        """The ranking of this state earlier on the path, where as many tokens can be written again.
+        """Return the earlier ranking of this state if its tokens still fit the limit.
 
-        None where it was not visited, or other candidates were ranked.
+        None where the state was not visited, or other candidates were ranked.
         """
         memory: _NodeState | None = node.memory
         visited = memory.visited.find(node.state) if memory is not None and memory.visited is not None else None
@@ -145,7 +145,7 @@ class WrittenActions:
         return replace(visited.ranking, memories=memories)
 
     def _remembered(self, node: Node, choice: Sequence[Successor], ranking: Ranking) -> Ranking:
-        """The ranking with this state among those visited, where states are read anew."""
+        """Return the ranking with this state added to the visited states, where states are read again."""
         if not self._reads_anew or ranking.reason:
             return ranking
         memory: _NodeState | None = node.memory
@@ -187,7 +187,7 @@ class WrittenActions:
         prefix: Prefix,
         rows: Sequence[list[int]],
     ) -> Ranking:
-        """The written action compared with the candidates' rows; `prefix` is what it was written after."""
+        """Compare the written action with the candidates' rows; `prefix` is the prefix before the action."""
         costs, reason, written = np.full(len(choice), np.inf), hypothesis.failure, self._words(hypothesis)
         memories = [_NodeState(self._stored(prefix), row) for row in rows]
         if not reason and hypothesis.row not in rows:
@@ -204,17 +204,17 @@ class WrittenActions:
         return Ranking(costs, memories=memories, reason=reason, written=written)
 
     def _words(self, hypothesis: Hypothesis) -> tuple[tuple[str, float], ...]:
-        """The tokens of an action in words, each with its probability."""
+        """Return the tokens of an action in words, each with its probability."""
         schemas, objects = self.tokens.schemas, hypothesis.objects
         words = (schemas.get(token) or self.tokens.word(token, objects) for token in hypothesis.row)
         return tuple(zip(words, (round(each, 4) for each in hypothesis.probabilities), strict=True))
 
     def _stored(self, prefix: Prefix) -> Prefix:
-        """What a node stores of a prefix: where states are read anew, its length alone."""
+        """Return the part of a prefix that a node stores: only its length where states are read again."""
         return _moved(_EMPTY, prefix.length) if self.how == "regrounding" else prefix
 
     def _is_inapplicable(self, node: Node, action: Action) -> bool:
-        """Whether it is; else too many actions are applicable, and it is no candidate."""
+        """Return whether the action is inapplicable; False means that it is applicable but not among the candidates."""
         try:
             node.task.apply(node.state, action)
         except PlanError:
@@ -222,11 +222,11 @@ class WrittenActions:
         return False
 
     def _rows(self, one: DecoderInput, choice: Sequence[Successor]) -> list[list[int]]:
-        """The tokens of the candidates' actions, which are one action away."""
+        """Return the tokens of the candidates' actions; each candidate is one action away."""
         return [self.tokens.named(self.tokens.actions(one.task, each.actions), one.naming).tolist() for each in choice]
 
     def _prefixes(self, nodes: Sequence[Node], inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """What the next actions are written after."""
+        """Return the prefixes that the next actions continue."""
         anew = [node.memory is None or self.how == "regrounding" for node in nodes]
         begun = iter(self.writer.begin(self.tokens, [one for one, new in zip(inputs, anew, strict=True) if new]))
         forced = [node.memory for node, new in zip(nodes, anew, strict=True) if not new and node.memory.row]
@@ -243,7 +243,7 @@ class WrittenActions:
         return prefixes
 
     def _write(self, hypotheses: Sequence[Hypothesis]) -> None:
-        """Writes an action to each hypothesis, a token of each at a time."""
+        """Write an action to each hypothesis, one token of each at a time."""
         active = list(hypotheses)
         while active:
             check_limits()
@@ -256,28 +256,28 @@ class WrittenActions:
             active = [each for each in active if len(each.row) < self._length(each.row[0])]
 
     def _choose(self, hypothesis: Hypothesis) -> None:
-        """Appends the most probable of the tokens that may follow."""
+        """Append the most probable of the possible next tokens."""
         row, objects, logits = hypothesis.row, hypothesis.objects, hypothesis.prefix.logits
         if hypothesis.prefix.length >= MOST_TOKENS:
             hypothesis.failure = f"the plan has more than {MOST_TOKENS} tokens"
             return
-        possible = objects if row else [*self.tokens.schemas, END]  # of equal tokens a possible one is taken
+        possible = objects if row else [*self.tokens.schemas, END]  # of equal tokens a valid one is taken
         order = list(dict.fromkeys([*possible, *range(len(logits))]))
         token = _most_probable(order, logits[order])
         if hypothesis.allowed is not None:
             order = list(dict.fromkeys(each[len(row)] for each in hypothesis.allowed if each[: len(row)] == row))
-            # What greedy writing takes is taken wherever it can be, so that all that it solves is solved.
+            # Take the greedy token where allowed, so that this decoding solves all that greedy decoding solves.
             token = token if token in order else _most_probable(order, logits[order])
         hypothesis.probabilities.append(float(np.exp(logits[token] - np.logaddexp.reduce(logits))))
         hypothesis.failure = self._misplaced(row, token, objects)
         row.append(token)
 
     def _length(self, schema: int) -> int:
-        """The tokens of an action."""
+        """Return the number of tokens of an action."""
         return 1 + len(self.tokens.vocabulary.domain.schemas[self.tokens.schemas[schema]].parameters)
 
     def _misplaced(self, row: Sequence[int], token: int, objects: Mapping[int, str]) -> str:
-        """Why a token cannot follow an action's first ones; empty where it can."""
+        """Return why a token cannot follow an action's first tokens; empty where it can."""
         if token in (objects if row else self.tokens.schemas):
             return ""
         if token == END and not row:
@@ -289,9 +289,9 @@ class WrittenActions:
         return f"ill-formed: {word} stands where an object of ({begun} ...) should"
 
     def _end(self, task: Task, state: State, hypothesis: Hypothesis) -> tuple[str, tuple[tuple[str, float], ...]]:
-        """Why a plan that has reached the goal fails before it ends, and the tokens that show it; empty where it holds.
+        """Return why a plan that reached the goal fails before its end token, and the tokens that show it; else empty.
 
-        Greedy writing goes on to the end token, and all that it writes counts.
+        Greedy decoding continues to the end token, and everything it writes counts.
         """
         prefix = hypothesis.prefix
         while True:
@@ -311,10 +311,10 @@ class WrittenActions:
 
 
 def _moved(prefix: Prefix, further: int) -> Prefix:
-    """The prefix after so many more tokens."""
+    """Return the prefix shifted by `further` tokens."""
     return replace(prefix, length=prefix.length + further)
 
 
 def _most_probable(tokens: Sequence[int], logits: NDArray[np.float64]) -> int:
-    """The most probable of some tokens, of equal ones the first."""
+    """Return the most probable token; of equal ones the first."""
     return tokens[int(np.argmax(logits >= logits.max() - TIE))]

@@ -1,7 +1,7 @@
-"""Checkpoints: the state of a training after an epoch on disk, from which it resumes as if never interrupted.
+"""Checkpoints: the training state after an epoch on disk, from which an interrupted training resumes exactly.
 
-A checkpoint is one safetensors file: every tensor that the training changes, and as JSON what is no tensor and the
-training's identity.
+A checkpoint is one safetensors file: every tensor that training changes, with JSON metadata for all other values and
+the training's identity.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ from sgp.models.networks import write_tensors
 
 
 class Stateful(Protocol):
-    """Whatever has a state as torch gives it: networks, optimizers, replay buffers."""
+    """An object with a torch state: a network, an optimizer, a replay buffer."""
 
     def state_dict(self) -> Any:
-        """The state: numbers and tensors in mappings and sequences."""
+        """Return the state: numbers and tensors in mappings and sequences."""
 
     def load_state_dict(self, state: Any, /) -> Any:
-        """Restores such a state."""
+        """Restore a state."""
 
 
-# What a training changes as it goes, by name.
+# The objects that training changes, by name.
 Parts = Mapping[str, Stateful | torch.Generator | np.random.Generator]
 
 
 class TrainingProgress(NamedTuple):
-    """Epochs done, and the epoch of least validation loss among them (0 before the first)."""
+    """Number of completed epochs, and the epoch of least validation loss (0 before the first)."""
 
     epoch: int = 0
     best_epoch: int = 0
@@ -47,10 +47,10 @@ class TrainingProgress(NamedTuple):
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """The last checkpoints of one training in a folder of its own: `epoch7.safetensors`.
+    """The last checkpoints of one training in its own folder: `epoch7.safetensors`.
 
-    `training` identifies the training (`identify`). The last `keep` are kept: one, and the one before for a caller
-    that was interrupted before it recorded the last.
+    `training` identifies the training (`identify`). The last `keep` checkpoints are stored: the last one, and the
+    previous one for a caller that was interrupted before it recorded the last.
     """
 
     folder: Path
@@ -58,14 +58,14 @@ class Checkpoints:
     keep: int = 2
 
     def save(self, progress: TrainingProgress, parts: Parts) -> None:
-        """Writes a checkpoint and deletes later ones, as of a training that went back, and the oldest."""
+        """Write a checkpoint; delete the oldest, and later ones of a training that resumed from an earlier epoch."""
         write_checkpoint(self._file(progress.epoch), self.training, progress, parts)
         numbers = self._numbers()
         for number in {*numbers}.difference([each for each in numbers if each <= progress.epoch][-self.keep :]):
             self._file(number).unlink()
 
     def resume(self, parts: Parts, latest: int | None = None) -> TrainingProgress:
-        """Restores the last checkpoint, or the last one up to epoch `latest`; without any all stays as it is."""
+        """Restore the last checkpoint up to epoch `latest`; without a checkpoint nothing changes."""
         numbers = [number for number in self._numbers() if latest is None or number <= latest]
         return read_checkpoint(self._file(numbers[-1]), self.training, parts) if numbers else TrainingProgress()
 
@@ -78,7 +78,7 @@ class Checkpoints:
 
 
 def identify(facts: object, tensors: Iterable[Tensor] = ()) -> str:
-    """A training's identity: the SHA-256 of the `repr` of its configuration and of tensors."""
+    """Return a training's identity: the SHA-256 of the `repr` of its configuration and of tensors."""
     digest = sha256(repr(facts).encode())
     for tensor in tensors:
         digest.update(f" {tensor.dtype} {tuple(tensor.shape)} ".encode())
@@ -87,7 +87,7 @@ def identify(facts: object, tensors: Iterable[Tensor] = ()) -> str:
 
 
 def write_checkpoint(path: Path, training: str, progress: TrainingProgress, parts: Parts) -> None:
-    """Writes the states of a training's parts."""
+    """Write the states of a training's parts."""
     states = {name: _state(part) for name, part in parts.items()}
     tensors: dict[str, Tensor] = {}
     record = _to_json({"progress": list(progress), "parts": states}, "", tensors)
@@ -95,14 +95,11 @@ def write_checkpoint(path: Path, training: str, progress: TrainingProgress, part
 
 
 def read_checkpoint(path: Path, training: str, parts: Parts) -> TrainingProgress:
-    """Restores the states of a training's parts.
-
-    Raises StoreError for a file that is missing, damaged, no checkpoint, or of another training.
-    """
+    """Restore the states of a training's parts; raises StoreError for a damaged file or a file of another training."""
     try:
         with safe_open(path, "pt") as file:
             metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  no mapping
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  not a mapping
         if metadata["training"] != training:
             raise StoreError(f"{path} is of another training; delete {path.parent} and train again")
         record = _from_json(json.loads(metadata["record"]), tensors)
@@ -133,10 +130,10 @@ def _restore(part: Stateful | torch.Generator | np.random.Generator, state: Any)
 
 
 def _to_json(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
-    """The value as JSON; its tensors go into `tensors` by their paths within it.
+    """Convert a value to JSON; its tensors go into `tensors`, keyed by their paths within the value.
 
-    JSON has neither tuples nor numbers for keys, so both are spelt out. Tensors are copied: safetensors takes none
-    that share memory, as the weights of an embedding and of the head tied to it do.
+    Tuples and mappings are encoded explicitly, because JSON has neither tuples nor numeric keys. Tensors are copied,
+    because safetensors rejects shared memory (e.g. tied embedding and output weights).
     """
     match value:
         case Tensor():
@@ -152,7 +149,7 @@ def _to_json(value: Any, path: str, tensors: dict[str, Tensor]) -> Any:
 
 
 def _from_json(record: Any, tensors: Mapping[str, Tensor]) -> Any:
-    """The value that `_to_json` was given."""
+    """Return the value that `_to_json` encoded."""
     match record:
         case {"tensor": path}:
             return tensors[path]

@@ -1,9 +1,8 @@
-"""Episodes of jumps: collected by a network that explores, relabelled with hindsight goals, stored in a replay buffer.
+"""Episodes of jumps: collected by an exploring network, relabelled with hindsight goals, stored in a replay buffer.
 
-Source of hindsight: lifted hindsight of Stahlberg and Geffner, "First-Order Representation Languages for
-Goal-Conditioned RL" (AAAI 2026), as AIW-AD uses it (section 6), here over jumps. A goal is a pattern whose objects are
-variables: other objects of the same types replace them, a different one for each, so that the new goal is one that
-problems could have.
+Source: lifted hindsight of Stahlberg and Geffner, "First-Order Representation Languages for Goal-Conditioned RL" (AAAI
+2026), as used by AIW-AD (section 6), here over jumps. A goal is a pattern whose objects are variables. Distinct objects
+of the same types replace them, so that the new goal is one that problems of the domain could have.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ from sgp.planning.policy import Node, Policy, Successors
 from sgp.planning.task import State, Task, replay
 
 Jump = tuple[Action, ...]
-_GOAL_TRIES = 5  # goals drawn for a state, until one does not hold at the start
+_GOAL_TRIES = 5  # goals drawn for a state until one is not satisfied initially
 
 
 class Episode(NamedTuple):
-    """A trajectory as text: the training problem by its index, another goal where it was relabelled, and the jumps."""
+    """A trajectory as text: index of the training problem, hindsight goal (None: the original goal) and jumps."""
 
     problem: int
     goal: tuple[Atom, ...] | None
@@ -35,9 +34,9 @@ class Episode(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """A tree, which of its candidates was jumped to, and the tree there; None at the end of the episode.
+    """A lookahead tree, the index of the chosen candidate, and the next tree, which is None at the end of the episode.
 
-    The end is a goal state, or with `dead_end` a state without candidates.
+    An episode ends in a goal state or, with `dead_end`, in a state without candidates.
     """
 
     tree: Trees
@@ -55,9 +54,9 @@ def collect_episodes(
     horizon: int,
     rng: np.random.Generator,
 ) -> list[Episode]:
-    """One episode in each of the tasks `problems`, of at most `horizon` jumps, all in step.
+    """Collect one episode of at most `horizon` jumps in each of the tasks `problems`, advancing all in lockstep.
 
-    A candidate is taken with a probability in proportion to exp(-cost / temperature) (AIW-AD, section 6).
+    The probability of a candidate is proportional to exp(-cost / temperature) (AIW-AD, section 6).
     """
     states, jumps = [tasks[place].init for place in problems], [list[Jump]() for _ in problems]
     active = [slot for slot, place in enumerate(problems) if not tasks[place].is_goal(states[slot])]
@@ -81,9 +80,10 @@ def collect_episodes(
 def relabel_with_hindsight_goal(
     task: Task, episode: Episode, successors: Successors, rng: np.random.Generator
 ) -> Episode | None:
-    """The episode with a goal that a random state of it satisfies; None where no such goal was found.
+    """Return the episode with a goal that one of its states, drawn at random, satisfies; None where none was found.
 
-    A jump that is no candidate under the new goal, which the lookahead distinguishes, is cut to one that is.
+    The candidate set depends on the goal, so a jump that is no candidate under the new goal is shortened to one that
+    is.
     """
     if not episode.jumps:
         return None
@@ -103,14 +103,14 @@ def relabel_with_hindsight_goal(
             (each for each in range(latest, place, -1) if place_of(relabelled, choice, states[each]) is not None), None
         )
         if reached is None:
-            return None  # an action that changed nothing
+            return None  # the action changed nothing
         jumps.append(tuple(path[place:reached]))
         place = reached
     return Episode(episode.problem, goal, tuple(jumps), solved=True)
 
 
 def transitions(task: Task, episode: Episode, successors: Successors, encoder: LookaheadEncoder) -> list[Transition]:
-    """An episode's transitions; the tree after one is the tree of the next."""
+    """Return an episode's transitions; consecutive transitions share a tree."""
     if not episode.jumps:
         return []
     ends = list(accumulate(map(len, episode.jumps), initial=0))
@@ -130,13 +130,13 @@ def transitions(task: Task, episode: Episode, successors: Successors, encoder: L
 
 
 def place_of(task: Task, choice: Candidates, state: State) -> int | None:
-    """Which candidate a state is, or None where it is none."""
+    """Return the index of the candidate with this state, or None."""
     called = set(state_keys(task, state))
     return next((place for place, each in enumerate(choice.identities) if each in called), None)
 
 
 class ReplayBuffer:
-    """The last episodes, with so many transitions that learning draws from; a checkpoint stores them as text."""
+    """The last episodes with at least `size` transitions to learn from; a checkpoint stores the episodes as text."""
 
     def __init__(self, tasks: Sequence[Task], successors: Successors, encoder: LookaheadEncoder, size: int):
         self._tasks, self._successors, self._encoder, self._size = tasks, successors, encoder, size
@@ -144,11 +144,11 @@ class ReplayBuffer:
 
     @property
     def transitions(self) -> list[Transition]:
-        """The last ones, in the order in which they were added."""
+        """The last `size` transitions, oldest first."""
         return list(chain.from_iterable(steps for _, steps in self._episodes))[-self._size :]
 
     def add(self, episode: Episode) -> None:
-        """Stores an episode; the oldest go as soon as the others have enough transitions."""
+        """Store an episode; drop the oldest episodes once the others have enough transitions."""
         task = self._tasks[episode.problem]
         if episode.goal is not None:
             task = Task(with_goal(task, episode.goal))
@@ -157,7 +157,7 @@ class ReplayBuffer:
             del self._episodes[0]
 
     def state_dict(self) -> Any:
-        """The episodes as lists of words."""
+        """Return the episodes as nested lists of words."""
 
         def words(terms: Sequence[Atom] | Sequence[Action]) -> list[list[str]]:
             return [[term[0], *term.objects] for term in terms]
@@ -168,7 +168,7 @@ class ReplayBuffer:
         ]
 
     def load_state_dict(self, state: Any, /) -> None:
-        """Takes such lists, and encodes the episodes anew."""
+        """Restore episodes from lists of words, encoding them again."""
         self._episodes = []
         for problem, goal, jumps, solved in state:
             atoms = None if goal is None else _terms(Atom, goal)
@@ -180,7 +180,7 @@ def _terms(kind: Callable[[str, tuple[str, ...]], Any], words: Sequence[Sequence
 
 
 def hindsight_goal(task: Task, state: State, rng: np.random.Generator) -> tuple[Atom, ...] | None:
-    """A goal like the task's that `state` satisfies and the initial state does not; None where none was drawn."""
+    """Return a goal like the task's that `state`, but not the initial state, satisfies; None where none was drawn."""
     at_first, here = set(task.atoms(task.init)), task.atoms(state)
     for _ in range(_GOAL_TRIES):
         goal = matched(task, here, rng, at_first)
@@ -192,10 +192,10 @@ def hindsight_goal(task: Task, state: State, rng: np.random.Generator) -> tuple[
 def matched(
     task: Task, atoms: Collection[Atom], rng: np.random.Generator, known: Collection[Atom] = ()
 ) -> tuple[Atom, ...]:
-    """As many of the goal's atoms as can be matched, in a random order, each with the objects of one of `atoms`.
+    """Match goal atoms, in random order, to `atoms` and return the matched atoms with the objects of `atoms`.
 
-    Atoms that are not `known` are preferred, because an atom that always held teaches nothing. An object of the goal is
-    replaced by the same object everywhere, no two by the same one, and constants stay.
+    Atoms that are not `known` are preferred, because an atom that is always true teaches nothing. An object of the goal
+    has the same replacement everywhere, distinct objects have distinct replacements, and constants are not replaced.
     """
     types = {each.name: each.types for each in task.objects}
     replaced = {each.name: each.name for each in task.domain_text.constants}
@@ -218,7 +218,7 @@ def matched(
 def _matches(
     wanted: Atom, atom: Atom, replaced: Mapping[str, str], used: Collection[str], types: Mapping[str, tuple[str, ...]]
 ) -> bool:
-    """Whether a goal's atom can become `atom`, given what stands for its objects."""
+    """Return whether a goal atom can become `atom`, given the replacements so far."""
     new: dict[str, str] = {}
     for name, other in zip(wanted.objects, atom.objects, strict=True):
         known = replaced.get(name) or new.get(name)
@@ -232,6 +232,6 @@ def _matches(
 
 
 def with_goal(task: Task, goal: Sequence[Atom]) -> Problem:
-    """The task's problem with another goal."""
+    """Return the task's problem with another goal."""
     text = replace(task.text, goal=tuple(Literal(atom, True) for atom in goal))
     return replace(task.problem, problem_pddl=format_problem(text))

@@ -1,4 +1,4 @@
-"""The loop by which all torch networks are trained, epoch by epoch, with checkpoints."""
+"""The training loop of all torch networks, with checkpoints after epochs."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ Batch = TypeVar("Batch")
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many epochs, with which learning rate, and when training stops early."""
+    """Number of epochs, learning rate, gradient clipping and early stopping."""
 
     epochs: int
-    learning_rate: Callable[[int, int], float]  # of an epoch, counted from 1, and a batch of it, counted from 0
-    clip: float | None = None  # longest gradient of all weights together
-    patience: int | None = None  # epochs without a lower validation loss, after which training ends
+    learning_rate: Callable[[int, int], float]  # of (epoch counted from 1, batch counted from 0)
+    clip: float | None = None  # maximum norm of the gradient of all weights together
+    patience: int | None = None  # epochs without a lower validation loss before training stops
 
 
 @dataclass(frozen=True)
 class FitContext:
-    """Where and for whom a network is trained.
+    """Seed, device and checkpoint settings of one training.
 
-    `folder` receives the checkpoints (none where it is None), of the epochs `checkpoint_epochs` or of all. `training`
-    identifies data, configuration and seed. Only epochs after the first `after` are given.
+    `folder` receives the checkpoints (None: no checkpoints) of the epochs `checkpoint_epochs`, or of all epochs where
+    this is None. `training` identifies data, configuration and seed. The first `after` epochs are not yielded.
     """
 
     seed: int
@@ -47,7 +47,7 @@ class FitContext:
 
 
 class LossPart(NamedTuple):
-    """The loss of a part of a batch: what is minimised, the sum that is reported, and over how many examples."""
+    """Loss of one part of a batch: the minimised value, the reported sum, and its number of examples."""
 
     loss: Tensor
     total: float | Tensor
@@ -56,10 +56,10 @@ class LossPart(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Epoch:
-    """A network after an epoch, counted from 1: its weights on the CPU, and its mean losses.
+    """A network after an epoch (counted from 1): its weights on the CPU and its mean losses.
 
-    `train_loss` is the mean over the batches of the epoch, each before its step (None of a network without training);
-    `metrics` holds what else was measured on the validation problems.
+    `train_loss` is the mean over the epoch's batches, each before its step (None for an untrained network). `metrics`
+    are further measurements on the validation problems.
     """
 
     number: int
@@ -70,7 +70,7 @@ class Epoch:
 
     @property
     def facts(self) -> dict[str, float]:
-        """What a run records of it."""
+        """The facts that a run records of the epoch."""
         train = {} if self.train_loss is None else {"train_loss": self.train_loss}
         return {"epoch": self.number, **train, "validation_loss": self.validation_loss, **self.metrics}
 
@@ -85,14 +85,14 @@ def fit(
     context: FitContext,
     others: Parts = MappingProxyType({}),
 ) -> Iterator[Epoch]:
-    """Trains in place, one step per batch, and gives each epoch after the first `context.after`.
+    """Train in place, one step per batch, and yield each epoch after the first `context.after`.
 
-    `batches` gives those of an epoch by its number, `losses` the parts of a batch, computed one after the other so that
-    memory stays that of one part; their gradients add up. Checkpoints hold the states of model, optimizer and
-    `others`: an interrupted training gives what an uninterrupted one gives if batches depend on these and on the
-    epoch's number alone. One thread computes, so that a seed gives the same weights whatever else runs (on a GPU the
-    last bits differ). Raises ConfigurationError where a loss is not finite, StoreError for a damaged checkpoint or one
-    of another training.
+    `batches` returns the batches of an epoch by its number. `losses` yields the parts of a batch one after the other,
+    which bounds memory; their gradients add up. Checkpoints store the states of model, optimizer and `others`. An
+    interrupted training gives the same result as an uninterrupted one if batches depend only on these and on the
+    epoch's number. One thread computes, so that a seed gives the same weights whatever else runs (on a GPU the last
+    bits differ). Raises ConfigurationError where a loss is not finite, StoreError for a damaged checkpoint or one of
+    another training.
     """
     parts: Parts = {"model": model.to(context.device), "optimizer": optimizer, **others}
     checkpoints = None if context.folder is None else Checkpoints(context.folder, context.training)
@@ -124,7 +124,7 @@ def _train_epoch(
     batches: Iterable[Batch],
     losses: Callable[[Batch], Iterable[LossPart]],
 ) -> float:
-    """The mean loss of an epoch's batches."""
+    """Train on an epoch's batches and return their mean loss."""
     total, count = 0.0, 0
     for place, batch in enumerate(batches):
         for group in optimizer.param_groups:

@@ -1,4 +1,4 @@
-"""Deep Q-learning over jumps: episodes into a replay buffer, and how many jumps are left learned from it (AIW-AD)."""
+"""Deep Q-learning over jumps with a replay buffer: a network learns the number of remaining jumps (AIW-AD)."""
 
 from __future__ import annotations
 
@@ -27,15 +27,15 @@ from sgp.training.tree_ranking import LabelledTrees, TreeTraining, depth_ranking
 
 @dataclass(frozen=True)
 class JumpLearning:
-    """How episodes are collected and learned from. Defaults: AIW-AD, section 7, for jumps; in brackets: for actions."""
+    """Collection of episodes and Q-learning. Defaults: AIW-AD, section 7, for jumps; in brackets: for actions."""
 
     discount: float = 0.999
-    trajectories: int = 4  # an epoch, which the paper calls an episode
-    jumps: int = 20  # most of a trajectory (200)
-    replay: int = 100  # transitions kept (1000); what it counts the paper leaves open, the ratio to `jumps` says this
+    trajectories: int = 4  # per epoch, which the paper calls an episode
+    jumps: int = 20  # maximum length of a trajectory (200)
+    replay: int = 100  # transitions stored (1000); the paper leaves the unit open, inferred from the ratio to `jumps`
     hot: float = 1.0  # temperature of the first epoch
-    cold: float = 0.1  # of the last, after falling evenly; theirs falls over 1000 episodes
-    hindsight: bool = True  # of trajectories that failed
+    cold: float = 0.1  # of the last epoch, after linear decay; the paper decays over 1000 episodes
+    hindsight: bool = True  # relabel failed trajectories
 
     def __post_init__(self) -> None:
         for name in ("trajectories", "jumps", "replay"):
@@ -49,11 +49,11 @@ class JumpLearning:
 
     @property
     def never(self) -> float:
-        """The value of a dead end: -1 a jump for ever. The paper leaves it open."""
+        """The value of a dead end: -1 per jump for ever; the paper does not define it."""
         return -1 / (1 - self.discount)
 
     def temperature(self, epoch: int, epochs: int) -> float:
-        """The temperature of an epoch, counted from 1."""
+        """Return the temperature of an epoch, counted from 1."""
         return self.hot + (epoch - 1) / max(epochs - 1, 1) * (self.cold - self.hot)
 
 
@@ -67,12 +67,13 @@ def fit_q(
     validation: LabelledTrees,
     context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains by deep Q-learning; see `fit_trees`.
+    """Train by deep Q-learning; see `fit_trees`.
 
-    In an epoch the network acts in some tasks, drawn at random, by its scores and a temperature; episodes go into the
-    replay buffer, failed ones with a hindsight goal, too. Then it takes its steps towards -1 + discount * max Q of
-    where a jump leads (Huber loss), Q being that of the epoch's begin: so often the target network is renewed, on
-    which the paper says nothing. Raises ConfigurationError where no jump could be tried.
+    In each epoch the network acts in randomly drawn tasks, sampling by its scores and a temperature. The episodes enter
+    the replay buffer; failed episodes are also added with a hindsight goal. Then the network takes its steps toward the
+    targets -1 + discount * max Q of the state that a jump leads to (Huber loss). Q is the network at the start of the
+    epoch: the target network is renewed once per epoch, which the paper does not specify. Raises ConfigurationError
+    where no training problem allows a jump.
     """
     buffer, device = ReplayBuffer(tasks, successors, encoder, learning.replay), context.device
 
@@ -116,7 +117,7 @@ def fit_q(
 
 
 class _Batch(NamedTuple):
-    """Trees [n], the candidate that was jumped to in each, and the target of its score."""
+    """Trees [n], the chosen candidate of each, and the target of its score."""
 
     trees: Trees
     chosen: NDArray[np.int64]
@@ -126,11 +127,11 @@ class _Batch(NamedTuple):
 def targets(
     model: CandidateNetwork, learning: JumpLearning, transitions: Sequence[Transition], device: Device
 ) -> NDArray[np.float32]:
-    """The targets of the jumps' scores [n]: -1 + discount * the value of where they lead."""
+    """Return the targets of the jumps' scores [n]: -1 + discount * the value of the next state."""
     values = np.array([learning.never if each.dead_end else 0.0 for each in transitions], np.float32)
     open_ends = [place for place, each in enumerate(transitions) if each.after is not None]
     after = [each.after for each in transitions if each.after is not None]
     if after:
         values[open_ends] = [scores.max() for scores in tree_scores(model, concatenate_trees(after), device)]
-    # No state is worse than a dead end, and none is better than the goal, whatever the network says.
+    # Clip to the value of a dead end (lowest) and of a goal (highest), whatever the network predicts.
     return np.asarray(-1 + learning.discount * np.clip(values, learning.never, 0.0), np.float32)

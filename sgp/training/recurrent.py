@@ -1,4 +1,4 @@
-"""Trains a recurrent network that predicts embeddings along trajectories."""
+"""Training of a recurrent network that predicts embeddings along trajectories."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ Sequences = Sequence[tuple[NDArray[np.floating[Any]], NDArray[np.floating[Any]]]
 
 @dataclass(frozen=True)
 class RecurrentTraining:
-    """How the network is trained. Defaults: state-centric, Table 7."""
+    """Hyperparameters of training. Defaults: state-centric, Table 7."""
 
     epochs: int = 250
     learning_rate: float = 1e-2  # of Adam
-    batch: int = 32  # sequences a step
+    batch: int = 32  # sequences per step
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
@@ -43,9 +43,9 @@ class RecurrentTraining:
 
 
 def prediction_rows(encoder: StateEncoder, trajectories: Sequence[Trajectory], mode: Mode) -> Sequences:
-    """For each trajectory of at least one action, rows [T, 2D] and targets [T, D].
+    """Return rows [T, 2D] and targets [T, D] of each trajectory with at least one action.
 
-    A row is a state's embedding and the goal's; its target is the next embedding, or the difference to it.
+    A row concatenates the embeddings of state and goal; its target is the next embedding, or the difference to it.
     """
     sequences = []
     for trajectory in trajectories:
@@ -60,7 +60,7 @@ def prediction_rows(encoder: StateEncoder, trajectories: Sequence[Trajectory], m
 
 @dataclass(frozen=True)
 class _Padded:
-    """Sequences of one length: rows [n, T, F], targets [n, T, D], and which steps are real [n, T]."""
+    """Sequences padded to one length: rows [n, T, F], targets [n, T, D], and the mask of real steps [n, T]."""
 
     rows: Tensor
     targets: Tensor
@@ -78,7 +78,7 @@ class _Padded:
         return cls(rows.to(device), targets.to(device), real.to(device))
 
     def select(self, places: Tensor) -> _Padded:
-        """Some of the sequences, cut to the longest of them."""
+        """Select sequences, cut to the longest of them."""
         real = self.real[places]
         length = int(real.sum(dim=1).max())
         return _Padded(self.rows[places, :length], self.targets[places, :length], real[:, :length])
@@ -92,9 +92,9 @@ def fit_recurrent(
     validation: Sequences,
     context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains by means over real steps of 1 - cosine, or of the squared error; see `fit`.
+    """Train on the mean over real steps of 1 - cosine, or of the squared error; see `fit`.
 
-    A seed gives the same weights on processors of one kind; on others they agree in double precision alone
+    A seed gives the same weights on CPUs of one kind; across kinds only double precision agrees
     (`LSTMShape.precision`).
     """
     dtype, order = model.shape.dtype, torch.Generator().manual_seed(context.seed)
@@ -118,9 +118,10 @@ def fit_recurrent(
 
 
 def best_epoch(epochs: Iterable[Epoch]) -> Epoch | None:
-    """The first epoch of least validation loss; None where there is none.
+    """Return the first epoch of least validation loss; None where there are no epochs.
 
-    A training that diverges after some epochs ends there. Raises ConfigurationError where its first epoch does.
+    A training that diverges after the first epoch ends early with a warning. Raises ConfigurationError where the first
+    epoch diverges.
     """
     best: Epoch | None = None
     try:

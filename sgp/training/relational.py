@@ -1,4 +1,4 @@
-"""Trains a relational network on values of states."""
+"""Training of a relational network on state values."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from sgp.models.relational import RelationalModel
 from sgp.planning.clock import with_limit_checks
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 
-# Arguments of tuples that are computed at once: a batch is cut into parts whose gradients add up, so that memory stays
-# under 0.4 GB (30 layers of 32 take about 40 kB an argument for the gradient) and the parts stay in a core's cache.
+# Tuple arguments computed at once. A batch is cut into parts whose gradients add up, so that memory stays under 0.4 GB
+# (30 layers of 32 take about 40 kB per argument for the gradient) and a part fits a core's cache.
 PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
 
 
 @dataclass(frozen=True)
 class RelationalTraining:
-    """How the network is trained. Defaults: dynamic-validation, appendix A."""
+    """Hyperparameters of training. Defaults: dynamic-validation, appendix A."""
 
     epochs: int = 100
     learning_rate: float = 2e-4  # of Adam
-    clip: float = 0.1  # longest gradient; of all weights together, which the paper leaves open
-    batch: int = 1024  # states a step
+    clip: float = 0.1  # maximum gradient norm, over all weights together (the paper leaves this open)
+    batch: int = 1024  # states per step
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch"):
@@ -42,7 +42,7 @@ class RelationalTraining:
 
 @dataclass(frozen=True, eq=False)
 class ValuedStates:
-    """States and the values [n] that a network is to predict."""
+    """States and their target values [n]."""
 
     states: RelationalStates
     values: NDArray[np.float32]
@@ -55,7 +55,7 @@ def fit_values(
     validation: ValuedStates,
     context: FitContext,
 ) -> Iterator[Epoch]:
-    """Trains by the mean absolute error, in batches whose order depends on epoch and seed alone; see `fit`."""
+    """Train by mean absolute error; the order of batches depends only on epoch and seed. See `fit`."""
     device = context.device
 
     def batches(epoch: int) -> Iterator[NDArray[np.int64]]:
@@ -76,7 +76,7 @@ def fit_values(
 
 
 def predict(model: RelationalModel, states: RelationalStates, device: Device) -> NDArray[np.float32]:
-    """The model's values [n] of states, computed in parts."""
+    """Return the model's values [n] of states, computed in parts."""
     parts = [
         model.values(part.objects, part.joined_arguments()) for part in with_limit_checks(states.parts(PART[device]))
     ]
@@ -84,5 +84,5 @@ def predict(model: RelationalModel, states: RelationalStates, device: Device) ->
 
 
 def mean_error(model: RelationalModel, valued: ValuedStates, device: Device) -> float:
-    """Mean absolute error of the model's values."""
+    """Return the mean absolute error of the model's values."""
     return float(np.abs(predict(model, valued.states, device) - valued.values).mean())

@@ -1,4 +1,4 @@
-"""Trains a network that scores the candidates of lookahead trees, by labels or as `sgp.training.jump_learning`."""
+"""Training of a network that scores candidates of lookahead trees, from labels or by `sgp.training.jump_learning`."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ from sgp.training.labels import Labelled
 
 @dataclass(frozen=True)
 class TreeTraining:
-    """How a network of trees is trained. Defaults are those of AIW-AD, section 7, where nothing else is said."""
+    """Hyperparameters of training. Defaults: AIW-AD, section 7, unless a comment states otherwise."""
 
-    epochs: int = 40  # theirs: 300; ours take less than 10 minutes of a core on small problems
-    steps: int = 32  # an epoch
-    batch: int = 32  # trees a step
+    epochs: int = 40  # paper: 300; 40 take less than 10 minutes of a core on small problems
+    steps: int = 32  # per epoch
+    batch: int = 32  # trees per step
     learning_rate: float = 1e-3  # of Adam at the first step
-    last_rate: float = 1e-5  # at the last, after falling evenly
-    depth_weight: float = 0.1  # of the loss of depths, which the paper leaves open
-    clip: float = 1.0  # longest gradient, of which the paper says nothing
-    compared: int = 128  # most decisions of experts by which epochs are compared
+    last_rate: float = 1e-5  # at the last step, after linear decay
+    depth_weight: float = 0.1  # of the depth loss, which the paper leaves open
+    clip: float = 1.0  # maximum gradient norm, which the paper does not state
+    compared: int = 128  # most experts' decisions for the validation loss
 
     def __post_init__(self) -> None:
         for name in ("epochs", "steps", "batch", "compared"):
@@ -48,7 +48,7 @@ class TreeTraining:
             raise ConfigurationError(f"trees' depth_weight is {self.depth_weight}; expected a number from 0")
 
     def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 0 over all epochs."""
+        """Return the learning rate of a step, counted from 0 over all epochs."""
         share = step / max(self.epochs * self.steps - 1, 1)
         return self.learning_rate + min(share, 1.0) * (self.last_rate - self.learning_rate)
 
@@ -60,7 +60,7 @@ class TreeTraining:
 
 @dataclass(frozen=True, eq=False)
 class LabelledTrees:
-    """Trees [n], which of their candidates are right, tree after tree [c], and how much each tree weighs [n]."""
+    """Trees [n], the mask of correct candidates [c] over all trees in order, and the trees' weights [n]."""
 
     trees: Trees
     right: NDArray[np.bool_]
@@ -68,7 +68,7 @@ class LabelledTrees:
 
     @classmethod
     def of(cls, encoder: LookaheadEncoder, decisions: Sequence[Labelled], what: str = "") -> LabelledTrees:
-        """Encodes decisions. Raises ConfigurationError, which tells `what` they are of, where there is none."""
+        """Encode decisions; raises ConfigurationError, naming their source `what`, where there are none."""
         if not decisions:
             raise ConfigurationError(
                 f"no state of {what or 'the problems'} has a right candidate; expected a problem whose initial state "
@@ -83,13 +83,13 @@ class LabelledTrees:
         )
 
     def right_of(self, places: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which candidates of some trees are right, tree after tree."""
+        """Return the mask of correct candidates of selected trees, concatenated."""
         first = np.concatenate([[0], np.cumsum(self.trees.candidates)])
         return np.concatenate([self.right[first[place] : first[place + 1]] for place in places])
 
 
 def spread(decisions: Sequence[Labelled], most: int) -> list[Labelled]:
-    """At most so many of the decisions, evenly along them."""
+    """Return at most `most` of the decisions, evenly spaced."""
     places = np.linspace(0, len(decisions) - 1, min(len(decisions), most)).round().astype(int)
     return [decisions[place] for place in places]
 
@@ -102,7 +102,7 @@ def fit_ranking(
     context: FitContext,
     others: Parts = MappingProxyType({}),
 ) -> Iterator[Epoch]:
-    """Trains by the contrastive loss on trees that are drawn by their weights; see `fit_trees`."""
+    """Train by the contrastive loss on trees sampled by weight; see `fit_trees`."""
     shares, device = train.weights / train.weights.sum(), context.device
 
     def batches(epoch: int) -> Iterator[NDArray[np.int64]]:
@@ -127,9 +127,9 @@ def fit_trees(
     context: FitContext,
     others: Parts = MappingProxyType({}),
 ) -> Iterator[Epoch]:
-    """Trains with Adam; epochs are compared by the mean contrastive loss. See `fit`.
+    """Train with Adam; the validation loss is the mean contrastive loss. See `fit`.
 
-    `losses` gives the losses of the trees of a part of a batch [n], and those of the order of their depths [n].
+    `losses` yields for each part of a batch the losses of its trees [n] and their depth ranking losses [n].
     """
 
     def parts(batch: Batch) -> Iterator[LossPart]:
@@ -151,26 +151,26 @@ def fit_trees(
 
 
 def contrastive_losses(scores: Tensor, right: Tensor, trees: Tensor, count: int) -> Tensor:
-    """-log of the share of the right candidates in the softmax over their tree, of each of `count` trees [count].
+    """Return -log softmax share of the correct candidates within each of `count` trees [count].
 
-    `scores` [c], `right` [c] and `trees` [c], the tree of each candidate; each tree has a right one.
+    `scores` [c], `right` [c] and `trees` [c], the tree index of each candidate; each tree has a correct candidate.
     """
     return _log_sums(scores, trees, count) - _log_sums(scores[right], trees[right], count)
 
 
 def _log_sums(scores: Tensor, trees: Tensor, count: int) -> Tensor:
-    """The logarithm of the sum of exp(score) over each tree's candidates [count]."""
+    """Return the logarithm of the sum of exp(score) over each tree's candidates [count]."""
     most = scores.detach().new_full((count,), -math.inf).scatter_reduce(0, trees, scores.detach(), "amax")
     sums = scores.new_zeros(count).index_add(0, trees, (scores - most[trees]).exp())
     return sums.log() + most
 
 
 def depth_ranking_loss(scores: Tensor, trees: Tensor, count: int) -> Tensor:
-    """The loss of the order of depths in each of `count` trees [count] (AIW-AD, section 6, after Burges et al. 2005).
+    """Return the loss of the order of depths in each of `count` trees [count] (AIW-AD, section 6, Burges et al. 2005).
 
-    `scores` z [d] are those of depths 1, 2, ... of each tree, `trees` [d] is the tree of each. Each pair k < l has the
-    loss log(1 + exp(z_k - z_l)), weighted by 1 / (l - k) over the sum of all weights in the tree; a tree of less than
-    two depths has the loss 0.
+    `scores` z [d] are those of depths 1, 2, ... of each tree, `trees` [d] the tree index of each. Each pair k < l has
+    the loss log(1 + exp(z_k - z_l)), weighted by 1 / (l - k) over the sum of all weights in the tree. A tree with fewer
+    than two depths has the loss 0.
     """
     earlier, later = torch.triu_indices(len(scores), len(scores), 1, device=scores.device)
     together = trees[earlier] == trees[later]
@@ -184,7 +184,7 @@ def depth_ranking_loss(scores: Tensor, trees: Tensor, count: int) -> Tensor:
 
 @torch.inference_mode()
 def mean_loss(model: CandidateNetwork, labelled: LabelledTrees, device: Device) -> float:
-    """The mean contrastive loss, by weight."""
+    """Return the weighted mean contrastive loss."""
     losses = [
         contrastive_losses(scores, right, trees, len(part)).cpu().numpy()
         for part in with_limit_checks(labelled.trees.parts(PART[device]))
@@ -196,7 +196,7 @@ def mean_loss(model: CandidateNetwork, labelled: LabelledTrees, device: Device) 
 def _forward(
     model: CandidateNetwork, labelled: LabelledTrees, part: NDArray[np.int64], device: Device
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Scores of candidates and of depths, which candidates are right, and the trees of candidates and of depths."""
+    """Return scores of candidates and depths, the mask of correct candidates, and the tree indices of both."""
     graphs = model.graphs(*labelled.trees.select(part).joined())
     scores, depths = model(graphs)
     right = torch.as_tensor(labelled.right_of(part), device=device)
