@@ -85,7 +85,7 @@ class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScore
     learns_from = Demonstrations
     variants: Mapping[str, AIWADTraining] = {"exact": AIWADTraining(), "aiw": AIWADTraining("trying")}
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
-    sweep: Sequence[Settings] = ()  # its planners are the epochs
+    sweep: Sequence[Settings] = ()  # empty: the planners are epochs
     # The validation loss does not select the epoch: it grows as the network becomes confident in other correct choices.
     # The paper selects by coverage on validation problems, then by plan length: `--by coverage`.
     keeps: ClassVar[Literal["last", "least loss"]] = "last"
@@ -106,7 +106,7 @@ class AIWAD(NetworkMethod[AIWADTraining, BeamDecoding, LookaheadModel, TreeScore
     )
 
     def invariant(self, training: AIWADTraining) -> bool:
-        """The network sees no object names, but jump candidates depend on the order in which atoms become novel."""
+        """Return whether candidates are one-step: jumps depend on the order in which atoms become novel."""
         return training.candidates == "one-step"
 
     def build(self, training: AIWADTraining, domain: DomainText) -> LookaheadModel:

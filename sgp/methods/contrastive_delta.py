@@ -69,11 +69,11 @@ class ContrastiveDelta:
     sweep: Sequence[Settings] = ({"loss.l2": "1.0"}, {"loss.l2": "0.1"}, {"loss.l2": "0.01"})
 
     def deterministic(self, training: ContrastiveDeltaTraining) -> bool:
-        """Optimisation starts from zero; only the sampling of labelled states may be random."""
+        """Return whether no states are sampled for labels; optimisation starts from zero."""
         return training.labels.deterministic
 
     def invariant(self, training: ContrastiveDeltaTraining) -> bool:
-        """WL colours contain no names."""
+        """Return whether the encoder is invariant: WL colours contain no names, sentences do."""
         return _kind(training).invariant
 
     def train(self, training: ContrastiveDeltaTraining, data: Demonstrations, draft: RunDraft) -> Planner:

@@ -83,7 +83,7 @@ class ContrastiveJumpsTraining:
 
     candidates: CandidateSet = "aiw"  # IW(1), abstracted IW(1) or a variant of it, or one-step successors
     enough: int = ENOUGH  # stop a lookahead after a depth with so many novel states and progress; 0: never
-    representatives: bool = False  # one of all candidates that differ only in interchangeable objects
+    representatives: bool = False  # one representative of candidates that differ only in interchangeable objects
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
@@ -182,11 +182,11 @@ class ContrastiveJumps:
     )
 
     def deterministic(self, config: ContrastiveJumpsTraining) -> bool:
-        """Optimisation starts from zero; only the sampling of labelled states may be random."""
+        """Return whether no states are sampled for labels; optimisation starts from zero."""
         return config.labels.deterministic
 
     def invariant(self, config: ContrastiveJumpsTraining) -> bool:
-        """Features contain no names, but jump candidates depend on the order in which atoms become novel."""
+        """Return whether candidates are one-step: jumps depend on the order in which atoms become novel."""
         return config.candidates == "one-step"
 
     def train(self, config: ContrastiveJumpsTraining, data: Demonstrations, draft: RunDraft) -> Planner:

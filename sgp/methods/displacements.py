@@ -90,7 +90,7 @@ class Copy:
 
 
 class Displaced(Copy):
-    """Adds the mean training displacement of an action, or of its schema where the action is unseen.
+    """Predictor that adds the mean training displacement of an action, or of its schema if the action is unseen.
 
     Row i of `means` [m, D] belongs to `names[i]` (see `_named`). An action of an unseen schema is predicted to change
     nothing; a warning is logged.
@@ -144,7 +144,7 @@ class Renamed(Displaced):
 
 
 class Induced(Copy):
-    """Applies the add and delete effects that were observed for a schema."""
+    """Predictor that applies the observed add and delete effects of a schema."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
         super().__init__(encoder_of)
@@ -183,11 +183,11 @@ class Displacements:
     }
 
     def deterministic(self, training: DisplacementTraining) -> bool:
-        """Training draws nothing, but the seed splits the training data."""
+        """Return False: the seed splits the training data, although training draws nothing."""
         return False
 
     def invariant(self, training: DisplacementTraining) -> bool:
-        """Sentences contain names; renaming hides only the names of arguments."""
+        """Return False: sentences contain names, and renaming hides only those of arguments."""
         return False
 
     def train(self, training: DisplacementTraining, data: Transitions, draft: RunDraft) -> TransitionModel:

@@ -91,7 +91,7 @@ class EmbedPlan(NetworkMethod[EmbedPlanTraining, GoalwardDecoding, LatentTransit
     }
 
     def invariant(self, training: EmbedPlanTraining) -> bool:
-        """Sentences contain names."""
+        """Return False: sentences contain names."""
         return False
 
     def build(self, training: EmbedPlanTraining, domain: DomainText) -> LatentTransition:

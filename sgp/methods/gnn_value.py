@@ -85,10 +85,10 @@ class ValueGNN(NetworkMethod[ValueGNNTraining, BeamDecoding, RelationalModel, Lo
     learns_from = Demonstrations
     variants: Mapping[str, ValueGNNTraining] = {"rgnn": ValueGNNTraining()}
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
-    sweep: Sequence[Settings] = ()  # its planners are the epochs
+    sweep: Sequence[Settings] = ()  # empty: the planners are epochs
 
     def invariant(self, training: ValueGNNTraining) -> bool:
-        """The network sees objects only through their relations."""
+        """Return True: the network sees objects only through their relations."""
         return True
 
     def build(self, training: ValueGNNTraining, domain: DomainText) -> RelationalModel:

@@ -65,11 +65,11 @@ class Nameless(NetworkMethod[NamelessTraining, BeamDecoding, NamelessModel, Acti
         "random-names": NamelessTraining(NamelessShape(drawn=True)),  # intermediate variant: random vectors as names
     }
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(), "greedy": BeamDecoding(revisits=True)}
-    sweep: Sequence[Settings] = ()  # its planners are the epochs
+    sweep: Sequence[Settings] = ()  # empty: the planners are epochs
     keeps: ClassVar[Literal["last", "least loss"]] = "last"  # the last epoch has the smallest steps
 
     def invariant(self, training: NamelessTraining) -> bool:
-        """The network sees no names unless it draws random vectors as names."""
+        """Return whether no random vectors are drawn as names."""
         return not training.shape.drawn
 
     def build(self, training: NamelessTraining, domain: DomainText) -> NamelessModel:

@@ -90,7 +90,7 @@ class NetworkMethod(ABC, Generic[Training, Decoding, Net, Learned]):
         """Return vectors computed from a task's initial state, used to verify a run."""
 
     def deterministic(self, training: Training) -> bool:
-        """Training starts from random weights."""
+        """Return False: training starts from random weights."""
         return False
 
     def network(self, training: Training, domain: DomainText, seed: int) -> Net:

@@ -19,7 +19,7 @@ class RandomSuccessorTraining:
 
 
 class RandomWalk:
-    """Takes a random unvisited successor."""
+    """Method whose planner takes a random unvisited successor."""
 
     key = "random-successor"
     title = "Random successor"
@@ -30,11 +30,11 @@ class RandomWalk:
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
 
     def deterministic(self, training: RandomSuccessorTraining) -> bool:
-        """Every seed gives another walk."""
+        """Return False: every seed gives another walk."""
         return False
 
     def invariant(self, training: RandomSuccessorTraining) -> bool:
-        """Costs are drawn in the order of the candidates."""
+        """Return False: costs are drawn in the order of the candidates."""
         return False
 
     def train(self, training: RandomSuccessorTraining, data: Problems, draft: RunDraft) -> Planner:

@@ -121,14 +121,14 @@ class StateCentric:
         "no-statics": StateCentricDecoding(strip_static=True),
         "jumps": StateCentricDecoding(candidates="aiw", enough=128),  # ours: the candidates of contrastive jumps
     }
-    sweep: Sequence[Settings] = ()  # its planners are rounds or epochs
+    sweep: Sequence[Settings] = ()  # empty: the planners are rounds or epochs
 
     def deterministic(self, config: StateCentricTraining) -> bool:
-        """Boosting samples nothing; the LSTM starts from random weights."""
+        """Return whether the model is XGBoost: boosting samples nothing, the LSTM starts from random weights."""
         return config.model == "xgboost"
 
     def invariant(self, config: StateCentricTraining) -> bool:
-        """WL colours contain no names; FSF slots are in the order of the objects."""
+        """Return whether the encoder is invariant: WL colours contain no names, FSF slots are in object order."""
         return config.encoder != _SLOTS and _kind(config).invariant
 
     def train(self, config: StateCentricTraining, data: Demonstrations, draft: RunDraft) -> Planner:

@@ -168,10 +168,10 @@ class SymT(NetworkMethod[SymTTraining, SymTDecoding, Model, Transformer]):
         "lowest": SymTDecoding("lowest", revisits=True),
         "unvisited": SymTDecoding(),
     }
-    sweep: Sequence[Settings] = ()  # its planners are the epochs
+    sweep: Sequence[Settings] = ()  # empty: the planners are epochs
 
     def invariant(self, training: SymTTraining) -> bool:
-        """Invariance to names is learned, and only approximately."""
+        """Return False: invariance to names is learned, and only approximately."""
         return False
 
     def build(self, training: SymTTraining, domain: DomainText) -> Model:

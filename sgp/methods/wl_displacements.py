@@ -41,7 +41,7 @@ class _OfDomain(NamedTuple):
 
 
 class WLDisplaced:
-    """Adds the mean training change of an action's schema, for each training domain."""
+    """Predictor that adds the mean training change of an action's schema, for each training domain."""
 
     def __init__(self, of: Sequence[_OfDomain]):
         self._of = {each.encoder.domain_text.signature: each for each in of}
@@ -75,11 +75,11 @@ class WLDisplacements:
     variants: Mapping[str, WLDisplacementTraining] = {"schema": WLDisplacementTraining()}
 
     def deterministic(self, training: WLDisplacementTraining) -> bool:
-        """Training draws nothing."""
+        """Return True: training draws nothing."""
         return True
 
     def invariant(self, training: WLDisplacementTraining) -> bool:
-        """WL colours contain no names."""
+        """Return True: WL colours contain no names."""
         return True
 
     def train(self, training: WLDisplacementTraining, data: Transitions, draft: RunDraft) -> WLDisplaced:

@@ -34,7 +34,7 @@ def _unchanged(states: Embeddings, goals: Embeddings, carried: Sequence[Any]) ->
 
 
 class ZeroChange:
-    """Predicts that the state's embedding does not change, and takes the nearest successor."""
+    """Predictor of an unchanged embedding; its planner takes the nearest successor."""
 
     key = "zero-change"
     title = "Zero change"
@@ -46,11 +46,11 @@ class ZeroChange:
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding(3), "greedy": BeamDecoding()}
 
     def deterministic(self, training: ZeroChangeTraining) -> bool:
-        """Training draws nothing."""
+        """Return True: training draws nothing."""
         return True
 
     def invariant(self, training: ZeroChangeTraining) -> bool:
-        """WL colours contain no names."""
+        """Return True: WL colours contain no names."""
         return True
 
     def train(self, training: ZeroChangeTraining, data: Demonstrations, draft: RunDraft) -> Planner:

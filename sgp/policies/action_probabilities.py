@@ -21,7 +21,7 @@ ALIKE = 1e-4  # tolerance of equal scores: symmetric actions differ by far less 
 
 @dataclass(frozen=True, eq=False)
 class ActionProbabilities:
-    """Costs a candidate by -log of its action's probability, so that path costs are -log probabilities of plans.
+    """Policy with costs -log of action probabilities, so that a path's cost is -log of its plan's probability.
 
     Actions that the network cannot distinguish (for example, that differ in interchangeable objects) share key and
     cost.

@@ -18,7 +18,7 @@ class JumpDecoding(BeamDecoding):
     """A beam with stagnation handling, restarts, a portfolio and a LAMA fallback."""
 
     patience: int = 0  # decisions per object without progress before only new atoms count; 0: never
-    escape: int = 0  # denied decisions without progress before costs get noise, until there is progress; 0: never
+    escape: int = 0  # decisions without progress that were denied the cheapest candidate, before noise; 0: never
     restarts: int = 0  # further rollouts with noise on the costs; unlimited where a limit ends them; 0: none
     seed: int = 0  # of the noise
     portfolio: bool = False  # unsolved problems go to the training's second-best planner before restarts

@@ -30,7 +30,7 @@ class StateValue(Protocol):
 
 @dataclass(frozen=True)
 class LowestValue:
-    """Costs a candidate by the value of its state.
+    """Policy that costs a candidate by the value of its state.
 
     Source: dynamic-validation, section 4. A value describes a state completely, so it replaces the path's cost.
     """

@@ -40,7 +40,7 @@ class Vocabulary(Protocol):
 
 
 class Predictor(Protocol):
-    """Predicts next embeddings [B, D] from the embeddings [B, D] of states and goals.
+    """Predictor of next embeddings [B, D] from the embeddings [B, D] of states and goals.
 
     `carried` is the predictor's memory of the previous node (None at the start); the second result is the new memory.
     """
@@ -118,7 +118,7 @@ class _Memories(Sequence[_Memory]):
 
 @dataclass(frozen=True)
 class NearestEmbedding:
-    """Costs a successor by the distance of its embedding from the predicted one (state-centric, Algorithm 1).
+    """Policy that costs a successor by its embedding's distance from the predicted one (state-centric, Algorithm 1).
 
     Successors of equal embedding have equal keys.
     """

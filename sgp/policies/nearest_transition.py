@@ -24,14 +24,14 @@ from sgp.policies.stagnation import (
 
 
 class TransitionEncoder(Protocol):
-    """Embeds transitions from a state to its candidates."""
+    """Encoder of transitions from a state to its candidates."""
 
     def refuses(self, task: Task) -> str | None:
         """Return why the task has no embedding, or None."""
 
     @property
     def dimension(self) -> int:
-        """D."""
+        """The dimension D of the embeddings."""
 
     def embed(self, task: Task, state: State, choice: Sequence[Successor]) -> Embedded:
         """Return the transitions' embeddings."""
@@ -55,11 +55,11 @@ Encoding = TypeVar("Encoding", bound=TransitionEncoder)
 
 @dataclass(frozen=True, eq=False)
 class NearestTransition(Generic[Encoding]):
-    """Costs a candidate by the distance of its transition's embedding psi from a learned change w / (2 alpha).
+    """Policy with costs by the distance of a transition's embedding psi from a learned change w / (2 alpha).
 
     The cost is alpha (|psi - delta|^2 - |delta|^2) = alpha |psi|^2 - w.psi, which has the same order as the distance
-    without a large constant that would swamp small differences. With two rows of weights the change depends on the
-    state: w = w0 + p w1 with the share p of satisfied goal literals. Where costs add up, the cost is -log of the
+    without a large constant in which rounding would hide small differences. With two rows of weights the change depends
+    on the state: w = w0 + p w1 with the share p of satisfied goal literals. Where costs add up, the cost is -log of the
     candidate's softmax probability among its siblings. Candidates of equal embedding have equal keys. With `patience` a
     stalled path takes a state with new atoms whatever the embedding; with `escape` it samples with this `seed` until
     there is progress (see `stagnation`).
@@ -70,7 +70,7 @@ class NearestTransition(Generic[Encoding]):
     alpha: float
     rules: Rules = REPLACE
     patience: int = 0  # decisions per object without progress; 0: no limit
-    escape: int = 0  # denied decisions without progress; 0: no limit
+    escape: int = 0  # decisions without progress that were denied the cheapest candidate; 0: no limit
     seed: int = 0
     embeds: Literal["transitions"] = "transitions"
 

@@ -49,7 +49,7 @@ class GoalwardDecoding:
 
 @dataclass(frozen=True)
 class TowardGoal:
-    """Costs a successor by 2 - cosine of the goal's embedding and the predicted one (from 1 to 3).
+    """Policy that costs a successor by 2 - cosine of the goal's embedding and the predicted one (from 1 to 3).
 
     With `compared` "true" the successor's own embedding replaces the prediction. The policy is ours: embedplan, section
     5.1, leaves search guided by predicted embeddings to future work.

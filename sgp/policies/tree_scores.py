@@ -15,13 +15,13 @@ from sgp.planning.clock import with_limit_checks
 from sgp.planning.policy import REPLACE, Node, Ranking, Rules, Successors
 from sgp.planning.task import Successor, Task
 
-# Tuple arguments computed at once: a part fits a core's cache, and a gradient of 30 layers fits 0.4 GB.
+# Relation arguments computed at once: a part fits a core's cache, and a gradient of 30 layers fits 0.4 GB.
 PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
 
 
 @dataclass(frozen=True, eq=False)
 class TreeScores:
-    """Costs a candidate by -Q, the expected number of remaining jumps (AIW-AD, section 7)."""
+    """Policy that costs a candidate by -Q, the expected number of remaining jumps (AIW-AD, section 7)."""
 
     encoder: LookaheadEncoder
     model: CandidateNetwork

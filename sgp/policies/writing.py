@@ -77,7 +77,7 @@ class Hypothesis:
 
 @dataclass(frozen=True, eq=False)
 class WrittenActions:
-    """Costs the written action 0 and all others infinity; `ranked` costs all actions by their probability.
+    """Policy that costs the written action 0 and all others infinity; `ranked` costs all actions by probability.
 
     `greedy` writes the most probable token at each step; `applicable` writes the most probable token that leads to an
     applicable action. Both continue the whole plan so far. `regrounding` reads every state again and writes one
@@ -93,7 +93,7 @@ class WrittenActions:
 
     @property
     def rules(self) -> Rules:
-        """Costs add up; only the written action counts, unless actions are ranked."""
+        """The rules for the planner: costs add up; only the written action counts, unless actions are ranked."""
         return Rules(additive=True, only_chosen=self.how != "ranked")
 
     def refuses(self, task: Task) -> str | None:

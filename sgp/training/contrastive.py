@@ -1,4 +1,4 @@
-"""Fits the target vector of transition embeddings: positives above their siblings, or the mean of the positives.
+"""Fitting of the target vector of transition embeddings: positives above their siblings, or the mean of the positives.
 
 scipy is imported lazily: its import takes a third of the time in which a process solves a small problem.
 """

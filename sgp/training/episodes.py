@@ -136,7 +136,7 @@ def place_of(task: Task, choice: Candidates, state: State) -> int | None:
 
 
 class ReplayBuffer:
-    """The last episodes with at least `size` transitions to learn from; a checkpoint stores the episodes as text."""
+    """The last episodes, enough for `size` transitions; a checkpoint stores the episodes as text."""
 
     def __init__(self, tasks: Sequence[Task], successors: Successors, encoder: LookaheadEncoder, size: int):
         self._tasks, self._successors, self._encoder, self._size = tasks, successors, encoder, size

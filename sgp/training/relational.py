@@ -17,8 +17,8 @@ from sgp.models.relational import RelationalModel
 from sgp.planning.clock import with_limit_checks
 from sgp.training.fit import Epoch, FitContext, LossPart, Schedule, fit
 
-# Tuple arguments computed at once. A batch is cut into parts whose gradients add up, so that memory stays under 0.4 GB
-# (30 layers of 32 take about 40 kB per argument for the gradient) and a part fits a core's cache.
+# Relation arguments computed at once. A batch is cut into parts whose gradients add up, so that memory stays under 0.4
+# GB (30 layers of 32 take about 40 kB per argument for the gradient) and a part fits a core's cache.
 PART: Mapping[Device, int] = {"cpu": 8_192, "cuda": 262_144}
 
 

@@ -46,7 +46,7 @@ class TwoViews:
     hidden: float = 1.0  # weight of L_hid (symt, section 4)
     alone: int = 0  # steps with the prediction loss alone; see `share`
     ramp: int = 0  # further steps in which the weights of the symmetry losses grow linearly
-    reduction: Reduction = "mean"  # of both symmetry losses; the paper prints sums, which dwarf the loss of plans
+    reduction: Reduction = "mean"  # of both symmetry losses; the paper prints sums, far above the loss of plans
     space: int = 100_000  # most states of an expanded state space; larger problems use their experts' plans
     compared: int = 64  # validation examples for the validation loss
 
@@ -74,8 +74,8 @@ class TwoViews:
     def share(self, step: int) -> float:
         """Return the factor of the symmetry losses' weights in a step, counted from 0 over all epochs.
 
-        With full weights from the first step, a network makes hidden states equal by drowning names in features shared
-        by all tokens, before it has learned to copy names.
+        With full weights from the first step, a network makes hidden states equal by suppressing names in favour of
+        features shared by all tokens, before it has learned to copy names.
         """
         return min(max(step + 1 - self.alone, 0) / max(self.ramp, 1), 1.0)
 
@@ -100,7 +100,7 @@ class Losses(NamedTuple):
 
 
 Loss = Callable[[Sequence[Example], Sequence[Naming], Sequence[Naming], bool], Losses]  # flag: return attention scores
-Length = Callable[[Example], int]  # in tokens, including only the padded part
+Length = Callable[[Example], int]  # in tokens, of the padded sequence
 Views = tuple[Sequence[Example], list[Naming], list[Naming]]
 
 
