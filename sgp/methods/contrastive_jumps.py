@@ -220,7 +220,7 @@ class ContrastiveJumps:
                 passed = each.embedding.passed_atoms and unary
                 plain = replace(each, embedding=replace(each.embedding, walk_growth=0.0, passed_atoms=passed))
                 alike = plain, str(embedded.encoder.walked)
-                if alike in met:  # same features: growth adds no walks, no unary predicate is passed
+                if alike in met:  # same features: no degree grows, no unary predicate is passed
                     yield replace(met[alike], name=name, like=met[alike].name)
                     continue
                 policy, facts = embedded.fit(each)

@@ -61,8 +61,8 @@ class NearestTransition(Generic[Encoding]):
     without a large constant in which rounding would hide small differences. With two rows of weights the change depends
     on the state: w = w0 + p w1 with the share p of satisfied goal literals. Where costs add up, the cost is -log of the
     candidate's softmax probability among its siblings. Candidates of equal embedding have equal keys. With `patience` a
-    stalled path takes a state with new atoms whatever the embedding; with `escape` it samples with this `seed` until
-    there is progress (see `stagnation`).
+    stalled path takes a state with new atoms regardless of the embedding; with `escape` it samples with this `seed`
+    until there is progress (see `stagnation`).
     """
 
     encoder: Encoding

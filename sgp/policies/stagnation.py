@@ -68,9 +68,9 @@ def progress_of_candidates(progress: Progress, costs: NDArray[np.float64], tie: 
 def stagnant_candidates(
     progress: Progress, node: Node, choice: Sequence[Successor]
 ) -> tuple[Progress, NDArray[np.bool_]]:
-    """Return the mask [n] of candidates of a stalled path without a new atom and without fewer open goals than before.
+    """Return the mask [n] of a stalled path's candidates with no new atom and no fewer open goals than its minimum.
 
-    Where all candidates are stagnant, the mask is empty and the record of true atoms restarts.
+    Where all candidates are stagnant, the mask is all False and the record of true atoms restarts.
     """
     if not progress.held:
         return progress, np.zeros(len(choice), np.bool_)
