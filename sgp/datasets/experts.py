@@ -1,4 +1,4 @@
-"""Expert plans of a suite: saved in JSONL by the hash of the PDDL, made by Fast Downward where missing."""
+"""Expert plans of a suite: found by Fast Downward and saved as JSONL by the hash of the PDDL."""
 
 from __future__ import annotations
 
@@ -24,17 +24,23 @@ from sgp.progress import progress
 
 logger = logging.getLogger(__name__)
 
-_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what other JSON raises when it is read
+_NO_RECORD = (
+    ValueError,
+    KeyError,
+    TypeError,
+    AttributeError,
+    RecursionError,
+)  # errors of `_from_record` for JSON that is not a plan
 
 
 def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:
-    """Where the expert plans of a split are saved, or those of a baseline planner."""
+    """File of the expert plans of a split, or of the plans of a baseline planner."""
     folder = suite.baselines / baseline if baseline else suite.experts
     return folder / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
 
 
 def saved_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
-    """The saved plans of a split by SHA-256 of the PDDL; empty where none were made."""
+    """Saved plans of a split by SHA-256 of the PDDL; empty if the split has no file of plans."""
     file = experts_file(suite, domain, split, baseline)
     return {plan.sha256: plan for plan in read_plans(file)} if file.is_file() else {}
 
@@ -46,7 +52,7 @@ def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
 
 
 def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
-    """Costs of the saved expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric."""
+    """Costs of the saved expert plans of the problems with a metric in a split, by SHA-256 of the PDDL."""
     if not suite.domain_text(suite.domain(domain).name).costs:
         return {}
     plans, found = saved_plans(suite, domain, split), {}
@@ -58,7 +64,7 @@ def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
 
 
 def read_plans(file: Path) -> list[ExpertPlan]:
-    """The plans of a JSONL file. Raises StoreError for a file that was cut or changed."""
+    """Read the plans of a JSONL file. Raises StoreError for an invalid line."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -75,7 +81,7 @@ def read_plans(file: Path) -> list[ExpertPlan]:
 
 
 def write_plans(file: Path, plans: Iterable[ExpertPlan]) -> None:
-    """Writes plans to a JSONL file, whole."""
+    """Write plans to a JSONL file atomically."""
     write_text(file, "".join(f"{json.dumps(_to_record(plan))}\n" for plan in plans))
 
 
@@ -89,12 +95,12 @@ def expert_plans(
     baseline: str = "",
     patience: int = 0,
 ) -> dict[str, ExpertPlan]:
-    """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
+    """Return the plans of all problems of a split by SHA-256; missing plans are searched for, `jobs` at a time.
 
-    Each plan is saved as soon as it is found, so that the same call resumes after an interruption. Problems that no
-    stage solved are saved as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest
-    of the split is not tried (dynamic validation, appendix B). An error on one problem (UnsolvableProblem, ToolError)
-    is raised after the others are done and saved. Plans of a `baseline` have a folder of their own.
+    Each result is cached at once, so that the same call resumes after an interruption. Problems without a plan are
+    saved as failures and searched again with `retry`. After `patience` failures in a row (0: never) the rest of the
+    split is skipped (dynamic validation, appendix B). An error on one problem (UnsolvableProblem, ToolError) is raised
+    after the other plans are saved. Plans of a `baseline` have their own folder.
     """
     saved = saved_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
@@ -113,7 +119,7 @@ def expert_plans(
             write_plans(file, (saved[problem.sha256] for problem in problems if problem.sha256 in saved))
 
     def save_found(plan: ExpertPlan) -> None:
-        """What a retry finds is saved at once: who reads the split otherwise sees that there is none."""
+        """Save a plan found by a retry at once, because the file still reports a failure."""
         if plan.plan is not None and file.is_file():
             save({plan.sha256: plan})
 
@@ -132,10 +138,10 @@ def plans_of(
     patience: int = 0,
     watch: Callable[[ExpertPlan], None] = lambda _: None,
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
-    """The plans of problems (`plan_of`), `jobs` at a time, and the errors of the others, both by SHA-256.
+    """Return the plans of problems (`plan_of`) and the errors, both by SHA-256; `jobs` problems run at a time.
 
-    After `patience` problems in a row without a plan (0: never) the rest is not tried. `watch` receives every plan as
-    soon as it is made, from whichever thread.
+    After `patience` problems in a row without a plan (0: never) the rest is skipped. `watch` is called with every
+    result, from a worker thread.
     """
     plans: dict[str, ExpertPlan] = {}
     errors: dict[str, SgpError] = {}
@@ -176,9 +182,9 @@ def _given_up(problem: Problem, patience: int) -> ExpertPlan:
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
-    """A plan, from the cache or made now; failures and proofs that there is none are cached, too.
+    """Return the cached plan of a problem, or search for a plan; failures and proofs of unsolvability are cached too.
 
-    Raises UnsolvableProblem for a problem that has no plan.
+    Raises UnsolvableProblem for a problem that is proved to have no plan.
     """
     file = _cached(problem.sha256, stages)
     if file.is_file():
@@ -193,12 +199,12 @@ def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | N
 
 
 def is_cached(problem: str, stages: Sequence[Stage]) -> bool:
-    """Whether these very stages were tried on the problem of this SHA-256."""
+    """Whether the result of exactly these stages is cached for the problem of this SHA-256."""
     return _cached(problem, stages).is_file()
 
 
 def cached_plans(problem: str) -> list[ExpertPlan]:
-    """What is cached of the problem of this SHA-256, whatever the stages; without proofs that it has no plan."""
+    """Cached results of the problem of this SHA-256 for any stages, without proofs of unsolvability."""
     plans = []
     for file in sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json")):
         with suppress(UnsolvableProblem):

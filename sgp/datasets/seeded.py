@@ -75,7 +75,7 @@ class SeededSplits:
 
 
 def drawn(suite: str, domain: Domain, arguments: Mapping[str, int] | int, stream: tuple[int, ...]) -> str:
-    """A problem of a suite by the generator's arguments, or by a number of objects for which they are drawn."""
+    """Generate a problem from the generator's arguments, or from a number of objects for which they are drawn."""
     import numpy as np
 
     rng = np.random.default_rng(stream)
@@ -85,5 +85,5 @@ def drawn(suite: str, domain: Domain, arguments: Mapping[str, int] | int, stream
 
 
 def number_of(word: str) -> int:
-    """A stable number for a word, for random streams."""
+    """Stable hash (CRC-32) of a word, for random streams."""
     return zlib.crc32(word.encode())

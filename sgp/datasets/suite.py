@@ -1,4 +1,4 @@
-"""Suites: problems by domain and split, each file known by its hash."""
+"""Benchmark suites: problems by domain and split, with a SHA-256 of every file."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ Value = TypeVar("Value", str, int)
 
 @dataclass(frozen=True)
 class Entry:
-    """A problem: its name, number of objects, and the SHA-256 of its file.
+    """A problem of a suite: name, number of objects, and SHA-256 of the file.
 
-    `like` names the first problem of the split that equals it up to renaming of objects, "" if there is none before it.
+    `like`: name of an earlier problem of the split that is equal up to renaming of objects, or "".
     """
 
     name: str
@@ -53,9 +53,9 @@ class SuiteDomain:
 class Suite:
     """Problems by domain and split in one folder, with the hashes of all files in its manifest.
 
-    A file is read and checked against its hash once, when it is first needed. Plans of experts and of baseline planners
-    are saved under `experts` and `baselines`. `named_stream`: the suite's name is part of the random streams of its
-    generated problems. `seeded`: splits without files.
+    A file is read and checked against its hash on first use. Plans of experts and of baseline planners are saved under
+    `experts` and `baselines`. `named_stream`: the suite's name is part of the random streams of its generated problems.
+    `seeded`: splits whose problems are generated from a seed instead of stored as files.
     """
 
     name: str
@@ -70,7 +70,7 @@ class Suite:
     _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
 
     def domain(self, name: str) -> SuiteDomain:
-        """A domain by its name, by a name or alias of the built-in domain, or by the name that its PDDL declares."""
+        """Find a domain by its name, by a name or alias of its built-in domain, or by the name that its PDDL declares."""
         if name in self.domains:
             return self.domains[name]
         with suppress(InputError):
@@ -91,7 +91,7 @@ class Suite:
         return read_sections(Source(str(file), self._checked(file, domain.sha256)), "domain")[0]
 
     def split(self, domain: str, split: str) -> str:
-        """The full name of a split; a unique ending such as 'easy' is enough."""
+        """Return the full name of a split, given its name or a unique ending such as 'easy'."""
         splits = self.domain(domain).splits
         if split in splits:
             return split
@@ -102,7 +102,7 @@ class Suite:
         raise SuiteError(f"{domain} of suite {self.name} has no split '{split}'; {expected_one_of(splits, split)}")
 
     def chosen_splits(self, domain: str, splits: Sequence[str]) -> tuple[str, ...]:
-        """The full names of splits, each once; default: every split but `train`."""
+        """Full names of splits without duplicates; default: every split but `train`, if there are others."""
         names = list(self.domain(domain).splits)
         chosen = splits or [name for name in names if name != "train"] or names
         return tuple(dict.fromkeys(self.split(domain, split) for split in chosen))
@@ -113,7 +113,7 @@ class Suite:
         return self._checked(self.folder / found.name / "domain.pddl", found.sha256)
 
     def domain_text(self, domain: str) -> DomainText:
-        """What a domain's file declares."""
+        """Parsed PDDL of a domain."""
         found = self.domain(domain).name
         return read_domain(self.domain_pddl(found), str(self.folder / found / "domain.pddl"))
 
@@ -144,13 +144,13 @@ class Suite:
         return file, self._texts[file]
 
     def likes(self, domain: str, split: str) -> dict[str, str]:
-        """The problems of a split that equal an earlier one up to renaming of objects, by SHA-256, and its name."""
+        """Map the SHA-256 of each problem that equals an earlier one up to renaming of objects to the earlier name."""
         entries = self.domain(domain).splits[self.split(domain, split)]
         problems = self.problems(domain, split)
         return {problem.sha256: entry.like for problem, entry in zip(problems, entries, strict=True) if entry.like}
 
     def built_in_domain(self, domain: str) -> Domain | None:
-        """The built-in domain that serves one of this suite, or None."""
+        """Built-in domain with the same predicates and actions as a domain of this suite, or None."""
         name = self.domain(domain).built_in
         return get_domain(name) if name else None
 
@@ -168,7 +168,7 @@ class Suite:
         }
 
     def _checked(self, file: Path, sha256: str) -> str:
-        """The text of a file that is the one listed in the manifest."""
+        """Read a file. Raises SuiteError if its SHA-256 differs from the manifest."""
         if file not in self._texts:
             text = read_text(file)
             if sha256_of(text) != sha256:
@@ -186,13 +186,15 @@ def sha256_of(text: str) -> str:
 
 
 def suite_names() -> list[str]:
-    """The bundled suites, then the imported ones."""
+    """Names of the bundled suites, then of the imported suites."""
     folders = [data_folder() / "benchmarks", home() / "suites"]
-    return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
+    return [
+        path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))
+    ]  # skips hidden draft folders
 
 
 def load_suite(name: str) -> Suite:
-    """A bundled or imported suite."""
+    """Load a bundled or imported suite. Raises SuiteError for an unknown name."""
     bundled = data_folder() / "benchmarks" / name
     if (bundled / MANIFEST).is_file():
         return read_suite(bundled, data_folder())
@@ -205,7 +207,7 @@ def load_suite(name: str) -> Suite:
 
 
 def read_suite(folder: Path, plans: Path) -> Suite:
-    """The suite in a folder, with plans saved in the folders `experts` and `baselines` of `plans`."""
+    """Read the suite in a folder; its plans are in the folders `experts` and `baselines` of `plans`."""
     name = folder.name
     try:
         manifest = tomllib.loads((folder / MANIFEST).read_text(encoding="utf-8"))
@@ -239,7 +241,7 @@ def read_suite(folder: Path, plans: Path) -> Suite:
 
 
 def _seeded_splits(manifest: Mapping[str, Any]) -> SeededSplits | None:
-    """The splits of a manifest without files."""
+    """Splits of a manifest that are generated from a seed, or None."""
     if "kept_by_seed" not in manifest:
         return None
     record = manifest["kept_by_seed"]
@@ -249,14 +251,14 @@ def _seeded_splits(manifest: Mapping[str, Any]) -> SeededSplits | None:
 
 
 def _of_kind(kind: type[Value], value: Any) -> Value:
-    """A value of a manifest. Raises TypeError for one of another type."""
+    """Return a value of a manifest. Raises TypeError if the value has another type."""
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"{value!r:.60} is not of type {kind.__name__}")
     return value
 
 
 def quote(value: str | Sequence[str]) -> str:
-    """A text, or several, as TOML: a JSON string is one but for surrogates and the character of code 127."""
+    """Format one or several strings as TOML, which equals JSON except for surrogates and the character 127."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
