@@ -213,7 +213,7 @@ def cached_plans(problem: str) -> list[ExpertPlan]:
 
 
 def _read_cached(file: Path) -> ExpertPlan:
-    """A cached plan."""
+    """Read a cached plan. Raises UnsolvableProblem for a cached proof that there is none."""
     record = read_json(file)
     try:
         if "unsolvable" in record:

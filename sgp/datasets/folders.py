@@ -1,4 +1,4 @@
-"""Folders that are written whole: a reader finds the old folder or the new one, and writers wait for each other."""
+"""Atomic replacement of folders, with one lock for each folder."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 
 from filelock import FileLock
 
-LOCKS = ".locks"  # the folder beside a folder that holds its locks
+LOCKS = ".locks"  # name of the folder of lock files, beside the locked folders
 
 
 @contextmanager
 def whole_folder(target: Path) -> Iterator[Path]:
-    """A new folder that replaces `target` when the block ends without an error; else nothing is changed."""
+    """Yield a new folder, which replaces `target` if the block ends without an error."""
     with draft_folder(target.parent, target.name) as draft:
         yield draft
         put_in_place(draft, target)
@@ -23,10 +23,10 @@ def whole_folder(target: Path) -> Iterator[Path]:
 
 @contextmanager
 def draft_folder(parent: Path, name: str) -> Iterator[Path]:
-    """A new hidden folder in `parent` for a folder `name`, removed at the end; one writer at a time."""
+    """Yield a new hidden folder in `parent`, removed at the end; writers of the same `name` take turns."""
     draft = parent / f".{name}.draft"
     with locked(parent / f"{name}.draft"):  # not the draft's own lock, which readers of the draft may take
-        shutil.rmtree(draft, ignore_errors=True)  # left by a process that was killed
+        shutil.rmtree(draft, ignore_errors=True)  # left over from a killed process
         draft.mkdir()
         try:
             yield draft
@@ -35,7 +35,7 @@ def draft_folder(parent: Path, name: str) -> Iterator[Path]:
 
 
 def put_in_place(draft: Path, target: Path) -> None:
-    """Rename a folder to `target`, in place of a folder of this name."""
+    """Rename a folder to `target`, replacing an existing folder."""
     replaced = target.parent / f".{target.name}.replaced"
     with locked(target):
         shutil.rmtree(replaced, ignore_errors=True)
@@ -46,13 +46,13 @@ def put_in_place(draft: Path, target: Path) -> None:
 
 
 def is_lockable(folder: Path) -> bool:
-    """Whether somebody has written this folder through this module, so that a writer may be at work."""
+    """Whether the folder has a lock file, so that a writer may be active."""
     return (folder.parent / LOCKS / folder.name).is_file()
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Exclude other processes and threads from blocks of the same folder, which need not exist; not to be nested."""
+    """Hold the lock of a folder, which need not exist, against other processes and threads; do not nest."""
     file = folder.parent / LOCKS / folder.name
     file.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(file):
@@ -61,7 +61,7 @@ def locked(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def own_folder(folder: Path) -> Iterator[None]:
-    """Make a folder in which this process alone works; it waits for another that does."""
+    """Create a folder and hold its lock; wait while another process holds the lock."""
     with locked(folder):
         folder.mkdir(exist_ok=True)
         yield

@@ -70,7 +70,7 @@ class Suite:
     _texts: dict[Path, str] = field(default_factory=dict, init=False, repr=False, compare=False)  # of checked files
 
     def domain(self, name: str) -> SuiteDomain:
-        """Find a domain by its name, by a name or alias of its built-in domain, or by the name that its PDDL declares."""
+        """Find a domain by its name, the name or alias of its built-in domain, or the name that its PDDL declares."""
         if name in self.domains:
             return self.domains[name]
         with suppress(InputError):
