@@ -1,4 +1,4 @@
-"""A problem with other names for its objects."""
+"""Problems with renamed objects."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from sgp.planning.task import Task
 
 
 def renamed(task: Task, reverse: bool = False) -> Problem:
-    """The problem with new names for all objects that are no constants, in their order, or the reverse one."""
+    """Rename all objects of a problem except constants; `reverse` also reverses their order."""
     things = task.text.objects
     names = {thing.name: f"thing-{place}-x" for place, thing in enumerate(things)}
     return with_names(task, names, range(len(things))[::-1] if reverse else None)

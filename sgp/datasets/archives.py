@@ -34,9 +34,7 @@ _DAMAGE = (
 _LARGEST = 1024**3  # bytes that an archive may unpack to; the models here have a few million
 _LARGEST_TEXT = 32 * 1024**2  # bytes of a record, card or table of scores
 _BESIDE = re.compile(rf"{re.escape(RECORD)}|{re.escape(CARD)}|scores-[^/]*\.csv")  # files that a record does not list
-_NAME = re.compile(
-    r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}"
-)  # of a file: without folders, so that nothing is written outside the run's folder
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")  # file name without folders: no path traversal
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+=-]{0,199}")  # one folder name of a run's path in the store
 
 
@@ -93,7 +91,7 @@ def _unpack(file: Path, folder: Path) -> None:
                     shutil.copyfileobj(source, sink)
     except _DAMAGE as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
-            raise  # the disk is full; the archive is intact
+            raise  # the disk or a size limit, not the archive, is the cause
         raise InputError(f"{file} is no complete ZIP archive ({error}); export the run again") from error
 
 

@@ -24,13 +24,7 @@ from sgp.progress import progress
 
 logger = logging.getLogger(__name__)
 
-_NO_RECORD = (
-    ValueError,
-    KeyError,
-    TypeError,
-    AttributeError,
-    RecursionError,
-)  # errors of `_from_record` for JSON that is not a plan
+_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # errors of invalid JSON records
 
 
 def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:

@@ -30,7 +30,7 @@ Value = TypeVar("Value", str, int)
 class Entry:
     """A problem of a suite: name, number of objects, and SHA-256 of the file.
 
-    `like`: name of an earlier problem of the split that is equal up to renaming of objects, or "".
+    `like`: name of the first earlier problem of the split that is equal up to renaming of objects, or "".
     """
 
     name: str
@@ -188,9 +188,7 @@ def sha256_of(text: str) -> str:
 def suite_names() -> list[str]:
     """Names of the bundled suites, then of the imported suites."""
     folders = [data_folder() / "benchmarks", home() / "suites"]
-    return [
-        path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))
-    ]  # skips hidden draft folders
+    return [path.parent.name for folder in folders for path in sorted(folder.glob(f"[!.]*/{MANIFEST}"))]  # no drafts
 
 
 def load_suite(name: str) -> Suite:
