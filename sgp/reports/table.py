@@ -1,4 +1,4 @@
-"""Sheets: tables of words, shown in a terminal, in Markdown and in HTML."""
+"""Tables of text, rendered for a terminal, in Markdown and in HTML."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.markup import escape as plain
 
 @dataclass(frozen=True)
 class Row:
-    """A line of a sheet. Published lines stand back; a heading line names the lines that follow it."""
+    """A table row. Published rows are dimmed; a heading row names the rows that follow it."""
 
     words: tuple[str, ...]
     published: bool = False
@@ -30,11 +30,11 @@ class Table:
 
     @classmethod
     def of(cls, title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> Table:
-        """A sheet of plain lines."""
+        """Return a table of plain rows."""
         return cls(title, tuple(headings), tuple(Row(tuple(words)) for words in rows), caption)
 
     def terminal(self) -> rich_table.Table:
-        """The sheet for a terminal; words are words, never markup."""
+        """Return the table for a terminal, with markup in cells escaped."""
         table = rich_table.Table(title=plain(self.title), caption=plain(self.caption), caption_justify="left")
         for heading in self.headings:
             table.add_column(plain(heading), vertical="bottom")
@@ -45,7 +45,7 @@ class Table:
         return table
 
     def markdown(self) -> str:
-        """The sheet in Markdown."""
+        """Return the table in Markdown."""
         lines = [self.headings, ("---",) * len(self.headings)]
         for row in self.rows:
             lines.append(tuple(f"**{word}**" if row.heading and word else word for word in row.words))
