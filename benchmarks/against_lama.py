@@ -1,12 +1,12 @@
-"""A trained planner against LAMA's first plan: who solves what, in which time, by how many actions, over size.
+"""Trained planners against LAMA's first plan: solved problems, CPU time and plan length, by problem size.
 
-    python benchmarks/against_lama.py --csv data/measured/against-lama.csv
-    python benchmarks/against_lama.py --suites track --runs RUN... --csv data/measured/against-lama.csv
+python benchmarks/against_lama.py --csv data/measured/against-lama.csv
+python benchmarks/against_lama.py --suites track --runs RUN... --csv data/measured/against-lama.csv
 
-A domain is planned in by the first of the `--runs` that fits it, else by the planner that comes with the package. Each
-problem is solved three times, one after the other: by this process, which has planned before, by `sgp solve`, from its
-start to VAL's verdict and its end, and by Fast Downward with LAMA's first iteration. Seconds are processor time, and
-VAL judges every plan. The file is written after each problem, and what stands in it is not measured again.
+Each domain uses the first of `--runs` that fits it, else the planner shipped with the package. Each problem is solved
+three times in sequence: by this warm process, by a new process of `sgp solve` (timed from its start to its end, VAL's
+verdict included), and by Fast Downward with the first iteration of LAMA. Seconds are CPU time. VAL judges every plan.
+The file is written after each problem, and problems already in it are not measured again.
 """
 
 from __future__ import annotations
@@ -40,13 +40,22 @@ from sgp.reports.tables import pivot
 
 SUITES = "state-centric:extrapolation,harder"
 PLACE = ("suite", "domain", "split", "problem")
-SAME = (*PLACE, "sha256", "run", "limit", "method", "variant", "decoding", "selected_by")  # of one measurement
+SAME = (
+    *PLACE,
+    "sha256",
+    "run",
+    "limit",
+    "method",
+    "variant",
+    "decoding",
+    "selected_by",
+)  # number of actions; CPU seconds
 FIGURES = ("length", "seconds", "start_seconds", "lama_length", "lama_seconds")  # actions; seconds of processors
-SIZES = ["below 50", "50 to 99", "100 to 199", "200 to 499", "from 500"]  # objects
+SIZES = ["below 50", "50 to 99", "100 to 199", "200 to 499", "from 500"]  # number of objects
 
 
 def lama_table(rows: pd.DataFrame) -> Table:
-    """By suite, domain and class of sizes: problems, how many each solved, and ratios where both did."""
+    """Table by suite, domain and size class: problems, solved problems by planner, ratios over problems solved by both."""
 
     def ratio(own: str, lama: str) -> Callable[[pd.DataFrame], str]:
         def of(line: pd.DataFrame) -> str:
@@ -81,7 +90,7 @@ def lama_table(rows: pd.DataFrame) -> Table:
 
 
 def read(file: Path | None) -> dict[tuple[str, ...], dict[str, Any]]:
-    """The measured rows of a file, by problem."""
+    """Return the measured rows of a file, by problem."""
     if file is None or not file.is_file():
         return {}
     rows = pd.read_csv(file).astype(object)
@@ -91,14 +100,14 @@ def read(file: Path | None) -> dict[tuple[str, ...], dict[str, Any]]:
 
 
 def write(file: Path, rows: Mapping[tuple[str, ...], dict[str, Any]]) -> None:
-    """Writes rows as CSV."""
+    """Write rows as CSV."""
     frame = pd.DataFrame(list(rows.values()))
     frame[["length", "lama_length"]] = frame[["length", "lama_length"]].astype("Int64")
     frame.to_csv(file, index=False)
 
 
 def chosen(suite: Suite, domain: str, split: str, most: int) -> list[tuple[Entry, Problem]]:
-    """The problems of a split with their entries, by size; `most` of them, evenly, where it is not 0."""
+    """Return the problems of a split with their entries, by size; `most` evenly spaced ones unless it is 0."""
     entries = suite.domains[domain].splits[split]
     found = sorted(zip(entries, suite.problems(domain, split), strict=True), key=lambda pair: pair[0].size)
     places = np.linspace(0, len(found) - 1, min(most or len(found), len(found))).round().astype(int)
@@ -106,13 +115,13 @@ def chosen(suite: Suite, domain: str, split: str, most: int) -> list[tuple[Entry
 
 
 def run_for(suite: Suite, domain: str, problem: Problem, runs: Sequence[Run]) -> Run:
-    """The run that plans in a domain. Raises DomainMismatch where there is none."""
+    """Return the run that plans in a domain; raise DomainMismatch where there is none."""
     signature = suite.domain_text(domain).signature
     return next((each for each in runs if each.domain_text.signature == signature), None) or sgp.run_for(problem)
 
 
 def ours(problem: Problem, run: Run, seconds: float, decoding: str) -> tuple[int, float] | None:
-    """Actions and seconds in this process; None where no plan was found."""
+    """Return the plan length and seconds in this process, or None where no plan was found."""
 
     def solved() -> int | None:
         try:
@@ -126,7 +135,7 @@ def ours(problem: Problem, run: Run, seconds: float, decoding: str) -> tuple[int
 
 
 def ours_started(problem: Problem, run: Run, seconds: float, decoding: str) -> float | None:
-    """Seconds of a process that solves the problem; None where it did not. Raises CalledProcessError where it fails."""
+    """Return the CPU seconds of a new process that solves the problem, or None where it finds no plan."""
     with tempfile.TemporaryDirectory() as folder:
         files = Path(folder, "domain.pddl"), Path(folder, "problem.pddl")
         for file, text in zip(files, (problem.domain_pddl, problem.problem_pddl), strict=True):
@@ -141,7 +150,7 @@ def ours_started(problem: Problem, run: Run, seconds: float, decoding: str) -> f
 
 
 def lama(problem: Problem, seconds: float) -> tuple[int, float] | None:
-    """Actions of LAMA's first plan and seconds of its processes; None where there is none in time."""
+    """Return the length of LAMA's first plan and its CPU seconds, or None where none is found in time."""
     stage = replace(LAMA_FIRST, seconds=seconds)
     found, spent = timed_processes(lambda: find_plan(problem, (stage,), strict=True))
     if found.plan is None or not sgp.validate(problem, found.plan).valid:
@@ -150,7 +159,7 @@ def lama(problem: Problem, seconds: float) -> tuple[int, float] | None:
 
 
 def measured(row: dict[str, Any], problem: Problem, run: Run, decoding: str) -> dict[str, Any]:
-    """A row with what all three did."""
+    """Return a row with the results of all three planners."""
     own = ours(problem, run, row["limit"], decoding)
     start = ours_started(problem, run, row["limit"], decoding) if own else None
     figures = (*(own or (None, None)), start, *(lama(problem, row["limit"]) or (None, None)))
@@ -158,7 +167,7 @@ def measured(row: dict[str, Any], problem: Problem, run: Run, decoding: str) -> 
 
 
 def asked(arguments: argparse.Namespace) -> Iterator[tuple[dict[str, Any], Problem, Run]]:
-    """A row without figures for each problem, and which run is to solve it."""
+    """Return an unmeasured row for each problem, and the run that solves it."""
     runs = [open_run(folder) for folder in arguments.runs]
     for name, _, splits in (each.partition(":") for each in arguments.suites.split(",")):
         suite = sgp.load_suite(name)
@@ -189,7 +198,9 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.problems < 0:
         parser.error(f"--problems is {arguments.problems}; expected at least 0, which takes all")
-    if not arguments.seconds >= 2:  # of one second the driver leaves nothing to the search: it counts whole ones
+    if (
+        not arguments.seconds >= 2
+    ):  # the driver counts whole seconds: a limit of one second leaves no time for the search
         parser.error(f"--seconds is {arguments.seconds:g}; expected at least 2")
     rows, work = read(arguments.csv), []
     for row, problem, run in asked(arguments):
@@ -198,7 +209,7 @@ def main() -> None:
             work.append((place, row, problem, run))
     warm: set[str] = set()
     for place, row, problem, run in track(work, "against LAMA"):
-        if run.sha256 not in warm:  # kernels are loaded, and the run
+        if run.sha256 not in warm:  # warm-up: load the kernels and the run
             ours(problem, run, row["limit"], arguments.decoding)
             warm.add(run.sha256)
         rows[place] = measured(row, problem, run, arguments.decoding)

@@ -1,15 +1,15 @@
 """Speed of the WL kernels against wlplan, in one process and one thread, on the same states.
 
-    python benchmarks/kernels.py --csv kernels.csv
+python benchmarks/kernels.py --csv kernels.csv
 
-The states are the successors of the states of random walks, from extrapolation problems of the bundled suite; the
-vocabulary is that of the training trajectories. Every encoder starts from the states of the planning library:
+The states are the successors of states of random walks in extrapolation problems of the bundled suite. The vocabulary
+is that of the training trajectories. Every encoder starts from the states of the planning library:
 
-- wlplan: state by state, its `Atom` objects made once and found again by the number of the fluent;
+- wlplan: one state a call, with `Atom` objects made once and cached by the number of the fluent;
 - plain: `WLEncoder.embed`, all successors of a problem in one call, without their parents;
-- incremental: `WLEncoder.embed_candidates`, all successors of a problem in one call, and of one walk's state a call.
+- incremental: `WLEncoder.embed_candidates`, all successors of a problem in one call, and of one state in one call.
 
-Figures are of processor time, the best of several passes. The vectors must be equal.
+Times are CPU time, the best of several passes. The vectors must be equal.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class CachingWlplan:
 
 @dataclass
 class Measurement:
-    """Seconds by kind over all problems of a domain, states embedded, and whether all vectors were equal."""
+    """Seconds by encoder over all problems of a domain, number of states, and whether all vectors were equal."""
 
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(KINDS, 0.0))
     states: int = 0
@@ -84,7 +84,7 @@ class Measurement:
 
 
 def walk(task: Task, steps: int, seed: int) -> tuple[list[State], list[Sequence[Successor]]]:
-    """The states of a random walk, and the successors of each."""
+    """Return the states of a random walk, and the successors of each."""
     rng = random.Random(seed)
     states, choices = [], []
     state = task.init
@@ -110,7 +110,9 @@ def measure(encoder: WLEncoder, task: Task, steps: int, passes: int, found: Meas
             encoder.embed_candidates(task, [state], [choice]) for state, choice in zip(states, choices, strict=True)
         ],
     }
-    rows = {kind: np.vstack(embed()) for kind, embed in encoders.items()}  # also compiles, and meets all atoms
+    rows = {
+        kind: np.vstack(embed()) for kind, embed in encoders.items()
+    }  # warm-up: compile the kernel and cache all atoms
     found.equal &= all(np.array_equal(rows["wlplan"], others) for others in rows.values())
     found.states += len(successors)
     found.parents += len(states)
@@ -119,7 +121,7 @@ def measure(encoder: WLEncoder, task: Task, steps: int, passes: int, found: Meas
 
 
 def scores_of(domain: str, found: Measurement) -> Iterator[Score]:
-    """Microseconds a state of every encoder, and how many times wlplan's are those of the others."""
+    """Microseconds per state of every encoder, and the speedup over wlplan."""
     for kind in KINDS:
         figures = {"microseconds": found.microseconds(kind)}
         if kind != "wlplan":

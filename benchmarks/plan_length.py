@@ -1,9 +1,9 @@
-"""Length of kept plans against the best known: the optimal plan where A* found one, else the best of LAMA in 60 s.
+"""Plan length against the best known: optimal where A* found a plan, else the best of LAMA in 60 s.
 
-    python benchmarks/plan_length.py --methods contrastive-jumps --csv plan-length.csv
+python benchmarks/plan_length.py --methods contrastive-jumps --csv plan-length.csv
 
-Our lengths are those of the committed attempts. LAMA's plans stand in data/baselines/<suite>/lama, a line for each
-problem that A* with LM-cut did not solve; those that are missing are made, one at a time, a minute each.
+Plan lengths of the methods are read from the committed attempts. LAMA's plans are in data/baselines/<suite>/lama, one
+line for each problem that A* with LM-cut did not solve; missing ones are computed one at a time, a minute each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ LAMA = Stage("lama", 60.0, alias="lama")
 
 
 def best_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
-    """The best known length of each problem of a split, by the problem's name."""
+    """Return the best known length of each problem of a split, by the problem's name."""
     expert, kept = saved_plans(suite, domain, split), saved_plans(suite, domain, split, "lama")
     optimal = {sha: plan for sha, plan in expert.items() if plan.configuration.startswith(OPTIMAL.name) and plan.plan}
     hard = [problem for problem in suite.problems(domain, split) if problem.sha256 not in optimal]
