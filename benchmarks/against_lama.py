@@ -1,7 +1,7 @@
 """Trained planners against LAMA's first plan: solved problems, CPU time and plan length, by problem size.
 
-python benchmarks/against_lama.py --csv data/measured/against-lama.csv
-python benchmarks/against_lama.py --suites track --runs RUN... --csv data/measured/against-lama.csv
+    python benchmarks/against_lama.py --csv data/measured/against-lama.csv
+    python benchmarks/against_lama.py --suites track --runs RUN... --csv data/measured/against-lama.csv
 
 Each domain uses the first of `--runs` that fits it, else the planner shipped with the package. Each problem is solved
 three times in sequence: by this warm process, by a new process of `sgp solve` (timed from its start to its end, VAL's
@@ -40,22 +40,13 @@ from sgp.reports.tables import pivot
 
 SUITES = "state-centric:extrapolation,harder"
 PLACE = ("suite", "domain", "split", "problem")
-SAME = (
-    *PLACE,
-    "sha256",
-    "run",
-    "limit",
-    "method",
-    "variant",
-    "decoding",
-    "selected_by",
-)  # number of actions; CPU seconds
-FIGURES = ("length", "seconds", "start_seconds", "lama_length", "lama_seconds")  # actions; seconds of processors
+SAME = (*PLACE, "sha256", "run", "limit", "method", "variant", "decoding", "selected_by")  # of one measurement
+FIGURES = ("length", "seconds", "start_seconds", "lama_length", "lama_seconds")  # plan lengths; CPU seconds
 SIZES = ["below 50", "50 to 99", "100 to 199", "200 to 499", "from 500"]  # number of objects
 
 
 def lama_table(rows: pd.DataFrame) -> Table:
-    """Table by suite, domain and size class: problems, solved problems by planner, ratios over problems solved by both."""
+    """Table by suite, domain and size class: problems, solved by planner, ratios where both solved."""
 
     def ratio(own: str, lama: str) -> Callable[[pd.DataFrame], str]:
         def of(line: pd.DataFrame) -> str:
@@ -198,9 +189,7 @@ def main() -> None:
     arguments = parser.parse_args()
     if arguments.problems < 0:
         parser.error(f"--problems is {arguments.problems}; expected at least 0, which takes all")
-    if (
-        not arguments.seconds >= 2
-    ):  # the driver counts whole seconds: a limit of one second leaves no time for the search
+    if not arguments.seconds >= 2:  # the driver counts whole seconds, so one second leaves no time for search
         parser.error(f"--seconds is {arguments.seconds:g}; expected at least 2")
     rows, work = read(arguments.csv), []
     for row, problem, run in asked(arguments):

@@ -43,7 +43,7 @@ def measured(command: Sequence[str], environment: dict[str, str]) -> tuple[float
 
 @contextmanager
 def busy(loops: int) -> Iterator[None]:
-    """Run `count` processes that compute without a pause."""
+    """Run `loops` processes that compute without a pause."""
     running = [multiprocessing.Process(target=_spin, daemon=True) for _ in range(loops)]
     for each in running:
         each.start()

@@ -37,7 +37,7 @@ from sgp.evaluation.scores import Score
 from sgp.files import write_text
 from sgp.viewer.dashboard import command
 
-STEPS, STARTS = 100, 6  # number of steps taken; a branch begins after the last
+STEPS, STARTS = 100, 6  # number of timed steps; number of first steps from which a branch begins
 
 
 @dataclass(frozen=True)

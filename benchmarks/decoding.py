@@ -1,6 +1,6 @@
 """Decoding speed of the package against a naive decoder, in one process, on the same models and problems.
 
-python benchmarks/decoding.py --csv decoding.csv
+    python benchmarks/decoding.py --csv decoding.csv
 
 Both decoders solve every test problem of the bundled suite with the same trained WL-XGBoost delta models, one thread
 each, and must find the same plans. Times are CPU time: PDDL parsing is included, model loading is not. Missing runs are

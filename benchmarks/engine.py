@@ -52,7 +52,7 @@ class Line:
     actions: int | None = None
     valid: bool | None = None  # by the validator of unified-planning
     seconds: float | None = None  # of planning, without training
-    why: str = ""  # empty if training or planning failed
+    why: str = ""  # reason for no training or no plan
     note: str = ""
 
 

@@ -2,7 +2,7 @@
 
 Each installation uses a new environment without pip, from this checkout; pip's download cache is used.
 
-python benchmarks/installing.py --csv data/measured/installing.csv
+    python benchmarks/installing.py --csv data/measured/installing.csv
 """
 
 from __future__ import annotations

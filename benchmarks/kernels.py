@@ -1,13 +1,13 @@
 """Speed of the WL kernels against wlplan, in one process and one thread, on the same states.
 
-python benchmarks/kernels.py --csv kernels.csv
+    python benchmarks/kernels.py --csv kernels.csv
 
 The states are the successors of states of random walks in extrapolation problems of the bundled suite. The vocabulary
 is that of the training trajectories. Every encoder starts from the states of the planning library:
 
 - wlplan: one state a call, with `Atom` objects made once and cached by the number of the fluent;
 - plain: `WLEncoder.embed`, all successors of a problem in one call, without their parents;
-- incremental: `WLEncoder.embed_candidates`, all successors of a problem in one call, and of one state in one call.
+- incremental: `WLEncoder.embed_candidates`, all successors of a problem in one call, then of one state a call.
 
 Times are CPU time, the best of several passes. The vectors must be equal.
 """
@@ -110,9 +110,7 @@ def measure(encoder: WLEncoder, task: Task, steps: int, passes: int, found: Meas
             encoder.embed_candidates(task, [state], [choice]) for state, choice in zip(states, choices, strict=True)
         ],
     }
-    rows = {
-        kind: np.vstack(embed()) for kind, embed in encoders.items()
-    }  # warm-up: compile the kernel and cache all atoms
+    rows = {kind: np.vstack(embed()) for kind, embed in encoders.items()}  # warm-up
     found.equal &= all(np.array_equal(rows["wlplan"], others) for others in rows.values())
     found.states += len(successors)
     found.parents += len(states)

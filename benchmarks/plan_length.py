@@ -1,6 +1,6 @@
 """Plan length against the best known: optimal where A* found a plan, else the best of LAMA in 60 s.
 
-python benchmarks/plan_length.py --methods contrastive-jumps --csv plan-length.csv
+    python benchmarks/plan_length.py --methods contrastive-jumps --csv plan-length.csv
 
 Plan lengths of the methods are read from the committed attempts. LAMA's plans are in data/baselines/<suite>/lama, one
 line for each problem that A* with LM-cut did not solve; missing ones are computed one at a time, a minute each.

@@ -43,9 +43,7 @@ def widened(data: dict, count: int) -> dict:
 def milliseconds(page: Page, steps: int) -> dict[str, float]:
     """Main-thread CPU milliseconds per step, by part, over all steps in sequence."""
     session = page.context.new_cdp_session(page)
-    session.send(
-        "Performance.enable", {"timeDomain": "threadTicks"}
-    )  # CPU time, which is independent of other programs
+    session.send("Performance.enable", {"timeDomain": "threadTicks"})  # CPU time, independent of other programs
 
     def read() -> dict[str, float]:
         found = {each["name"]: each["value"] for each in session.send("Performance.getMetrics")["metrics"]}

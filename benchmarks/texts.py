@@ -1,6 +1,6 @@
 """Speed of embedding states by their sentences, in one process and one thread.
 
-python benchmarks/texts.py --csv texts.csv
+    python benchmarks/texts.py --csv texts.csv
 
 The states are those of the instances of suite acpbench. Mode `atoms` is measured in microseconds per state with all
 atoms cached, for all states of an instance in one call and for one state a call. The network is measured in

@@ -1,6 +1,6 @@
 """Speed of the transformers on one core: decisions per second by decoding, and seconds of a training step.
 
-python benchmarks/transformers.py --csv transformers.csv
+    python benchmarks/transformers.py --csv transformers.csv
 
 Networks have their weights after one training step, because only sizes matter here. Decisions are those of a dozen
 extrapolation problems of Gripper, solved in sequence and all together. A training step is timed at the default size and
