@@ -1,4 +1,4 @@
-"""Weight attribution: weights are what training decisions gave, each a state of the training problems."""
+"""Attribution of weights to the training decisions, i.e. to states of the training problems, that produced them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUITE = "state-centric"
 
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
-    """A run of contrastive jumps, its planner and data, and a rollout with its explanations."""
+    """A run of contrastive jumps, its planner, its data, and a rollout with its explanations."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SGP_HOME", str(tmp_path_factory.mktemp("home")))
         folder = sgp.train("contrastive-jumps", "gripper", SUITE, overrides={"loss.iterations": "2000"}).folder

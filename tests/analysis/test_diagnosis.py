@@ -1,4 +1,4 @@
-"""A failure in sentences: counts by hand, and of the recorded failure on Logistics counted another way."""
+"""Diagnosis of a failure in sentences: counts by hand, and an independent count of a recorded failure on Logistics."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def candidate(action, cost, add=(), delete=(), *marks):
 
 
 def recorded(*steps, outcome="horizon", **head):
-    """A rollout of given candidates, of each step the chosen one first."""
+    """Return a rollout of given candidates; the first candidate of each step is the chosen one."""
     texts = {"domain_pddl": DOMAIN, "problem_pddl": PROBLEM, "initial": [], "outcome": outcome}
     return Recorded("made", 1, {**texts, **head}, tuple({"chosen": 0, "candidates": list(step)} for step in steps))
 
@@ -96,7 +96,7 @@ def test_a_reason_comes_first_and_rejected_candidates_cost_nothing():
 
 
 def test_the_failure_on_logistics_is_what_the_file_says():
-    """Counted line by line, without the classes that read records."""
+    """The count reads the file line by line, without the classes that read records."""
     name = "logistics-state-centric-wl-xgboost-delta-*-horizon"
     head, *steps = map(json.loads, recorded_lines(name))
     idle = []

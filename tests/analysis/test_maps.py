@@ -37,7 +37,7 @@ def write(file, rollout, run):
 
 @pytest.mark.slow
 def test_a_run_of_transitions_is_mapped_and_the_player_reads_it(transition_run, tmp_path):
-    """UMAP and PCA, written with the run and beside the file, and found again by rank."""
+    """UMAP and PCA maps are written with the run and beside the file, and are found by rank."""
     rollout = solved_by(transition_run, 2)
     file = write(tmp_path / "r.jsonl", rollout, transition_run)
     assert map_run(transition_run.folder, [file]) == [transition_run.folder / "map.json", map_file(file)]

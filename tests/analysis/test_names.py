@@ -19,7 +19,7 @@ SUITE = sgp.load_suite("state-centric")
 
 @dataclass(frozen=True)
 class ByName:
-    """Wants the action whose text is first: a policy that looks at names alone."""
+    """Policy that prefers the action whose text is first, i.e. depends on names alone."""
 
     rules = ADD_UP
 
@@ -34,7 +34,7 @@ class ByName:
 @pytest.mark.parametrize("domain", ["gripper", "blocksworld"])
 def test_methods_that_know_no_names_decide_the_same(method, domain, quick_run):
     run = quick_run(method, domain)
-    # A lookahead prunes by the order in which atoms become novel, and that is one of names.
+    # A lookahead prunes by the order in which atoms become novel, which depends on names.
     planner = sgp.load_planner(str(run.folder), "default+candidates=one-step" if "jumps" in method else "default")
     data = sgp.load_training_data(SUITE, domain)
     shares = name_sensitivity(planner, data.train[:3], renamings=4)
@@ -72,7 +72,7 @@ def test_what_is_measured_beside_plays_no_part():
 
 
 def test_interchangeable_objects_are_no_other_decision():
-    """At first all balls are alike: which one is picked says nothing. Moving, or picking, does."""
+    """At first all balls are interchangeable: which one is picked is no decision; moving or picking is."""
     data = sgp.load_training_data(SUITE, "gripper")
 
     class Picks(ByName):

@@ -1,4 +1,4 @@
-"""The pages in a real browser: a cell opens its rollout, a failure its step; compare, export, copied links."""
+"""The pages in a real browser: links from cells and failures to rollouts, comparison, export, copied links."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECONDS = 60_000
 
 @pytest.fixture(scope="module")
 def page(browser, address):
-    """One page of one browser; what it asked for and raised is in its lists."""
+    """Return one page of one browser; its requests and errors are in its lists."""
     context = browser.new_context(viewport={"width": 1360, "height": 1000}, accept_downloads=True)
     context.grant_permissions(["clipboard-read", "clipboard-write"])
     page = watched(context.new_page())
@@ -96,7 +96,9 @@ def test_a_failure_leads_to_its_step(page, address):
 def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
     page.goto(f"{address}/?domain=gripper")
     page.wait_for_selector('.sgp[data-step="0"]')
-    page.wait_for_selector("[data-test-script-state=notRunning]")  # Streamlit can lose a choice before its first end
+    page.wait_for_selector(
+        "[data-test-script-state=notRunning]"
+    )  # Streamlit can lose a choice made before its first run ends
     page.get_by_label("Domain").select_option("logistics")
     page.wait_for_url("**domain=logistics**")
     page.wait_for_selector('.sgp[data-step="0"]:focus')
@@ -128,7 +130,7 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     for name in ("domain", "model", "problem"):
         page.get_by_label(name.capitalize()).select_option(names[name])
         page.get_by_title(f"{name.capitalize()}: {names[name]}", exact=True).wait_for()
-        expect(page.locator(".sgp")).to_have_count(1)  # the player before is gone
+        expect(page.locator(".sgp")).to_have_count(1)  # the previous player is gone
     page.wait_for_selector('.sgp[data-step="0"]')
     data = sgp.playback(rollout)
     for step in (1, 2, 3):
@@ -145,7 +147,7 @@ def test_a_decoded_plan_is_stepped_through_questioned_and_tried_otherwise(page, 
     page.locator('a[href*="step=4"]').get_by_text("Try another choice").click()
     page.wait_for_url("**/what_if?*step=4*")
     page.locator(".tree").wait_for()
-    expect(page.locator(".sgp")).to_have_count(1)  # the Rollout page's is gone
+    expect(page.locator(".sgp")).to_have_count(1)  # the player of the Rollout page is gone
     page.wait_for_selector('.sgp[data-step="3"]')
     assert page.locator(".sgp header b").inner_text() == names["problem"].split(",")[0]
     assert page.locator(".choice .why code").inner_text() == taken
@@ -233,7 +235,7 @@ def test_a_copied_link_opens_the_same_step(page, address):
     page.wait_for_selector('.sgp[data-step="5"]')
     page.keyboard.press("ArrowRight")
     page.wait_for_selector('.sgp[data-step="6"]')
-    page.wait_for_url("**step=7**")  # the step has gone into the address, and the page stands still
+    page.wait_for_url("**step=7**")  # the address has the step, and the page no longer runs
     page.get_by_role("button", name="Copy a link to this step").click()
     page.get_by_text("Copied: http").wait_for()
     link = page.evaluate("navigator.clipboard.readText()")

@@ -1,4 +1,4 @@
-"""Failures without a browser: measured attempts are recorded on request, and what a failure leads to."""
+"""Failures without a browser: measured attempts are recorded on request, and failures link to other pages."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MEASURED = "measured attempts"
 
 
 def unsolved(method, variant="", domain="blocksworld", split="extrapolation"):
-    """The first unsolved attempt of a planner that is not recorded, and its name in the address."""
+    """Return the first unsolved attempt of a planner that is not recorded, and its name in the address."""
     seen = {(each.about.planner.title, each.head["name"]) for each in sgp.recorded_rollouts().rollouts}
     row = next(
         row
@@ -83,7 +83,7 @@ def test_filters_stand_in_the_address_and_another_attempt_is_no_attempt(open_pag
 
 
 def links(app, page):
-    """The parameters of the cards' links to a page."""
+    """Return the parameters of the cards' links to a page."""
     body = " ".join(each.proto.body for each in app.get("html"))
     found = (urlsplit(unescape(each)) for each in re.findall(r'href="([^"]+)"', body))
     return [{name: value for name, (value,) in parse_qs(each.query).items()} for each in found if each.path == page]

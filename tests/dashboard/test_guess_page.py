@@ -1,4 +1,4 @@
-"""Guess the move without a browser: what it is asked about, and its address."""
+"""Guess the move without a browser: its questions and its address."""
 
 from __future__ import annotations
 

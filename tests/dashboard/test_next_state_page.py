@@ -1,4 +1,4 @@
-"""Next state without a browser: what it opens with, addresses, switches, and where nothing is recorded."""
+"""Next state without a browser: initial choices, addresses, switches, and the page without recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Coverage, Failures and Compare without a browser: what they show, their empty and error states, their addresses."""
+"""Coverage, Failures and Compare without a browser: contents, empty and error states, addresses."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def choice(app, label):
 
 
 def table(app):
-    """The table of coverage: its headings, and the cells of each planner."""
+    """Return the coverage table: its headings, and the cells of each planner."""
     (frame,) = app.dataframe
     return list(frame.value.columns), {row["planner"]: dict(row) for _, row in frame.value.iterrows()}
 

@@ -1,4 +1,4 @@
-"""The page's logic without a browser: choices, address, coverage, and what it says when something is missing."""
+"""The Rollout page without a browser: choices, address, coverage, and messages about missing data."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def page(**address):
 
 
 def address(app):
-    """The address's parameters; some versions of Streamlit give lists."""
+    """Return the parameters of the address; some versions of Streamlit give lists."""
     return {name: value if isinstance(value, str) else value[0] for name, value in app.query_params.items()}
 
 
@@ -47,7 +47,7 @@ def test_it_opens_with_the_first_rollout():
 
 @pytest.mark.slow
 def test_recorded_rollouts_can_be_reached_by_their_addresses():
-    """The last of each domain and the last of each model."""
+    """The last rollout of each domain and of each model."""
     every = sgp.recorded_rollouts().rollouts
     some = {each.about.domain: each for each in every} | {each.about.model: each for each in every}
     for recorded in {id(each): each for each in some.values()}.values():

@@ -1,4 +1,4 @@
-"""Scaling without a browser: curves and table, addresses, no measurements, files of the user's own."""
+"""Scaling without a browser: curves and table, addresses, no measurements, uploaded files."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "cou
 
 
 def curve(domain, variant, *coverages):
-    """A stand-in curve from size 5 on."""
+    """Return a stand-in curve from size 5 on."""
     parsed = Variant.parse(variant)
     facts = {**FACTS, "domain": domain, "variant": parsed.name, "selected_by": parsed.selected_by}
     yield Score(**facts, metric="scale", value=4 + len(coverages))
@@ -27,7 +27,7 @@ def curve(domain, variant, *coverages):
 
 @pytest.fixture(autouse=True)
 def curves(monkeypatch, home):
-    """Curves in place of those that were measured."""
+    """Stand-in curves in place of the measured ones."""
     found = [*curve("ferry", "v+by=loss", 1.0, 0.5), *curve("ferry", "v+by=dynamic", 1.0, 1.0), *curve("gripper", "v")]
     found += curve("gripper", "v", 1.0)
     real = sgp.load_scores
@@ -47,7 +47,7 @@ def choice(app, label):
 
 
 def plots(app):
-    """The names of the lines of each plot."""
+    """Return the names of the lines of each plot."""
     specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
     return [[line["name"] for line in spec["data"] if "fill" not in line] for spec in specs]
 
@@ -100,7 +100,7 @@ def test_without_a_curve_the_page_says_how_to_measure_one(open_page, curves):
 
 
 def given(app, *files):
-    """The page once files of the user's own were given."""
+    """Return the page after uploads of the user's files."""
     (uploader,) = app.file_uploader
     return uploader.set_value([(name, content, "text/csv") for name, content in files]).run()
 

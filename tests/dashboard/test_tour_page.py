@@ -1,4 +1,4 @@
-"""The tour without a browser: stops, rounds, the question, and what is said where it was not recorded."""
+"""The tour without a browser: stops, rounds, the question, and the message where the tour is not recorded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What if without a browser: choices, branches from the address, forced choices, and what is said when a run lacks."""
+"""What if without a browser: choices, branches from the address, action overrides, and messages about missing runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def branches(app):
 
 @pytest.fixture(scope="module")
 def worker():
-    """One process for all tests: what it loads takes longer than what they do."""
+    """One process for all tests: loading takes longer than the tests."""
     found = sgp.Worker()
     yield found
     found.close()
@@ -27,7 +27,7 @@ def worker():
 
 @pytest.fixture
 def open_trained(open_page, quick_run, monkeypatch, shared_home, worker):
-    """Opens the page with a run of the store chosen."""
+    """Open the page with a run of the store chosen."""
 
     def open_(method="contrastive-jumps", variant="one-step", **more):
         key = quick_run(method, "blocksworld", variant).key
@@ -123,7 +123,7 @@ def box(app, label):
 
 
 def explained_step(app):
-    """A step (from 1) that is explained, and the words of its first reason."""
+    """Return an explained step (counted from 1), and the words of its first reason."""
     data = branches(app)[""]
     place, why = next((place, each["why"][0]) for place, each in enumerate(data["steps"], start=1) if each["why"])
     return place, data["features"][why["reasons"][0][0]]

@@ -20,7 +20,7 @@ def archive(quick_run, tmp_path):
 
 
 def rewritten(file, target, change):
-    """A copy of an archive with its members changed."""
+    """Return a copy of an archive with changed members."""
     with zipfile.ZipFile(file) as source:
         members = {name: source.read(name) for name in source.namelist()}
     change(members)

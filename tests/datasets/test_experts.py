@@ -129,7 +129,7 @@ def test_the_hash_of_training_data_follows_the_data(home, tmp_path):
 
 
 def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_path):
-    """What was found before stays, later problems are kept as not tried, whatever the number of jobs."""
+    """Earlier plans stay and later problems are saved as not attempted, whatever the number of jobs."""
     monkeypatch.setenv("SGP_HOME", str(tmp_path))
     source = load_suite("state-centric")
     hopeless = (Stage("hopeless", 1.0, search="let(h, lmcut(), astar(h, bound=1))"),)
@@ -143,7 +143,7 @@ def test_a_split_is_given_up_after_so_many_problems_in_a_row(monkeypatch, tmp_pa
 
 
 def test_a_resumed_run_writes_the_plans_of_before_too(home, tmp_path, monkeypatch):
-    """What was kept in the file stays when the plans that are missing are added, whatever is asked for this time."""
+    """Plans in the file stay when missing plans are added, whatever the present request."""
     suite = make_suite(tmp_path / "in", PROBLEMS)
     short = [Stage("two-actions", 30, search="astar(lmcut(), bound=3)")]
     expert_plans(suite, "blocks", "train", short)

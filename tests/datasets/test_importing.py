@@ -91,7 +91,7 @@ def test_the_layout_of_the_ipc_learning_track(home, tmp_path):
 
 
 def test_the_ipc_learning_track_is_imported_with_what_it_does_not_declare(home, tmp_path):
-    """Each built-in domain of the track, without its requirements; problems that use types all the same."""
+    """Each built-in domain of the track without its requirements; some problems use types all the same."""
     files = {}
     for domain in all_domains():
         text = domain.models.get("ipc-2023", domain.pddl)

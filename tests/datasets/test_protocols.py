@@ -1,4 +1,4 @@
-"""The six protocols: what is learned from and what is measured on have in common what the protocol says."""
+"""The six protocols: training and test data share exactly what the protocol defines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from sgp.errors import InputError, SuiteError
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +22,7 @@ def ferry():
 
 
 def said(transitions):
-    """What is said of transitions: goals and static facts are not."""
+    """Return the sentences' content of transitions: fluents and action, without goals and static facts."""
     return {(frozenset(map(each.task.fluent, each.task.fluents(each.before))), each.action) for each in transitions}
 
 

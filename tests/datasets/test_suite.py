@@ -59,7 +59,7 @@ def test_the_bundled_suite_has_the_counts_and_sizes_of_the_paper(domain):
 
 
 class Place(NamedTuple):
-    """Where a bundled problem stands."""
+    """Location of a bundled problem."""
 
     suite: str
     split: str
@@ -68,16 +68,16 @@ class Place(NamedTuple):
 
 
 def splits(domain):
-    """The suites and splits with problems of a domain, and their entries."""
+    """Return the suites and splits with problems of a domain, and their entries."""
     suites = [suite for suite in map(sgp.load_suite, BUNDLED) if domain in suite.domains]
     return [(suite, split, entries) for suite in suites for split, entries in suite.domains[domain].splits.items()]
 
 
 @cache
 def places(domain):
-    """The bundled problems of a domain that are one problem but for the names of its objects, by canonical form.
+    """Return the bundled problems that are equal but for the names of objects, by canonical form.
 
-    Of those without files only splits in which one has as many objects as a problem elsewhere.
+    Of splits without files, only those with a number of objects that another problem has.
     """
     found: dict[str, list[Place]] = {}
     counts = Counter(size for _, _, entries in splits(domain) for size in {entry.size for entry in entries})
@@ -103,9 +103,9 @@ def test_no_two_bundled_problems_are_equal_up_to_renaming_across_splits(domain, 
 def test_no_bundled_problem_equals_one_of_another_suite(domain, home):
     across = [sorted({each.suite for each in found}) for found in places(domain).values()]
     twins = Counter("-".join(names) for names in across if len(names) > 1)
-    # What planners of suite scaling learn from and are selected by was made when streams knew no suite, and its
-    # measurements rest on it; no planner that learned from it is measured on another suite. The smallest training
-    # problems of suite track are among them, too, where there are few; tests are larger than all of these.
+    # Suite scaling's problems for training and selection predate streams by suite, and its measurements depend on
+    # them; no planner trained on them is measured on another suite. They include the smallest training problems of
+    # suite track where there are few; test problems are larger than all of these.
     of_scaling = {"gripper": {"scaling-state-centric": 7}, "visitall": {"scaling-state-centric": 13}}
     in_training = {
         name: {"scaling-track": count} for name, count in {"childsnack": 4, "ferry": 1, "transport": 1}.items()

@@ -1,4 +1,4 @@
-"""Suite `track`: its sizes follow the rule, and problems without files are made when they are asked for, once."""
+"""Suite `track`: its sizes follow the rule, and problems without files are generated once, on request."""
 
 from __future__ import annotations
 
