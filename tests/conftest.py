@@ -21,9 +21,7 @@ from sgp.workers import ONE_THREAD
 from tests.browsing import ARGUMENTS, serving
 from tests.requirements import CHROMIUM, require
 
-os.environ.update(
-    {**ONE_THREAD, **os.environ}
-)  # limits threads, because other processes compute beside the tests and threads would wait for each other
+os.environ.update({**ONE_THREAD, **os.environ})  # other processes compute beside the tests; threads would wait
 
 
 # Compiles the kernels of lifted search in a second process, while the first compiles the others.

@@ -22,7 +22,7 @@ PROBLEM = f"""(define (problem p) (:domain d) (:objects o)
 
 
 def candidate(action, open_now, open_then, *marks):
-    """Return a candidate with `open` of six goals open; it satisfies the first goals or gives up the last ones."""
+    """Return a candidate that changes `open_now` of six open goals to `open_then`."""
     done, then = GOALS - open_now, GOALS - open_then
     return {
         "actions": [action] if isinstance(action, str) else action,

@@ -1,4 +1,4 @@
-"""Distance to the goal from each state of a rollout, against breadth-first search, and the actions lost by each step."""
+"""Distance to the goal from each state of a rollout, against breadth-first search, and actions lost by steps."""
 
 from __future__ import annotations
 

@@ -96,9 +96,7 @@ def test_a_failure_leads_to_its_step(page, address):
 def test_keys_work_at_once_after_a_rollout_was_chosen(page, address):
     page.goto(f"{address}/?domain=gripper")
     page.wait_for_selector('.sgp[data-step="0"]')
-    page.wait_for_selector(
-        "[data-test-script-state=notRunning]"
-    )  # Streamlit can lose a choice made before its first run ends
+    page.wait_for_selector("[data-test-script-state=notRunning]")  # Streamlit can lose a choice in its first run
     page.get_by_label("Domain").select_option("logistics")
     page.wait_for_url("**domain=logistics**")
     page.wait_for_selector('.sgp[data-step="0"]:focus')

@@ -217,11 +217,7 @@ def test_a_text_that_is_mended_is_read_again(open_page, worker):
 def test_a_box_that_the_browser_did_not_know_to_be_filled_is_filled_again_once(open_page, home):
     """The browser sends the old boxes if a second file is uploaded while the page is drawn."""
     app = open_page("own_problem")
-    app.session_state["own domain given"] = (
-        "",
-        BLOCKS,
-        1,
-    )  # of a file whose text was filled in and not yet confirmed by the browser
+    app.session_state["own domain given"] = ("", BLOCKS, 1)  # of a file whose text was filled in but not yet seen
     app.run()
     assert app.text_area(key="own domain").value == BLOCKS
     assert "Missing: the problem" in words(app)

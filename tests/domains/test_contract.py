@@ -1,4 +1,4 @@
-"""What every built-in domain must keep."""
+"""Contract tests of every built-in domain."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from sgp.planning.task import Task
 
 
 class TestBuiltin(DomainContract):
-    """The contract that other packages' domains keep, too."""
+    """Runs the contract that domains of other packages share."""
 
     names = tuple(domain.name for domain in builtin_domains())
 

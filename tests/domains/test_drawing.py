@@ -1,4 +1,4 @@
-"""Drawings show every fluent, name every object, mark the goals that hold, and escape every name."""
+"""Drawings show every fluent, name every object, mark the satisfied goals, and escape every name."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def builtin(domain, model, size=None):
 
 
 def of_others(domain):
-    """An instance whose model is not the built-in one, or has other names."""
+    """Return an instance whose model or names differ from the built-in ones."""
     problem = sgp.load_suite("acpbench").problems(domain, "p02")[0]
     text, found = read_both((problem.domain_pddl, domain), (problem.problem_pddl, problem.name))
     return text, Scene(found.objects + text.constants, frozenset(found.init), found.goal)
@@ -68,7 +68,7 @@ every_scene = pytest.mark.parametrize("made", EVERY.values(), ids=EVERY.keys())
 
 
 def visible(svg):
-    """The drawing without what only a pointer shows."""
+    """Return the drawing without titles, which only a pointer shows."""
     return re.sub(r"<title>.*?</title>", "", svg, flags=re.DOTALL)
 
 
@@ -77,7 +77,7 @@ def checks(svg):
 
 
 def an_atom(text, scene, predicate):
-    """An atom of a predicate that is false in a scene, over its first objects."""
+    """Return an atom of a predicate that is false in a scene, over its first objects."""
     return Atom(predicate, scene.names[: text.predicates[predicate]])
 
 
@@ -107,7 +107,7 @@ def test_goals_that_hold_are_marked_and_no_others(made):
     positive = [wish for wish in scene.goal if wish.positive]
     for held in ([], positive[:1], positive):
         atoms = (scene.atoms - {wish.atom for wish in positive}) | {wish.atom for wish in held}
-        # An atom that contradicts the goal's may stay: the marks speak of the goal alone.
+        # An atom that contradicts a goal atom may stay: marks depend on goal atoms alone.
         svg = draw_scene(text, replace(scene, atoms=atoms, goal=tuple(positive)))
         assert len({mark[0].text for mark in checks(svg)}) == len(held)
         assert f"goals that hold: {len(held)} of {len(positive)}" in svg
@@ -206,7 +206,7 @@ def test_cells_stand_where_directions_tell_unless_they_contradict_each_other():
 
 
 def test_linked_places_stand_side_by_side():
-    """A path in random order lies on the grid without a gap."""
+    """A path in random order is drawn on the grid without a gap."""
     names = [f"p{number}" for number in np.random.default_rng(2).permutation(9)]
     links = tuple((f"p{number}", f"p{number + 1}") for number in range(8))
     spots = _spots(tuple(sorted(names)), links, 3)
@@ -222,7 +222,7 @@ def test_atoms_without_a_place_are_said_in_words():
 
 
 def test_piles_that_cannot_stand_are_said_in_words():
-    """Two crates on each other, a second crate on a pallet, a crate that is said to be elsewhere than its pallet."""
+    """Two crates on each other, a second crate on a pallet, a crate located away from its pallet."""
     kinds = {"crate": ("a", "b", "c", "d", "e"), "pallet": ("p", "q"), "depot": ("here", "there")}
     objects = tuple(Parameter(name, (kind,)) for kind, names in kinds.items() for name in names)
     on = {Atom("on", pair) for pair in (("a", "b"), ("b", "a"), ("c", "p"), ("d", "p"), ("e", "q"))}

@@ -13,9 +13,9 @@ BLOCKSWORLD = sgp.get_domain("blocksworld")
 
 
 def least_actions(pddl):
-    """The length of the shortest plan that builds one tower.
+    """Length of the shortest plan that builds one tower.
 
-    A block that is not yet in its place moves at least once, and twice just if one below it belongs further down.
+    A misplaced block moves at least once, and twice exactly if a block below it belongs further down.
     """
     start, goal = pddl.split("(:goal")
     below, wanted = (dict(re.findall(r"\(on (\w+) (\w+)\)", part)) for part in (start, goal))
@@ -43,7 +43,7 @@ def test_the_least_number_of_actions_is_that_of_optimal_plans():
 
 
 def test_one_tower_of_many_blocks_needs_more_actions_than_the_paper_allows():
-    """So problems over sizes ask for arrangements; with one tower nobody could reach the paper's 59 blocks."""
+    """Hence problems over sizes use several towers; with one tower no planner could reach the paper's 59 blocks."""
     rng = np.random.default_rng(1)
     least = [least_actions(BLOCKSWORLD.generate(rng, blocks=59, one_tower=1)) for _ in range(100)]
     assert np.mean([each <= BLOCKSWORLD.scaling.bound + 59 for each in least]) < 0.15

@@ -1,4 +1,4 @@
-"""In the drawings of a series an action moves what it moves, and nothing else."""
+"""In a series of drawings, an action moves only the objects that it affects."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ SIZES = {
     "transport": 14,
     "visitall": 14,
 }
-NAMELESS = {"goldminer"}  # what moves there is drawn without the names of objects
+NAMELESS = {"goldminer"}  # moving objects are drawn without names
 
 
 def walk(domain, size, steps=40):
-    """States of a random walk, as scenes, and the action between each two; it ends in a dead end."""
+    """Scenes of a random walk, and the action between consecutive ones; the walk stops at a dead end."""
     rng = np.random.default_rng(7)
     task = Task(Problem("p", domain.pddl, domain.generate_size(rng, size)))
     state, scenes, actions = task.init, [], []
@@ -53,7 +53,7 @@ def walk(domain, size, steps=40):
 
 
 def places(svg):
-    """Where the objects of a drawing are: the first rectangle of each, or where its first path begins."""
+    """Return positions of objects: the first rectangle of each, or the start of its first path."""
     found = {}
     for group in ElementTree.fromstring(svg).iter():
         name = group.get("data-object")
@@ -65,7 +65,7 @@ def places(svg):
 
 
 def goes_along(scene, touched, driven):
-    """What moves with something that an action touches, or with the robot or lift that no action names."""
+    """Objects that move with an argument of the action, or with a robot or lift that the action does not name."""
     for predicate, objects in scene.atoms:
         if predicate in ("in", "on", "ontray") and {*objects[1:]} <= touched:
             yield objects[0]
@@ -85,7 +85,7 @@ def test_what_an_action_does_not_move_stays_where_it_is(name):
     for (before, after), (scene, _), action in zip(
         pairwise(map(places, drawn)), pairwise(scenes), actions, strict=False
     ):
-        nameless = before.keys() - {*scene.names}  # what a domain has one of: the ferry, the lift, the robot
+        nameless = before.keys() - {*scene.names}  # the domain's single ferry, lift or robot
         touched = {*action.objects, *nameless}
         driven = any(before[thing] != after[thing] for thing in nameless)
         for thing in before.keys() - touched - {*goes_along(scene, touched, driven)}:

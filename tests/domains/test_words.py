@@ -1,4 +1,4 @@
-"""Atoms and actions in English: every domain has a sentence for each, and names stay names."""
+"""Atoms and actions in English: every domain has a sentence for each, and names stay unchanged."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_what_has_no_template_stays_pddl():
     assert words.sentence(Literal(Atom("at", ("van", "a")), False)) == "(not (at van a))"
     ferry = get_domain("ferry")
     assert words_of(ferry.texts["typed"]) is ferry.words
-    for objects in ((), ("c1",), ("c1", "l0", "l1")):  # not Ferry's predicate of this name
+    for objects in ((), ("c1",), ("c1", "l0", "l1")):  # other arity than Ferry's predicate of this name
         assert ferry.words.sentence(Atom("at", objects)) == str(Atom("at", objects))
 
 

@@ -1,8 +1,8 @@
-"""Makes the vectors that `test_sentences.py` compares with, by the library that the encoders are published for.
+"""Compute the reference vectors of `test_sentences.py` with sentence-transformers.
 
-In an environment of its own, with the folder of an encoder's files (config.json, model.safetensors, ...):
+In a separate environment, with the folder of an encoder's files (config.json, model.safetensors, ...):
 
-    pip install "torch<2.14" sentence-transformers
+pip install "torch<2.14" sentence-transformers
     python tests/encoders/reference_vectors.py FOLDER tests/encoders/minilm-vectors.safetensors
 """
 
@@ -34,7 +34,7 @@ def main(folder: str, file: str) -> None:
     from sentence_transformers import SentenceTransformer
 
     model = SentenceTransformer(folder, device="cpu")
-    longest = " ".join(["block"] * (model.max_seq_length - 2))  # exactly as many tokens as are read
+    longest = " ".join(["block"] * (model.max_seq_length - 2))  # exactly the maximum number of tokens
     texts = [*TEXTS, longest]
     made_by = {name: version(name) for name in LIBRARIES}
     vectors = model.encode(texts, normalize_embeddings=True, convert_to_numpy=True)

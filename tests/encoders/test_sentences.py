@@ -30,7 +30,7 @@ TEXTS = ["b1 is on b2", "b2 is clear", "der Kran fährt", ""]
 
 @pytest.fixture(scope="module", params=PRETRAINED)
 def pretrained(request):
-    """Each pretrained encoder whose files are here."""
+    """Each pretrained encoder whose files are installed."""
     if importlib.util.find_spec("sentence_transformers") is None:
         pytest.skip("sentence-transformers is missing; install the extra 'text'")
     if request.param == "mpnet" and MPNET_FOLDER not in os.environ:
@@ -39,7 +39,7 @@ def pretrained(request):
 
 
 def reference(key):
-    """Texts, and their vectors as `reference_vectors.py` computed them."""
+    """Texts, and their vectors as computed by `reference_vectors.py`."""
     with safe_open(HERE / f"{key}-vectors.safetensors", "np") as file:
         return json.loads(file.metadata()["texts"]), file.get_tensor("vectors")
 
@@ -113,7 +113,7 @@ def test_files_with_another_sha256_are_refused(tmp_path, monkeypatch):
 
 
 def test_hashed_words_are_the_same_everywhere():
-    """They do not use Python's `hash`, which differs between processes."""
+    """Python's `hash`, which differs between processes, is not used."""
     bits = np.unpackbits(np.frombuffer(hashlib.sha256(b"0  ").digest(), np.uint8))  # a pair of empty words
     assert np.array_equal(HashedWords().vectors([""])[0], (2.0 * bits - 1) / 16)
     assert HashedWords(300).identity != HashedWords().identity
@@ -143,7 +143,7 @@ def test_hashed_words_have_any_dimension_from_64(dimension):
 
 
 class Counting(HashedWords):
-    """Records the texts that it computed."""
+    """Records the computed texts."""
 
     def __init__(self):
         super().__init__()
@@ -161,11 +161,11 @@ def test_the_cache_computes_each_text_once():
     assert cache.lengths(TEXTS) == HashedWords().lengths(TEXTS)
     vectors = cache.vectors([*TEXTS, *TEXTS[::-1]])
     assert np.array_equal(vectors, HashedWords().vectors([*TEXTS, *TEXTS[::-1]]))
-    vectors[:] = 0  # the caller's, not the cache's
+    vectors[:] = 0  # the caller's array, not the cache's
     assert np.array_equal(cache.vectors(["new", TEXTS[2]]), HashedWords().vectors(["new", TEXTS[2]]))
     assert counting.computed == [*TEXTS, "new"]
     assert cache.vectors([]).shape == (0, 256)
-    cache.save()  # without a file there is nothing to write
+    cache.save()  # without a file nothing is written
 
 
 def test_the_cache_is_stored_for_the_next_process(tmp_path):

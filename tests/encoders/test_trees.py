@@ -26,7 +26,7 @@ def generated(domain, seed):
 
 
 def tuples(trees, place=0):
-    """The relations of one tree that have tuples, by name."""
+    """Return the non-empty relations of one tree, by name."""
     found = {}
     for name, relation in trees.graphs.relations.items():
         rows = relation.arguments[relation.first[place] : relation.first[place + 1]]
@@ -37,7 +37,7 @@ def tuples(trees, place=0):
 
 
 def naive(task, state, choice):
-    """AD as the paper writes it, atom by atom: what stands beside the state's own relations."""
+    """Oracle: AD by the paper's definition, atom by atom, without the state's own relations."""
     places = {thing.name: place for place, thing in enumerate(task.objects)}
     before, goal = set(task.atoms(state)), set(task.goal_atoms)
     found, depth = {}, []
@@ -97,7 +97,7 @@ def test_a_tree_is_what_the_paper_writes(domain, mode):
 
 
 def test_a_jump_by_hand():
-    """a and b on the table, a wanted on b: pick up either, then put one on the other."""
+    """a and b on the table, goal a on b: pick up either, then put one on the other."""
     task = Task(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
     choice = Lookahead("types")(task, task.init)
     assert [" ".join(map(str, each.actions)) for each in choice] == [
@@ -135,7 +135,7 @@ def test_a_jump_by_hand():
 @pytest.mark.parametrize("told", ["changes", "actions"])
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_names_of_objects_do_not_matter(domain, told):
-    """With objects in another order, candidates stand in another one; tuples are the same up to both."""
+    """With objects in another order, candidates are reordered too; tuples are equal up to both orders."""
     task = generated(domain, 2)
     encoder = TreeEncoder(task.domain_text, TreeConfig(told))
     other = Task(renamed(task, reverse=True))

@@ -1,4 +1,4 @@
-"""Candidates embedded from their state have the vectors that they have alone, those of wlplan."""
+"""Candidates embedded from their state equal separately embedded states, and wlplan's vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIGS = [WLConfig(k, kind) for k in (0, 1, 2, 3) for kind in ("multiset", "set
 
 @lru_cache
 def fitted(domain, config):
-    """Few training problems, so that many colours are unseen."""
+    """Fit on few training problems, so that many colours are unseen."""
     return fit(domain, config, most=6)
 
 
@@ -32,7 +32,7 @@ def states_of(choices):
 
 
 def some_states(task, seed):
-    """Of two walks, shuffled: the colouring must move between any two states."""
+    """States of two walks, shuffled, so that consecutive states are not neighbours."""
     states = [*walk(task, 7, seed), *walk(task, 3, seed + 1)]
     random.Random(seed).shuffle(states)
     return states

@@ -1,4 +1,4 @@
-"""Classical planners make attempts as learned ones do."""
+"""Classical planners produce attempts like learned ones."""
 
 from __future__ import annotations
 

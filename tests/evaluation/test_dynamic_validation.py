@@ -1,4 +1,4 @@
-"""Coverage on problems of growing size, until it tells nothing more."""
+"""Coverage on problems of growing size, up to the stopping threshold."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def planner(quick_run):
 
 
 def shortest(problem):
-    """The length of the shortest plan: each ball is taken and dropped, two a trip, with no way back after the last."""
+    """Length of the shortest plan: each ball is picked and dropped, two a trip, with no way back after the last."""
     init = problem.problem_pddl.split("(:goal")[0]
     wanted = len(re.findall(r"\(at \S+ rooma\)", init))
     return 2 * wanted + 2 * -(-wanted // 2) - 1
@@ -58,7 +58,7 @@ def expected(problems, threshold):
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.parametrize("threshold", [0.3, 0.6])
 def test_sizes_grow_until_coverage_is_at_most_the_threshold(planner, jobs, threshold):
-    """A planner of shortest plans solves just those problems whose shortest plan fits the bound."""
+    """A planner of shortest plans solves exactly the problems whose shortest plan is within the bound."""
     found = dynamic_coverage(planner, GRIPPER, 8, BOUND, DynamicConfig(5, threshold), jobs)
     assert found.sizes == expected(5, threshold)
     assert len(found.sizes) > 1
@@ -105,8 +105,8 @@ def test_a_configuration_checks_itself():
 
 
 def test_a_problem_that_is_drawn_twice_counts_twice(monkeypatch):
-    """Coverage is of the problems drawn (algorithm 2, m of a size); each distinct one is tried once."""
-    doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # where the walker starts in a corridor of four rooms, by number
+    """Coverage counts the problems drawn (algorithm 2, m of a size); each distinct one is solved once."""
+    doors = {1: 1, 2: 3, 3: 1, 4: 1, 5: 2}  # initial room of the walker in a corridor of four rooms, by number
     source = ProblemSource(walking(lambda rng, rooms: corridor(rooms, 1)), "untyped", 0)
     monkeypatch.setattr(ProblemSource, "problem", lambda self, size, number: walk(size, min(doors[number], size - 1)))
     tried, real = [], dynamic_validation.run_all

@@ -1,4 +1,4 @@
-"""Rollouts of an evaluation as files: where they lie, what they hold, and that the dashboard finds them."""
+"""Rollout files of an evaluation: location, content, and their use by the dashboard."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which problems have a plan within the bound as far as anyone knows, and which have none at all."""
+"""Which problems are known to have a plan within the bound, and which have no plan."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def source(domain, seed=0):
 
 
 def needed(curve, attempt, size):
-    """Actions of the only plan of a corridor."""
+    """Number of actions of the only plan of a corridor."""
     return 2 * (size - start_of(curve.source.again(attempt))) - 1
 
 
@@ -33,7 +33,7 @@ def test_a_problem_fits_where_its_shortest_plan_is_within_the_bound(home):
     assert [each.size for each in curve.sizes] == [2, 3, 4, 5]
     for each in curve.sizes:
         lengths = [needed(curve, one, each.size) for one in each.attempts]
-        easy = (1, 3) if each.size == 3 else (1,)  # elsewhere than next door the walker turns back where it can
+        easy = (1, 3) if each.size == 3 else (1,)  # unless next door, the walker turns back where it can
         assert [one.solved for one in each.attempts] == [length in easy for length in lengths]
         assert each.fits == fmean(length <= each.bound for length in lengths) >= each.coverage
         assert each.with_plan == 1

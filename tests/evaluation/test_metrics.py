@@ -1,4 +1,4 @@
-"""The table of metrics: complete, and what tables, plots and pages read."""
+"""The table of metrics is complete and has the metrics used by tables, plots and pages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(sgp.__file__).parent
 
 
 def emitted():
-    """The metrics that are written out in the code, as an argument `metric` or the first of what makes a score."""
+    """Metrics as literals in the code: an argument `metric`, or the first argument that makes a score."""
     for path in ROOT.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call):

@@ -1,4 +1,4 @@
-"""Any property of the attempts of a curve, over size."""
+"""Properties of the attempts of a curve, over size."""
 
 from __future__ import annotations
 

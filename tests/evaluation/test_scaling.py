@@ -32,7 +32,7 @@ QUICK = ScalingConfig(epsilon=0.3, largest=8)
 
 
 def first_enough(solved, epsilon, kappa):
-    """The rule in plain arithmetic."""
+    """The stopping rule in plain arithmetic."""
     for count in range(2, len(solved) + 1):
         rate = fmean(solved[:count])
         t = student.ppf(1 - kappa / 2, count - 1)
@@ -155,7 +155,7 @@ def test_the_bound_is_the_papers_or_three_times_what_experts_need():
 
 
 def test_problems_are_those_of_the_paper():
-    """Squares alone in VisitAll; in Gripper any number of balls may be there already."""
+    """Only squares in VisitAll; in Gripper any number of balls may be at the goal initially."""
     visitall, gripper = (scaling.ProblemSource(sgp.get_domain(name), "untyped", 0) for name in ("visitall", "gripper"))
     assert [size for size in range(1, 50) if visitall.domain.scaled.has(size)] == [1, 4, 9, 16, 25, 36, 49]
     assert Task(visitall.problem(36, 1)).size == 36
@@ -258,7 +258,7 @@ def test_sizes_beyond_the_scale_add_nothing_to_sumcov():
 
 
 def test_only_failures_in_a_row_end_a_curve(monkeypatch):
-    """Coverage of sizes 5, 6, ...: two below the threshold, apart, then two in a row."""
+    """Coverage of sizes 5, 6, ...: two below the threshold, not adjacent, then two in a row."""
     wanted = iter([1, 0.25, 1, 0.25, 0.5, 0.25, 0, 1])
     curves = iter(measured_curve(each).sizes[0] for each in wanted)
     monkeypatch.setattr(scaling, "_measure", lambda planner, source, size, *_: replace(next(curves), size=size))

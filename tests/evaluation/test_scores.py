@@ -24,7 +24,7 @@ SCORE = Score(
 
 @pytest.mark.parametrize(
     ("value", "count", "low", "high"),
-    [  # facts known from the literature: 3/3 and 0/18, and 50/100 by the formula
+    [  # known from the literature: 3/3 and 0/18; 50/100 by the formula
         (1.0, 3, 0.4385, 1.0),
         (0.0, 18, 0.0, 0.1759),
         (0.5, 100, 0.4038, 0.5962),

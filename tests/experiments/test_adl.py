@@ -1,4 +1,4 @@
-"""A domain of ADL from import to the last plan: users meet the actions of their file."""
+"""An ADL domain from import to the last plan: users see the actions of their file."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def call(*words):
 
 @pytest.fixture
 def trained(home, tmp_path, caplog):
-    """A folder with a domain and problems, imported, and a run that learned in it."""
+    """An imported folder with a domain and problems, and a run trained on it."""
     files = {"domain.pddl": LIGHTS, "train/p1.pddl": lamps(3, "02"), "train/p2.pddl": lamps(3, "12")}
     files |= {"test/p3.pddl": lamps(5, "34"), "train/p1.plan": "(press l0 l1)\n(press l1 l2)\n"}
     for name, text in files.items():

@@ -181,7 +181,7 @@ def without_times(folder):
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_a_grid_killed_many_times_ends_with_the_same_scores(tmp_path):
-    """Real kills of a real process at random points of its life."""
+    """A real process is killed at random points of its life."""
     words = "--variants state-centric:wl-lstm-delta,state-centric:wl-xgboost-delta,random-successor --seeds 1,2"
     words += " --set lstm.training.epochs=1 --set lstm.shape.hidden=8 --set boosting.rounds=2 --jobs 1"
     command = ["sgp", "grid", "--domains", "gripper", "--splits", "interpolation"]
@@ -201,7 +201,7 @@ def test_a_grid_killed_many_times_ends_with_the_same_scores(tmp_path):
         return time.monotonic() - started
 
     finish("whole", "whole-out")
-    idle = finish("whole", "whole-out")  # with nothing left to do
+    idle = finish("whole", "whole-out")  # with all work done
     rng = random.Random(7)
     killed = 0
     for _ in range(12):
@@ -212,7 +212,7 @@ def test_a_grid_killed_many_times_ends_with_the_same_scores(tmp_path):
             killed += 1
             os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
-        # So that there is always something left to do: forget some results and a run.
+        # Remove results and a run, so that work is left in every round.
         for path in sorted((tmp_path / "killed" / "grid").rglob("*.json")):
             if rng.random() < 0.5:
                 path.unlink()

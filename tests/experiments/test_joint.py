@@ -1,4 +1,4 @@
-"""One training, and the planners that three validation methods select from it."""
+"""One training, and the planners selected from it by three validation methods."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ RULES = DynamicConfig(problems=2, threshold=0.9)
 
 @pytest.fixture
 def method(home, monkeypatch):
-    """A sweep of two planners, the first of which has learned nothing: its regularisation leaves no weights."""
+    """A sweep of two planners, the first with zero weights because of its regularisation."""
     found = get_method("contrastive-jumps")
     sweep = [{"candidates": "one-step", "labels.source": "expert", "loss.l2": l2} for l2 in ("1e12", "0.1")]
     monkeypatch.setattr(type(found), "sweep", sweep)
@@ -181,7 +181,7 @@ def test_elsewhere_than_in_the_papers_suite_larger_problems_validate(method, hom
 
 
 def corridors(folder, texts, domain=PDDL):
-    """Imports training problems of a domain that the house has no generator for, without plans, as a suite."""
+    """Import training problems, without plans, of a domain without a built-in generator, as a suite."""
     (folder / "walking" / "train").mkdir(parents=True)
     (folder / "walking" / "domain.pddl").write_text(domain)
     for number, text in enumerate(texts):

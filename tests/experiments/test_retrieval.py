@@ -1,4 +1,4 @@
-"""Retrieval from end to end: every protocol gives its scores, once; settings reach those that have them."""
+"""Retrieval from end to end: every protocol gives its scores once; settings reach the models that have them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CONFIG = RetrievalConfig(("paper", "hard"), size=16, transitions=12, plans=4)
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
 def retrieved(protocol, names, domains=("ferry", "satellite"), **settings):
@@ -37,7 +37,7 @@ def test_a_protocol_gives_its_scores(protocol):
     subjects = {(each.variant, each.domain) for each in scores.itertuples()}
     settings = "+text.sentences=symbols"
     from_other = {"ferry": "+from=satellite", "satellite": "+from=ferry"} if protocol == "cross-domain" else {}
-    # In leave-one-out of two domains, one is learned from, too.
+    # In leave-one-out over two domains, the model is trained on one.
     assert subjects == {
         (f"{kind}{settings}+most=150{from_other.get(domain, '') or lone(protocol, domain)}", domain)
         for kind in ("schema", "copy")
@@ -124,7 +124,7 @@ def test_what_was_measured_is_kept():
 
 
 def test_an_unseen_schema_is_told_once_whatever_stands_beside_it(caplog):
-    """Of Satellite's schemas 'switch_off' occurs in no plan; it is a rival of those that do."""
+    """No plan of Satellite has schema 'switch_off', which competes with the schemas that occur."""
     with caplog.at_level(logging.WARNING):
         retrieved("extrapolation", ["displacements:renamed"], ["satellite"])
     told = [each.getMessage() for each in caplog.records if "occurs in no transition" in each.getMessage()]

@@ -1,4 +1,4 @@
-"""Recorded retrievals hold what the models found: ranks, nearest states, points; a damaged file is told."""
+"""Recorded retrievals have the models' ranks, nearest states and points; a damaged file is reported."""
 
 from __future__ import annotations
 

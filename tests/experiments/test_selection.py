@@ -21,7 +21,7 @@ def test_a_setting_is_chosen_by_what_it_reaches(home, tmp_path):
     assert chosen == {"candidates": value}
     assert [trial.value for trial in trials if trial.chosen] == [value]
 
-    # What a trial says is what the problems themselves say.
+    # The scores of a trial equal those computed from the problems.
     overrides = {"candidates": "one-step"}
     cells = grid_cells("selection", ["gripper"], {"contrastive-jumps": ["aiw"]}, (13,), (), overrides, "state-centric")
     (cell,) = cells

@@ -1,4 +1,4 @@
-"""What every built-in method must keep."""
+"""Contract tests of every built-in method."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SUITE = sgp.load_suite("state-centric")
 
 
 class TestBuiltIn(MethodContract):
-    """The contract that other packages' methods keep, too."""
+    """Runs the contract that methods of other packages share."""
 
     keys = tuple(key for key in house_keys() if isinstance(get_method(key), PlanningMethod))
     settings = QUICK_OF
@@ -31,7 +31,7 @@ class TestBuiltIn(MethodContract):
 
     @pytest.fixture
     def trained(self, quick_run):
-        """Shared with the other tests of the session."""
+        """A trained run, shared with the other tests of the session."""
         return quick_run
 
 
@@ -132,7 +132,7 @@ def test_variants_and_settings_are_checked():
 
 
 def test_a_run_trained_anew_is_the_one_that_plans(home, tmp_path):
-    """The planner kept in memory must not outlive the run in its folder."""
+    """The planner cached in memory must not outlive the run in its folder."""
     run = sgp.train("zero-change", "gripper", "state-centric")
     before = load_planner(str(run.folder))
     assert load_planner(str(run.folder)) is before

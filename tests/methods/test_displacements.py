@@ -1,4 +1,4 @@
-"""Floors and ceilings: lifted displacements and effects are exact, the rest is what plain formulas give."""
+"""Lower and upper baselines: lifted displacements and effects are exact, the others follow plain formulas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SYMBOLS = {"text.sentences": "symbols"}
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
 def split(domain, protocol="extrapolation", measured=None, most=None):
@@ -59,7 +59,7 @@ def test_arguments_have_the_names_of_their_places():
 
 
 def test_renaming_the_arguments_of_an_action_changes_no_embedding():
-    """Objects that are arguments may have any name: seen from the action, states are the same."""
+    """Arguments of an action may have any name: relative to the action, the states are the same."""
     instance = domain_instances("acpbench", "ferry")[3]
     encoder = text_encoders(TextConfig("symbols"))(instance.task)
     step = instance.transitions[0]
@@ -103,7 +103,7 @@ def test_the_floors_are_plain_formulas():
         same = np.array([other.action == each.action for other in data.train])
         change = (after - before)[same].mean(axis=0) if each.action in acted else means[each.action.name]
         assert np.allclose(row, origin + change, atol=1e-5)
-    # Ridge: least squares over rows of the penalty, too.
+    # Ridge: least squares with additional rows for the penalty.
     actions = encoder.embed_actions([each.action for each in data.train])
     given = np.hstack([before, actions, np.ones((len(before), 1))])
     penalty = np.eye(given.shape[1])[:-1]

@@ -1,4 +1,4 @@
-"""EmbedPlan: losses by hand, learning beats nothing learned, what is saved predicts as before."""
+"""EmbedPlan: losses by hand, gain over the untrained model, equal predictions after saving."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUICK = {"training.epochs": "30", "training.learning_rate": "0.001", "training.w
 
 @pytest.fixture(scope="module", autouse=True)
 def _home(in_shared_home):
-    """Instances are found once."""
+    """Instances are computed once and cached."""
 
 
 def cosine(one, other):
@@ -59,7 +59,7 @@ def test_the_losses_are_those_of_the_paper():
 
 @pytest.mark.parametrize("weight", [0.0, 2.0])
 def test_the_loss_of_a_batch_is_that_of_its_parts(weight):
-    """Computed once for each state and action, it is what eq. 31 and 32 give when all is computed anew."""
+    """Embeddings computed once per state and action give the loss of eq. 31 and 32 computed from scratch."""
     data = SPLIT.replayed()
     encoders = text_encoders(TextConfig("symbols"))
     rows = transition_rows(data.train[:12], encoders, 4, 0, "")
@@ -146,7 +146,7 @@ def test_the_same_command_goes_on_after_an_interruption(stop, taken_note_of, tmp
 
 
 def test_the_papers_shape_and_settings():
-    """embedplan, section 3, B.1.3 and Table 6; heads as its implementation has them."""
+    """embedplan, section 3, B.1.3 and Table 6; heads as in its implementation."""
     model = LatentTransition(768, LatentShape())
     change = 256 * 128 + 128 + 2 * (128 * 128 + 128)
     assert sum(each.numel() for each in model.step.parameters()) == change + 128 * 128 + 2 * 128

@@ -1,4 +1,4 @@
-"""Methods of every kind: what each learns from, what it makes, and that standing in the folder is all it takes."""
+"""Methods of every kind: training data, result, and discovery by their file in the folder."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Training:
     times: int = 1
 """
 
-# Learns from demonstrations: how often experts take an action of each schema. The rarer, the dearer.
+# Learns action costs from demonstrations: rare schemas in expert plans are expensive.
 FROM_DEMONSTRATIONS = (
     HEAD
     + """
@@ -62,7 +62,7 @@ METHOD = Method()
 """
 )
 
-# Learns from problems alone: walks as its seed says, in as many problems as there are.
+# Learns from problems alone: random walks by its seed in all problems.
 FROM_PROBLEMS = (
     HEAD
     + """
@@ -83,7 +83,7 @@ METHOD = Method()
 """
 )
 
-# Learns from transitions of several domains: the mean change of atom counts by action schema. It does not plan.
+# Learns from transitions of several domains: mean change of atom counts by action schema. It does not plan.
 FROM_TRANSITIONS = (
     HEAD
     + """
@@ -131,7 +131,7 @@ SUITE = sgp.load_suite("state-centric")
 
 @pytest.fixture
 def kinds(tmp_path, monkeypatch, home):
-    """The methods of the house and four more, found in a folder of the package's path."""
+    """The built-in methods and four more, in a folder of the package's path."""
     for name, text in KINDS.items():
         (tmp_path / f"{name}.py").write_text(text)
 

@@ -35,7 +35,7 @@ def test_a_small_network_extrapolates_with_optimal_plans(home):
     assert all(rollout.solved for rollout in rollouts)
     for task, rollout in zip(tasks, rollouts, strict=True):
         balls = len([literal for literal in task.goal if literal.atom.predicate == "at"])
-        # Two balls a way: two picks and drops, there, and back but for the last one.
+        # Two balls a trip: two picks and drops, the way there, and the way back except after the last trip.
         assert len(rollout.plan) <= 2 * balls + 2 * -(-balls // 2) + 1
 
 
@@ -62,7 +62,7 @@ def test_negative_goals_are_refused(tmp_path):
 
 
 def test_an_action_over_an_object_that_occurs_in_no_atom_is_done():
-    """Such objects cannot be told apart without names: their actions have one key."""
+    """Without names, such objects cannot be distinguished: their actions have one key."""
     task, training = Task(LONE), METHOD.variants["pointer"]
     policy = METHOD.learned(training, task.domain_text, METHOD.network(training, task.domain_text, 1).eval(), "cpu")
     planner = METHOD.planner(training, policy, METHOD.decodings["default"])

@@ -1,4 +1,4 @@
-"""Planning without a run named: a shipped one, or the user's latest, of this domain."""
+"""Planning without a given run: a shipped one, or the user's latest, of this domain."""
 
 from __future__ import annotations
 

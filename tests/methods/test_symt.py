@@ -1,4 +1,4 @@
-"""What symt refuses, where it enters, in one sentence each."""
+"""symt rejects invalid input and settings with one sentence each."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_decodings_that_cannot_be_are_told(decoding, words):
 
 
 def test_settings_that_must_agree_are_set_together():
-    """The heads of the paper's size divide its width alone."""
+    """The number of heads of the paper's size divides only the width of that size."""
     settings = {"shape.hidden": "768", "shape.layers": "12", "shape.heads": "12"}
     assert configure(METHOD, "ed", settings)[1].shape == PAPER
 
@@ -102,7 +102,7 @@ def test_negative_goals_are_refused(data, tmp_path):
 
 
 def test_an_action_over_an_object_that_occurs_in_no_atom_is_written():
-    """Its name stands in no token of the state, so that nothing tells which it is; it is an action as others are."""
+    """The object's name is no token of the state, yet an action over it is valid."""
     task = Task(LONE)
     for how in ("applicable", "regrounding", "ranked"):
         rollout = untrained(METHOD.variants["ed"], task, how).solve(task)
@@ -117,7 +117,7 @@ def untrained(training, task, how):
 
 
 def test_the_last_good_state_is_kept_where_the_loss_is_no_number(data, tmp_path, monkeypatch):
-    """After the first epoch the steps are far too large; with others the training goes on behind it."""
+    """After the first epoch the steps are far too large; with other settings the training continues."""
     training = configure(METHOD, "ed", QUICK_VIEWS | {"training.epochs": "3"})[1]
     whole = [each.loss for each in METHOD.snapshots(training, data, tmp_path / "whole", 1, "cpu")]
     epochs = METHOD.snapshots(training, data, tmp_path / "cut", 1, "cpu")
@@ -131,7 +131,7 @@ def test_the_last_good_state_is_kept_where_the_loss_is_no_number(data, tmp_path,
 
 
 def test_a_run_of_another_token_table_is_refused(run, tmp_path):
-    """All its files are whole, and its weights have another number of tokens than its settings say."""
+    """The files are intact, but the weights have another number of tokens than the settings."""
     folder = shutil.copytree(run.folder, tmp_path / run.folder.name)
     record = json.loads((folder / "run.json").read_text())
     record["training"]["names"] -= 1

@@ -1,11 +1,11 @@
-"""What methods plan and predict does not change by accident.
+"""Regression test of plans and predictions of all methods.
 
-`plans_before.csv` holds what methods of default size planned on small problems (seed 13). `frozen.csv` holds what
-every method, variant and decoding does after the quick trainings of `tests.conftest.QUICK_OF` (seed 13): outcome,
-length and hash of the plans for the validation and interpolation problems of two domains, or of the states that a model
-retrieves. A change of a method that is meant writes the file anew and says so:
+`plans_before.csv` has the plans of methods of default size on small problems (seed 13). `frozen.csv` has the results of
+every method, variant and decoding after the quick trainings of `tests.conftest.QUICK_OF` (seed 13): outcome, length and
+hash of the plans for the validation and interpolation problems of two domains, or of the states that a model retrieves.
+After an intended change of a method, write the file anew:
 
-    PYTHONPATH=. python -m tests.methods.test_unchanged
+PYTHONPATH=. python -m tests.methods.test_unchanged
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ KEYS = ("method", "variant", "decoding", "domain")
 PLANNED = list(dict.fromkeys(tuple(row[key] for key in KEYS) for row in ROWS))
 LIMIT = Limit(actions=40)
 
-# Settings by which a method trains otherwise than by its variants, tried in gripper with the default decoding.
+# Training settings other than those of the variants, evaluated in gripper with the default decoding.
 SETTINGS: dict[str, list[dict[str, str]]] = {
     "contrastive-jumps": [
         *({"labels.source": source} for source in ("optimal-only", "expert", "dagger", "dagger-optimal")),
@@ -81,7 +81,7 @@ def test_quickly_trained_methods_do_what_they_did(method, home):
 
 
 def frozen_rows(key: str) -> Iterator[tuple[str | int, ...]]:
-    """What a method does, one row of `frozen.csv` each; runs go into the store."""
+    """Results of a method, one row of `frozen.csv` each; runs are saved in the store."""
     method = sgp.get_method(key)
     quick, varied = QUICK_OF.get(key, {}), SETTINGS.get(key, [])
     for variant in method.variants:
@@ -123,7 +123,7 @@ def _rows_of(run, variant, domain, decodings):
 
 
 def _retrieved(model, task):
-    """Which successor's embedding is nearest to what is predicted of each action of the initial state."""
+    """Return the successor nearest to the prediction of each action of the initial state."""
     choice = list(task.successors(task.init))
     predicted = np.asarray(model.predict(task, [task.init] * len(choice), [each.actions[0] for each in choice]))
     states = np.asarray(model.embed(task, [each.state for each in choice]))

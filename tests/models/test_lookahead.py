@@ -54,7 +54,7 @@ def test_names_of_objects_change_no_multiset_of_scores(tasks):
 
 
 def test_candidates_hear_of_their_siblings(tasks):
-    """A candidate's score is of the tree: without the others it is another one."""
+    """The score of a candidate depends on the other candidates of the tree."""
     task = tasks[-1]
     choice = Lookahead("types")(task, task.init)
     alone = ENCODER.encode(task, task.init, choice[:1])

@@ -42,7 +42,7 @@ def atoms(count, rows=9, seed=2):
 
 
 def test_layers_of_the_papers_size_have_its_parameters():
-    """7M and 16M are printed: without the embeddings, and each stack's layers sharing their weights."""
+    """The paper prints 7M and 16M: without the embeddings, and with weights shared within each stack."""
     assert count(Layer(PAPER)) == 7_087_872
     assert count(Layer(PAPER, crossing=True)) == 9_451_776
     whole = PlanTransformer(200, 3, PAPER)
@@ -72,7 +72,7 @@ def test_attention_is_torchs():
 
 @pytest.mark.parametrize("kind", ["plans", "heuristic", "sequence"])
 def test_where_no_scores_are_asked_for_all_else_is_the_same(kind):
-    """Results, what layers leave and gradients, with padding among atoms and behind plans."""
+    """Outputs, caches of layers and gradients are equal, with padding among atoms and after plans."""
     told, real = atoms(2), torch.ones(2, 9, dtype=torch.bool)
     plans, written = torch.randint(5, TOKENS, (2, 8)), torch.ones(2, 8, dtype=torch.bool)
     real[1, 6:] = written[1, 5:] = False
@@ -210,7 +210,7 @@ def test_the_losses_are_those_printed_and_nothing_for_equal_names():
 
 
 def test_a_heuristic_reads_nothing_but_what_two_namings_share():
-    """Whatever the other numbers of the last layer are."""
+    """Independent of the other outputs of the last layer."""
     heuristic, told, real = model(HeuristicTransformer, ARITY), atoms(2), torch.ones(2, 9, dtype=torch.bool)
     one = heuristic.values(told, real)
     encode = heuristic.encode
