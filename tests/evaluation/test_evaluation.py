@@ -151,7 +151,7 @@ def test_another_process_at_the_same_work_takes_nothing_away(quick_run, shared_h
 
     def beside(*arguments):
         for file in work.kept.parent.glob("*.json"):
-            file.unlink()  # at the time the other one ends
+            file.unlink()  # as another process does when it ends
         return real(*arguments)
 
     monkeypatch.setattr(parallel, "attempt", beside)

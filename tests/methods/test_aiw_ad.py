@@ -39,7 +39,7 @@ def test_a_tiny_network_solves_what_it_was_trained_on(home):
 
 
 def test_trying_looks_at_no_experts_plan(tmp_path):
-    """Only validation problems have an expert plan each, by which epochs are compared."""
+    """The loss is independent of training problems' expert plans; validation problems keep theirs to compare epochs."""
     quick = {"training.epochs": "1", "training.steps": "2", "learning.trajectories": "1", "learning.jumps": "3"}
     config = configure(METHOD, "aiw", SMALL | quick)[1]
     data = sgp.load_training_data(SUITE, "gripper")

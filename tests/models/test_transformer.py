@@ -72,7 +72,7 @@ def test_attention_is_torchs():
 
 @pytest.mark.parametrize("kind", ["plans", "heuristic", "sequence"])
 def test_where_no_scores_are_asked_for_all_else_is_the_same(kind):
-    """Outputs, caches of layers and gradients are equal, with padding among atoms and after plans."""
+    """Results, outputs of layers and gradients are equal, with padding among atoms and after plans."""
     told, real = atoms(2), torch.ones(2, 9, dtype=torch.bool)
     plans, written = torch.randint(5, TOKENS, (2, 8)), torch.ones(2, 8, dtype=torch.bool)
     real[1, 6:] = written[1, 5:] = False
@@ -210,7 +210,7 @@ def test_the_losses_are_those_printed_and_nothing_for_equal_names():
 
 
 def test_a_heuristic_reads_nothing_but_what_two_namings_share():
-    """Independent of the other outputs of the last layer."""
+    """Random values in the outputs after the first `width`, which depend on the naming, change nothing."""
     heuristic, told, real = model(HeuristicTransformer, ARITY), atoms(2), torch.ones(2, 9, dtype=torch.bool)
     one = heuristic.values(told, real)
     encode = heuristic.encode
