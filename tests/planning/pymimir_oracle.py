@@ -1,4 +1,4 @@
-"""Applicable actions as pymimir's own generator finds them."""
+"""Applicable actions according to pymimir's own generator."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sgp.planning.native import native_problem
 
 
 class PymimirOracle:
-    """A problem as pymimir reads it, with all of its initial atoms."""
+    """A problem as read by pymimir, with all of its initial atoms."""
 
     def __init__(self, problem):
         self.domain, text = problem.read()
@@ -28,7 +28,7 @@ class PymimirOracle:
         return search.ProblemGoalStrategy.create(self.native).test_static_goal()
 
     def applicable(self, task, state):
-        """The actions applicable in a state of a task, in the order of the PDDL's actions and objects."""
+        """Return the actions applicable in a state of a task, in the order of the PDDL's actions and objects."""
         atoms = map(task.fluent, task.fluents(state))
         native = [
             self.native.get_or_create_ground_atom(self._predicates[name], [self._objects[each] for each in objects])

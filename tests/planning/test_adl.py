@@ -1,4 +1,4 @@
-"""What is compiled means what it meant: judged by VAL, by Fast Downward on the original, by a plain interpreter."""
+"""Compilation of ADL preserves meaning: judged by VAL, by Fast Downward on the original, by a plain interpreter."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def adl_problem(domain: str, name: str) -> Problem:
 
 
 def shortest(task: Task) -> tuple[Action, ...] | None:
-    """A shortest plan by breadth-first search, in the task's own actions; None where there is none."""
+    """Shortest plan by breadth-first search, in the task's own actions, or None."""
     known: dict[State, tuple[Action, ...]] = {task.init: ()}
     frontier = [task.init]
     for state in frontier:
@@ -51,7 +51,7 @@ def shortest(task: Task) -> tuple[Action, ...] | None:
 
 
 def shortest_of(problem: Problem) -> tuple[Action, ...] | None:
-    """A shortest plan over all alternatives of the goal, in the actions of the domain's file."""
+    """Shortest plan over all alternatives of the goal, in the actions of the domain's file."""
     found = []
     for task in map(Task, problem.alternatives()):
         plan = shortest(task)
@@ -160,7 +160,7 @@ def test_action_costs_are_carried():
 
 def test_experts_plan_where_their_search_knows_no_conditional_effects():
     problem = adl_problem("lights", "p1")
-    plan = find_plan(problem, (OPTIMAL,)).plan  # LM-cut: handed what was compiled
+    plan = find_plan(problem, (OPTIMAL,)).plan  # LM-cut: runs on the compiled problem
     assert plan is not None
     assert {each.name for each in plan} == {"press"}
     assert validate(problem, plan).valid
@@ -234,7 +234,7 @@ def test_a_quantifier_over_many_objects_is_written_out_by_what_is_known_of_them(
     problem = case_problem("adl-slow-forall-when")
     started = time.perf_counter()
     domain, text = problem.read()
-    assert time.perf_counter() - started < 1  # it takes a tenth of it
+    assert time.perf_counter() - started < 1  # ten times the expected time
     assert len(domain.schemas) == 60 * 3  # one for each date and town
     lands = {tuple(each.objects) for each in text.init if each.predicate == "lands"}
     for schema in domain.schemas.values():
@@ -244,7 +244,7 @@ def test_a_quantifier_over_many_objects_is_written_out_by_what_is_known_of_them(
 
 
 def test_quantifiers_within_each_other_are_written_out_as_the_interpreter_reads_them():
-    """Static atoms under every connective and in every sign decide which objects are looked at."""
+    """Static atoms under every connective and in both signs restrict the objects of a quantifier."""
     domain = """(define (domain d) (:requirements :adl) (:types s t) (:predicates (k ?x ?y) (l ?x) (p ?x) (q ?x ?y))
       (:action one :parameters (?x - s)
         :precondition (forall (?y - t) (or (not (k ?x ?y)) (exists (?z - s) (and (k ?z ?y) (not (l ?z)) (q ?z ?y)))))
@@ -285,7 +285,7 @@ def test_a_disjunctive_goal_is_read_alternative_by_alternative():
     assert (one.sha256, two.alternatives()) == (problem.sha256, (two,))
 
 
-# A plain interpreter of ADL, on nested lists: nothing is simplified, moved or renamed.
+# A plain interpreter of ADL on nested lists, without simplification, reordering or renaming.
 
 Formula = list[Any] | str
 Found = Mapping[frozenset[str], Mapping[str, frozenset[str]]]
@@ -368,7 +368,7 @@ PREDICATES = {"p": 1, "q": 2, "r": 0, "k": 1, "l": 2}  # the last two never chan
 
 
 class _Writer:
-    """Random formulas and effects."""
+    """Generator of random formulas and effects."""
 
     def __init__(self, rng: random.Random, quantified: bool):
         self._rng, self._quantified = rng, quantified
@@ -469,7 +469,7 @@ def test_random_domains_mean_what_a_plain_interpreter_makes_of_them(quantified, 
 
 
 def _tasks(problem: Problem, mode: Mode) -> tuple[list[Task], str]:
-    """A task for each alternative, or why the problem is refused."""
+    """Return a task for each alternative, or the reason for refusing the problem."""
     try:
         return [Task(each, mode) for each in problem.alternatives()], ""
     except PddlError as error:

@@ -45,7 +45,7 @@ def test_work_goes_on_until_a_reading_finds_that_its_seconds_are_over():
             hand.clock.read()
             check_limits()
             hand.time = 11
-            check_limits()  # nothing was read yet
+            check_limits()  # not read yet
             hand.clock.read()
             assert stop_flag()[0]
             check_limits()
@@ -108,7 +108,7 @@ def test_a_thread_reads_while_work_runs():
 
 @contextmanager
 def stopped(hand=None):
-    """The work of a clock that was told to stop."""
+    """Run the block within a clock whose time is up."""
     hand = hand or Hand()
     with hand.clock.within(1):
         hand.time += 2
@@ -129,7 +129,7 @@ def test_looking_for_candidates_stops(task, mode, successors):
 
 
 def test_compiled_searches_stop_between_two_candidates(task):
-    """What they found by then is thrown away by the look after them; here it is seen."""
+    """The limit check afterwards discards the candidates found before the stop; this test reads them."""
 
     fluents, limits = np.array(task.fluents(task.init), np.int32), SearchLimits(False, 0, 0, 1000)
     ground, forms = task.model.arrays(symmetric=False), task.model.forms("none")
@@ -150,7 +150,7 @@ def test_embedding_stops(task):
         marked.embed(task, task.init, choice)
     with pytest.raises(OutOfTime), stopped():
         wl.embed_candidates(task, [task.init], [choice])
-    assert np.array_equal(wl.embed_candidates(task, [task.init], [choice]), before)  # nothing is left half done
+    assert np.array_equal(wl.embed_candidates(task, [task.init], [choice]), before)  # no partial result is cached
 
 
 def test_reading_and_instantiation_stop(task):

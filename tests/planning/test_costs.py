@@ -213,6 +213,6 @@ def test_plans_are_compared_with_the_experts_by_cost(home, tmp_path):
     assert [plan_and_expert(*each) for each in numbers] == [(100.0, 3.0), (1, 1)]
     write_attempts(tmp_path / "rows.csv", attempts_frame(rows))
     assert list(read_attempts(tmp_path / "rows.csv").expert_cost.fillna(0)) == [3.0, 0.0]
-    before = Attempt(costly.name, costly.sha256, 4, Outcome.SOLVED, ("(move k0 k3)",), 1, 0.1)  # by an earlier edition
+    before = Attempt(costly.name, costly.sha256, 4, Outcome.SOLVED, ("(move k0 k3)",), 1, 0.1)  # by an earlier version
     assert not [each for each in scores(subject, [before], lengths, expert_costs=costs) if "ratio" in each.metric]
     assert plan_and_expert(1, lengths[costly.sha256], None, 3.0) is None

@@ -1,4 +1,4 @@
-"""Dead ends that the delete relaxation tells, against the fixpoint by hand, and planners that shun them."""
+"""Relaxed dead ends against the fixpoint by hand, and planners that prune dead ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TRACK = sgp.load_suite("track")
 
 
 def relaxed(task, state):
-    """The atoms that can come true where nothing is deleted, one action after the other: the oracle."""
+    """Oracle: the atoms reachable without deletes, by applying one action after the other."""
     model = task.model
     needs, adds = ([set(values) for values in split(lists)] for lists in (model.operators.needs, model.operators.adds))
     true, before = set(task.fluents(state)), None
@@ -103,7 +103,7 @@ def test_a_planner_shuns_them_where_it_is_asked_to():
 
 
 def test_a_limit_holds_while_dead_ends_are_looked_for(monkeypatch):
-    """As in a problem of very many actions."""
+    """The check is slow, as in a problem with very many actions."""
 
     def slowly(task, state):
         time.sleep(0.2)

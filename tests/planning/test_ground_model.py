@@ -1,4 +1,4 @@
-"""Instantiation is compared with pymimir's grounded mode, which finds the same delete relaxation in another way."""
+"""Instantiation against pymimir's grounded mode, an independent implementation of the delete relaxation."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def generated(domain):
 
 
 def atoms_of_pymimir(problem):
-    """The fluent atoms that are true at first or that an action adds which pymimir instantiates.
+    """Fluent atoms, initially true or added by an action, that pymimir instantiates.
 
-    It also has those that actions only delete where they never hold.
+    pymimir also instantiates atoms that are never true and that actions only delete.
     """
     parser = formalism.Parser(normalise(problem.domain_pddl), "", formalism.ParserOptions())
     parsed = parser.parse_problem(normalise(problem.problem_pddl), "", formalism.ParserOptions())
@@ -52,7 +52,7 @@ def test_atoms_that_can_be_reached_are_those_of_pymimir(domain):
         task = Task(problem)
         goal = {literal.atom for literal in task.goal}
         ours = set(task.model.fluents)
-        assert ours | goal == atoms_of_pymimir(problem) | goal  # the goal's atoms are known, reached or not
+        assert ours | goal == atoms_of_pymimir(problem) | goal  # goal atoms are known, reachable or not
         for atom, index in task.model.fluents.items():
             assert task.fluent(index) == atom
 
@@ -72,7 +72,7 @@ def locks():
 
 
 def test_what_is_never_reached_is_left_out(locks):
-    """Nothing is ever lost and c is no key; atoms without arguments and an effect that is nothing are no trouble."""
+    """No key is ever lost and c is no key; atoms without arguments and empty effects are supported."""
     found = [str(locks.model.action(number)) for number in range(len(locks.model))]
     assert found == [
         *("(take a)", "(take b)"),
@@ -95,7 +95,7 @@ def test_a_goal_that_speaks_of_what_is_never_reached(locks, goal, possible):
 
 @pytest.mark.parametrize("mode", ["grounded", "lifted"])
 def test_successors_without_states_are_those_with_states(locks, mode):
-    """Among them one state reached by two actions, one that is the state itself, and goals."""
+    """Includes a state reached by two actions, one that is its own successor, and goals."""
     locks, courier = Task(locks.problem, mode), Task(Problem("courier", COURIER, COURIER_PROBLEM), mode)
     for task in (locks, courier):
         met = [task.init]

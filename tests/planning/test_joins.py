@@ -1,4 +1,4 @@
-"""What joins and instantiation find is compared with what pymimir finds in another way."""
+"""Applicable actions by joins and by instantiation, against pymimir's."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def by_joins(task, state):
 
 
 def changing(problem):
-    """The same problem where the action deletes the wide atom, so that it is no static one."""
+    """Return the same problem with an action that deletes the wide atom, so that it is not static."""
     domain = problem.domain_pddl.replace(
         "(not (loose ?p))", "(not (loose ?p)) (not (plan-of ?p ?h1 ?h2 ?h3 ?f1 ?f2 ?f3))"
     )
@@ -56,14 +56,14 @@ def test_a_problem_with_a_wide_predicate_is_solved(home):
     run = sgp.train("contrastive-jumps", "suite", "assembly")
     problem = Problem.from_files(WIDE / "domain.pddl", WIDE / "problem.pddl")
     for each in (problem, changing(problem)):
-        sgp.solve(each, run.folder)  # compiles what is not compiled yet, which no limit interrupts
+        sgp.solve(each, run.folder)  # compiles missing kernels, which no limit interrupts
         rollout = sgp.solve(each, run.folder, Limit(seconds=20))
         assert (rollout.outcome, len(rollout.plan)) == (Outcome.SOLVED, 10)
         assert rollout.seconds < 10
 
 
 def random_problem(seed):
-    """Predicates of up to six arguments, constants, variables that stand twice, and literals of every kind."""
+    """Return predicates of up to six arguments, constants, repeated variables, and literals of every kind."""
     rng = random.Random(seed)
     arities = {f"p{number}": rng.choice([0, 1, 1, 2, 2, 3, 4, 6]) for number in range(rng.randint(2, 6))}
     objects = {f"o{number}": rng.choice("st") for number in range(rng.randint(2, 5))}
@@ -115,7 +115,7 @@ def test_applicable_actions_of_random_domains_are_those_of_pymimir(monkeypatch):
 
 
 def endless(objects):
-    """No action is applicable, which is known when seven of eight parameters have taken all values."""
+    """A problem without applicable actions; this is found only after enumerating seven of eight parameters."""
     parameters = " ".join(f"?x{number}" for number in range(8))
     domain = (
         f"(define (domain d) (:requirements :equality) (:predicates (p ?x)) (:action a :parameters ({parameters})\n"

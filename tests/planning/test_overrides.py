@@ -59,7 +59,7 @@ def test_watching_hears_of_every_decision(two_blocks):
 
 
 def never(action):
-    """A policy that takes the first candidate but would rather take anything than these."""
+    """A policy that takes the first candidate of lowest cost, where these actions cost more than all others."""
     return Costs(lambda task, name, state: 5.0 if name in action else 1.0)
 
 
@@ -95,7 +95,7 @@ def test_time_that_is_up_ends_the_search_incomplete(two_blocks):
 
 @pytest.mark.parametrize(("seconds", "cost"), [(1e-9, 1.0), (30, 1.0), (30, float("inf"))])
 def test_the_seconds_are_those_that_passed_however_it_ended(two_blocks, seconds, cost):
-    """Out of time, solved, and tried in full without success."""
+    """Out of time, solved, and complete without success."""
     start = Planner(never({"(pick-up a)"})).solve(two_blocks, Limit(actions=2))
     began = time.process_time()
     found = fewest_overrides(Planner(Costs(lambda *_: cost)), two_blocks, start, seconds)

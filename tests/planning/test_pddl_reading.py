@@ -1,4 +1,4 @@
-"""What other planners read is read, odd text with a remark; what they understand differently is refused."""
+"""PDDL that other planners read is read, unusual text with a warning; ambiguous PDDL is refused."""
 
 from __future__ import annotations
 
@@ -249,7 +249,7 @@ def _kinds(names, thing):
 
 
 def _ours(domain, text):
-    """The task as our reader has it: predicates, actions, objects, initial state and goal."""
+    """Our reader's task: predicates, actions, objects, initial state and goal."""
     names = type_names(domain)
     actions = {
         schema.name: (
@@ -264,7 +264,7 @@ def _ours(domain, text):
 
 
 def _theirs(domain, native):
-    """The task as pymimir has it, variables under our names; its predicates for types are left out."""
+    """pymimir's task, with our names of variables and without its predicates for types."""
     types = {OBJECT, "number", *type_names(domain).values()}
     theirs = native.get_domain()
     predicates = (*theirs.get_static_predicates(), *theirs.get_fluent_predicates(), *theirs.get_derived_predicates())

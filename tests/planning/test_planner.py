@@ -92,7 +92,7 @@ def test_a_state_without_unvisited_successors_is_stuck(two_blocks):
 
 
 def test_a_state_without_any_successor_is_stuck(courier):
-    # To the shop without the parcel: the van cannot return and nothing can be loaded.
+    # To the shop without the parcel: the van cannot return and the parcel cannot be loaded.
     rollout = Planner(by_name(drive=0.0, load=1.0)).solve(courier)
     assert rollout.outcome is Outcome.STUCK
     assert [str(action) for action in rollout.plan] == ["(drive v1 depot shop)"]
@@ -162,7 +162,7 @@ def test_a_faithful_policy_takes_no_goal_state_that_it_did_not_choose(two_blocks
     def generated(task, action, state):
         return {"(pick-up a)": 0.0, "(put-down a)": 0.0}.get(action, 5.0)
 
-    # Holding a, the goal is one action away; what was generated puts a down again.
+    # Holding a, the goal is one action away; the policy's choice puts a down again.
     faithful = Planner(Costs(generated, only_chosen=True), revisits=True).solve(two_blocks, Limit(actions=4))
     assert faithful.outcome is Outcome.HORIZON
     assert [str(action) for action in faithful.plan] == ["(pick-up a)", "(put-down a)"] * 2
@@ -185,7 +185,7 @@ def test_decisions_are_limited_apart_from_actions(three_blocks):
     assert Planner(anywhere, revisits=True).solve(three_blocks, Limit(actions=2)).reason == ""
 
     def jumps(task, state):
-        """Two actions by one decision."""
+        """Jumps of two actions."""
         return [
             Successor((*one.actions, *two.actions), two.state)
             for one in task.successors(state)
@@ -271,7 +271,7 @@ def test_the_beam_holds_no_state_twice():
 
 
 def test_costs_add_up_or_replace(three_blocks):
-    # The cheap first action leads to dear ones; only the sum sees that the other start is better by the third step.
+    # After the cheap first action all others are expensive; only the sum prefers the other start at the third step.
     costs = {"(pick-up b)": 1.0, "(unstack c a)": 2.0, "(stack b c)": 5.0, "(put-down c)": 1.0, "(stack c b)": 9.0}
     cost = lambda task, action, state: costs.get(action, 7.0)  # noqa: E731
     summed = Planner(Costs(cost, additive=True), width=2).solve(three_blocks, Limit(actions=2))
@@ -325,7 +325,7 @@ def test_seconds_and_memory_are_outcomes(two_blocks, three_blocks, monkeypatch):
 
 @pytest.mark.slow
 def test_a_decision_is_ended_that_takes_too_long(two_blocks, three_blocks):
-    """The one that has most of the candidates pays for the time; the others go on."""
+    """The problem with most of the candidates times out; the others continue."""
 
     class Endless(Costs):
         def rank(self, nodes, choices):
@@ -360,7 +360,7 @@ def test_looking_ahead_is_ended_and_the_steps_made_so_far_remain(three_blocks):
 
 def test_seconds_of_the_processor_do_not_pass_while_others_work(two_blocks):
     def waiting(task, state):
-        time.sleep(0.3)  # as behind other processes
+        time.sleep(0.3)  # waits, as if other processes used the CPU
         return task.successors(state)
 
     def busy(task, state):

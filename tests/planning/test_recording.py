@@ -105,7 +105,7 @@ def test_notes_with_arrays_are_kept(two_blocks, tmp_path):
 
 
 def test_what_was_written_is_kept_without_notes_too(two_blocks, tmp_path):
-    """At each step, and where the last of it is no candidate."""
+    """At each step, and at the end, where the last token belongs to no candidate."""
 
     class Writing(Costs):
         def rank(self, nodes, choices):

@@ -1,4 +1,4 @@
-"""What native code prints goes nowhere for as long as it is wanted, and no longer."""
+"""Output of native code is discarded exactly while requested."""
 
 from __future__ import annotations
 

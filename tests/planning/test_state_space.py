@@ -17,7 +17,7 @@ from sgp.planning.task import Task
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
 
-# Glue runs out: who glues the wrong thing first never finishes.
+# Glue runs out: after gluing the wrong part first, the goal is unreachable.
 GLUE = """\
 (define (domain glue) (:requirements :strips :typing)
   (:types part) (:predicates (glue) (wanted ?p - part) (fixed ?p - part))
@@ -26,7 +26,7 @@ GLUE = """\
 GLUE_PROBLEM = "(define (problem g) (:domain glue) (:objects a b - part) (:init (glue) (wanted a)) (:goal (fixed a)))"
 
 
-# More places than a word has bits; from each one goes to the next, and can fall.
+# More places than a word has bits; each one leads to the next, and can fall.
 CORRIDOR = """\
 (define (domain corridor) (:requirements :strips)
   (:predicates (at ?x) (next ?x ?y) (fallen))
@@ -45,7 +45,7 @@ def corridor(places):
 
 
 def shortest(task, state):
-    """The length of a shortest plan from a state, by a plain forward search: the oracle."""
+    """Oracle: length of a shortest plan from a state, by a plain forward search."""
     met, waiting = {state}, deque([(state, 0)])
     while waiting:
         here, length = waiting.popleft()

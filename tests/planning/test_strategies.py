@@ -19,7 +19,7 @@ from sgp.policies.jump_decoding import JumpDecoding
 from tests.conftest import blocks_problem
 from tests.planning.test_planner import by_name
 
-# Glue is for one part, and no part that is not glued can be painted.
+# Glue suffices for one part, and only a glued part can be painted.
 GLUE = """\
 (define (domain glue) (:requirements :strips)
   (:predicates (glue) (part ?p) (fixed ?p) (painted ?p))
@@ -30,7 +30,7 @@ GLUE_PROBLEM = "(define (problem g) (:domain glue) (:objects a b) (:init (glue) 
 
 
 class Fixed:
-    """Costs by the name of the first action; infinite for names that it was not told."""
+    """Costs by the name of the first action; infinite for other names."""
 
     rules = REPLACE
 
@@ -63,13 +63,13 @@ AIMLESS = Fixed({f"({each})": 0.0 for each in ("pick-up a", "put-down a", "pick-
 
 @pytest.fixture
 def glue():
-    """One of two parts can be glued."""
+    """A task with two parts and glue for one."""
     return Task(sgp.Problem("g", GLUE, GLUE_PROBLEM))
 
 
 @pytest.fixture
 def made(monkeypatch):
-    """The rollouts that are made, and whether their costs had noise."""
+    """The rollouts in order, and whether their costs had noise."""
     rollouts, roll_out = [], Planner.roll_out
 
     def noted(self, *rest):
@@ -163,7 +163,7 @@ def test_the_first_rollout_has_half_of_a_limit_and_the_horizons_of_restarts_grow
 
 
 def test_a_share_is_one_of_what_instantiation_leaves(two_blocks, made, monkeypatch):
-    """In the seconds of a problem its actions are instantiated once."""
+    """Actions are instantiated once within the time limit of a problem."""
     clock = [0.0]
     monkeypatch.setattr(Limit, "now", lambda self: clock[0])
     expand = Planner.successors

@@ -1,4 +1,4 @@
-"""The words that name a planner and what it is tried on."""
+"""The words that name a planner and the problems that it is evaluated on."""
 
 from __future__ import annotations
 

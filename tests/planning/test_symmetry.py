@@ -1,4 +1,4 @@
-"""Representatives of interchangeable objects against full enumeration, by swapping objects as the definition says."""
+"""Representatives of interchangeable objects against full enumeration by the definition, which swaps objects."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.sampling import each_value
 DOMAINS = sorted(domain.name for domain in all_domains())
 SIZE = {"blocksworld": 6, "floortile": 12, "logistics": 10, "rovers": 14, "satellite": 12, "sokoban": 20, "visitall": 9}
 
-# Two kinds of one thing, a constant of a kind, a relation that two objects can stand in both ways.
+# Two subtypes of one type, a constant of a subtype, a relation that may be true of two objects in both orders.
 WIRES = """\
 (define (domain wires) (:requirements :strips :typing :negative-preconditions :equality)
   (:types plug lamp - thing thing) (:constants main - plug)
@@ -67,7 +67,7 @@ def problem_of(name):
 
 
 def scaled(domain, least, seed):
-    """The smallest problem of at least so many objects, on which planners are measured over sizes."""
+    """The smallest problem with at least `least` objects, as used in measurements over sizes."""
     size = next(filter(domain.scaled.has, range(least, 200)))
     return Problem(domain.name, domain.pddl, domain.generate_scaled(np.random.default_rng(seed), size))
 
@@ -78,7 +78,7 @@ def swapped(atoms, one, other):
 
 
 def classes(task, state):
-    """Of each object its class, by the definition: swapping two of a class changes neither atoms nor goal."""
+    """Class of each object, by the definition: swapping two of a class changes neither atoms nor goal."""
     true, of = set(task.atoms(state)), {}
     constants = {each.name for each in task.domain_text.constants}
     goals = [{each.atom for each in task.goal if each.positive is sign} for sign in (True, False)]
@@ -93,7 +93,7 @@ def classes(task, state):
 
 
 def kind(of, action):
-    """What is left of an action where the names of interchangeable objects are: which class, which of those used."""
+    """Action with each interchangeable object replaced by its class and its index among the used ones."""
     used = {}
     for each in action.objects:
         used.setdefault(of[each], {}).setdefault(each, len(used.get(of[each], ())))
@@ -123,7 +123,7 @@ def test_one_action_of_each_kind_is_left(name, mode):
 
 
 def symmetric_relations(task, state, of):
-    """Whether two interchangeable objects stand in one atom, in both orders: such are not found, and stay apart."""
+    """Whether an atom has two interchangeable objects; these are not detected in both orders, and stay distinct."""
     return any(len({of[each] for each in names}) < len(set(names)) for _, names in task.atoms(state))
 
 
@@ -190,7 +190,7 @@ def test_state_spaces_up_to_symmetry_have_the_distances_of_whole_ones(name):
                 choice = candidates(task, state)
                 assert part.distance_beyond(choice).tolist() == whole.distance_beyond(choice).tolist()
         rng, state = np.random.default_rng(5), task.init
-        for _ in range(40):  # states that were reached, and not those of the table
+        for _ in range(40):  # reached states, not those of the table
             choice = Lookahead("types", representatives=True)(task, state)
             if not choice:
                 break

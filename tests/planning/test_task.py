@@ -98,7 +98,7 @@ BUNDLED = [
 
 @pytest.mark.parametrize(("domain", "split"), [*BUNDLED[:-1], pytest.param(*BUNDLED[-1], marks=pytest.mark.slow)])
 def test_successors_and_goals_agree_with_pyperplan_on_the_bundled_problems(domain, split, tmp_path):
-    """pyperplan, static facts kept, is the oracle: a random walk of three steps on every problem."""
+    """Oracle: pyperplan with static facts; a random walk of three steps on every problem."""
     walk = random.Random(7)
     for problem in sgp.load_suite("state-centric").problems(domain, split):
         task, oracle = Task(problem), _pyperplan(problem, tmp_path)

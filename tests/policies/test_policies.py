@@ -52,7 +52,7 @@ class CountEncoder:
 
 
 class Recorder:
-    """Predicts the goal, and passes on how often it was asked along the path."""
+    """Predicts the goal; its memory counts the calls along the path."""
 
     def __init__(self):
         self.asked = []

@@ -30,7 +30,7 @@ def blocks():
 
 
 def walked(task, names, patience):
-    """The node after the actions of these names, and its progress."""
+    """Return the node after the actions of these names, and its progress."""
     node = Node(task, task.init)
     progress = update_progress(node, patience)
     for name in names:

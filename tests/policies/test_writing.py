@@ -33,7 +33,7 @@ def plan():
 
 @dataclass(frozen=True)
 class Script:
-    """Writes given tokens, each with a little less than certainty; from a state on it does not know which is next."""
+    """Predicts given tokens with high probability, then the end token."""
 
     row: tuple[int, ...]
 
@@ -101,7 +101,7 @@ def test_failures_of_writing_are_told(task, plan):
 
 
 def replaced(task, pick):
-    """What undoes a pick: the drop in the same place."""
+    """Return the action that undoes a pick: the drop in the same place."""
     return next(
         each.actions[0]
         for each in task.successors(task.apply(task.init, pick))
@@ -111,7 +111,7 @@ def replaced(task, pick):
 
 @dataclass(frozen=True)
 class Doubtful(Script):
-    """Writes its script, and thinks that what cannot stand there is a little better, all else a little worse."""
+    """Predicts its script slightly below an invalid token and slightly above all others."""
 
     def _next(self, place):
         logits = np.full(len(TOKENS.vocabulary), 9 - 1.4e-4)
@@ -122,13 +122,13 @@ class Doubtful(Script):
 
 @pytest.mark.parametrize("how", ["greedy", "applicable"])
 def test_applicable_solves_what_greedy_solves_where_all_tokens_are_nearly_alike(how, task, plan):
-    """Both take what is first in the order of the PDDL among what is alike to the best token of all."""
+    """Both take the first action in the order of the PDDL among those tied with the best token of all."""
     policy = WrittenActions(Doubtful(script(task, plan)), TOKENS, how)
     assert Planner(policy, one_step, revisits=True).solve(task, Limit(actions=len(plan))).plan == plan
 
 
 def test_greedy_goes_on_behind_the_goal_and_is_judged_by_the_end(task, plan):
-    """Back and forth behind the goal harms nothing; taking the last ball up again does."""
+    """A pick and a drop after the goal do no harm; picking the last ball up again does."""
     last = task.init
     for action in plan:
         last = task.apply(last, action)
@@ -149,7 +149,7 @@ def test_greedy_goes_on_behind_the_goal_and_is_judged_by_the_end(task, plan):
 
 
 def test_a_goal_state_that_was_not_written_is_not_taken(task, plan):
-    """In the state before the last action the goal is one action away, and something else is written."""
+    """In the state before the last action the goal is one action away, but another action is predicted."""
     other = script(task, (*plan[:-1], plan[-2]), end=False)
     rollout = solved(task, other, "greedy")
     assert not rollout.solved
@@ -166,7 +166,7 @@ def network(kind):
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
 def test_twenty_actions_are_written_as_if_all_was_read_again(kind, task):
-    """Of the keys and values that nodes keep against the whole sequence in one pass."""
+    """Against one pass over the whole sequence without cached keys and values."""
     writer, prefixes, row = network(kind), [], [BEGIN]
 
     class Watched(WrittenActions):
@@ -222,7 +222,7 @@ def test_a_sequence_that_is_too_long_is_refused(task):
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
 def test_regrounding_counts_tokens_and_keeps_nothing_else(kind):
-    """An untrained network goes to and fro until all tokens are written; a node keeps how many there are."""
+    """An untrained network moves to and fro up to the token limit; a node stores only the number of tokens."""
     memories = []
 
     class Watched(WrittenActions):
@@ -257,7 +257,7 @@ def test_problems_that_are_solved_together_are_solved_as_alone(kind, how):
 
 @pytest.mark.parametrize("kind", ["plans", "sequence"])
 def test_what_is_written_behind_the_same_tokens_is_kept_apart(kind, task):
-    """Two ways on from one prefix, and one of them again, against each of them alone."""
+    """Two continuations of one prefix, and two of the first of these, against each of them alone."""
     writer = network(kind)
     inputs = DecoderInput(task, task.init, TOKENS.drawn_naming(task))
     token = min(TOKENS.schemas)
@@ -306,7 +306,7 @@ def test_a_state_that_is_met_again_is_not_read_again_and_the_same_comes_of_it(ho
 
 @pytest.mark.parametrize("how", ["regrounding", "ranked"])
 def test_a_forced_first_move_is_not_what_is_remembered_of_its_state(how):
-    """Where the rollout comes back to its start, all candidates are ranked, and not the one that was forced."""
+    """When the rollout returns to its start, all candidates are ranked, not only the action override."""
     torch.manual_seed(1)
     model = PlanTransformer(len(TOKENS.vocabulary), TOKENS.vocabulary.arity, SHAPE).eval()
     planner = Planner(WrittenActions(PlanWriter(model, "cpu"), TOKENS, how), one_step, revisits=True)
