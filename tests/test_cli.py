@@ -1,4 +1,4 @@
-"""The command line as a user meets it: words, exit codes, one sentence for each error."""
+"""The command line for users: output, exit codes, one sentence for each error."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def files(tmp_path):
 
 
 def started(*words, sh="", **environment):
-    """The command as a process of its own; what follows it in a shell, and variables of the environment."""
+    """Run the command in a separate process, with a shell suffix and environment variables."""
     command = shlex.join([sys.executable, "-m", "sgp", *map(str, words)])
     return subprocess.run(
         ["sh", "-c", f"{command} {sh}"],
@@ -162,7 +162,7 @@ def test_errors_are_one_sentence_and_exit_code_2(blocks_run, files, domain, prob
     assert (code, out) == (2, "")
     assert words in err
     assert err.startswith("sgp: ")
-    assert all(line.startswith("    ") for line in err.splitlines()[1:])  # the place that it speaks of
+    assert all(line.startswith("    ") for line in err.splitlines()[1:])  # the place of the error
 
 
 def test_the_version_is_told():
@@ -511,7 +511,7 @@ def test_limits_are_outcomes_of_the_command_line(blocks_run, files):
 
 @pytest.mark.slow
 def test_a_killed_training_leaves_no_half_run(tmp_path):
-    """A real kill of a real process while trees are fitted; afterwards the same command trains."""
+    """A real process is killed while trees are fitted; afterwards the same command trains."""
     environment = {**os.environ, "SGP_HOME": str(tmp_path / "home")}
     command = ["sgp", "train", "--domain", "visitall", "--suite", "state-centric", "--set", "boosting.rounds=12"]
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
@@ -529,7 +529,7 @@ def test_a_killed_training_leaves_no_half_run(tmp_path):
 
 @pytest.mark.slow
 def test_ctrl_c_ends_with_a_sentence_and_the_same_command_goes_on(tmp_path):
-    """A real interrupt of a real process while expert plans are made."""
+    """A real process is interrupted while expert plans are made."""
     folder = tmp_path / "in" / "blocks" / "train"
     folder.mkdir(parents=True)
     (tmp_path / "in" / "blocks" / "domain.pddl").write_text(BLOCKS)

@@ -24,7 +24,7 @@ CALL = "from sgp.caller import caller; print(caller({}), sum(caller.stats.cache_
 
 @pytest.fixture
 def anew(monkeypatch):
-    """Folders are looked for again, and messages are given again."""
+    """Forget cached folders and the messages already given."""
     monkeypatch.setattr(compilation._Cache, "_reported", False)
     monkeypatch.setattr(compilation._Cache, "_unsaved", False)
     compilation.kernel_folder.cache_clear()
@@ -73,7 +73,7 @@ def test_a_folder_below_tmpdir_that_others_can_write_is_not_used(tmp_path):
 
 @pytest.fixture
 def package(tmp_path):
-    """A copy of the package with two kernels more, one of which calls the other, in another file."""
+    """A copy of the package with two more kernels in separate files, one of which calls the other."""
     shutil.copytree(PACKAGE, tmp_path / "sgp", ignore=shutil.ignore_patterns("__pycache__"))
     (tmp_path / "sgp" / "callee.py").write_text(CALLEE.format(1))
     (tmp_path / "sgp" / "caller.py").write_text(CALLER)
@@ -95,7 +95,7 @@ def started(package, argument, **other):
 
 
 def forget_that_root_writes_anywhere():
-    """Takes from the superuser, once a program is started, what lets it write where permissions forbid it."""
+    """Remove the superuser's capability to override permissions from programs started later."""
     drop_from_bounding_set, override_permissions = 24, 1
     ctypes.CDLL(None).prctl(drop_from_bounding_set, override_permissions)
 
@@ -114,7 +114,7 @@ def test_an_edited_callee_in_another_file_is_compiled_into_its_caller(package):
     (package / "sgp" / "callee.py").write_text(CALLEE.format(10))
     assert said(started(package, 3)) == ["26", "0"]
     assert len([path for path in saved.iterdir() if path.is_dir()]) == 2
-    for value in range(20, 23):  # of older sources only some are kept
+    for value in range(20, 23):  # only some of the older versions stay
         (package / "sgp" / "callee.py").write_text(CALLEE.format(value))
         assert said(started(package, 3)) == [str(2 * (3 + value)), "0"]
     assert len([path for path in saved.iterdir() if path.is_dir()]) == compilation._VERSIONS
@@ -158,7 +158,7 @@ def kernel_files():
 
 
 def test_what_kernels_take_from_other_files_stands_in_files_of_kernels():
-    """Numba freezes a constant into the machine code; one of another file would not be in the hash of the sources."""
+    """Numba compiles constants into the machine code; the source hash would miss one from another file."""
     of_kernels = {"compilation"} | {file.stem for file in kernel_files()}
     wrong = []
     for file in kernel_files():

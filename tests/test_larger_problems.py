@@ -18,7 +18,7 @@ MEASURED = data_folder() / "measured"
 
 
 def covered():
-    """The coverage scores of each row of the suite, by seed."""
+    """Return the coverage scores of each row of the suite, by seed."""
     scores = list(select(read_scores(MEASURED / "scores-harder.csv"), metric="coverage").itertuples())
     rows = [(domain, row) for domain, found in HARDER.domains.items() for row in found.splits]
     return {place: {each.seed: each for each in scores if (each.domain, each.split) == place} for place in rows}

@@ -1,4 +1,4 @@
-"""The numbers that README and docs show are those of the files of measurements, which say when they were made."""
+"""The numbers in README and docs equal those of the files of measurements, which have their date."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGES = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs"
 
 @pytest.fixture
 def docs(monkeypatch):
-    """The programs of the folder `docs`."""
+    """Import the programs of the folder `docs`."""
     monkeypatch.syspath_prepend(str(ROOT / "docs"))
     import measured
 
@@ -59,7 +59,7 @@ def test_every_measured_file_says_when_and_where():
     tracked = subprocess.run(["git", "ls-files", "data/measured"], cwd=ROOT, capture_output=True, text=True).stdout
     for name in tracked.split():
         if not name.endswith(".csv") or Path(name).name.startswith(("attempts-", "selection-")):
-            continue  # these have one line an attempt or a trial, beside the scores
+            continue  # these have one line for each attempt or trial
         with (ROOT / name).open(newline="") as file:
             notes = {row["note"] for row in csv.DictReader(file)}
         wrong = {note for note in notes if not re.search(r"\d{4}-\d\d-\d\d, \d+ cores", note)}

@@ -1,4 +1,4 @@
-"""Methods, domains and encoders of other packages: a worked one that is installed, and some that do not work."""
+"""Methods, domains and encoders of other packages: an installed worked example, and some invalid ones."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def store(tmp_path_factory):
 
 
 def package(folder, name, group, key, code, value="THING"):
-    """A package as an installer leaves it: a module and its metadata."""
+    """An installed package: a module and its metadata."""
     module = name.replace("-", "_")
     (folder / f"{module}.py").write_text(code)
     info = folder / f"{module}-1.0.dist-info"

@@ -1,4 +1,4 @@
-"""Tasks are done here, by processes and by a Ray cluster of two machines, whatever happens to one of them."""
+"""Tasks run in this process, in worker processes and on a Ray cluster of two machines, one of which may fail."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ SPLITS = ("validation", "interpolation")
 
 
 def on_cluster(test):
-    """Marks a test that needs the cluster; the first of them waits for its machines to start."""
+    """Mark a test that needs the cluster; the first of them waits for its machines to start."""
     return pytest.mark.cluster(pytest.mark.timeout(900)(test))
 
 
 @pytest.fixture(scope="module")
 def machines():
-    """A head without processors and two machines of one each; ends them."""
+    """Start a head without CPUs and two machines with one CPU each; end them afterwards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # as the tests themselves, not behind them
@@ -44,7 +44,7 @@ def machines():
         import ray
         from ray.cluster_utils import Cluster as Machines
 
-        prompt = {"health_check_period_ms": 1000}  # so that a lost machine is missed after seconds
+        prompt = {"health_check_period_ms": 1000}  # so that a lost machine is noticed within seconds
         head = {"num_cpus": 0, "object_store_memory": TINY, "include_dashboard": False, "_system_config": prompt}
         found = Machines(initialize_head=True, head_node_args=head)
         for _ in range(2):
@@ -70,7 +70,7 @@ def refuse(number):
 
 
 def die_once(number, mark):
-    """Kills its own process the first time, as a machine out of memory does."""
+    """Kill the own process in the first call, as a machine out of memory does."""
     if number == 2 and not Path(mark).exists():
         Path(mark).touch()
         os.kill(os.getpid(), 9)
@@ -95,7 +95,7 @@ every_kind = pytest.mark.parametrize(
 
 @pytest.fixture
 def runner(request):
-    """Workers of a kind; a cluster is started when one is first asked for."""
+    """Return the executor of a kind; the cluster is started on first use."""
     return request.getfixturevalue("cluster") if request.param == "cluster" else request.param
 
 
@@ -147,7 +147,7 @@ def comparable(attempts):
 def test_a_machine_lost_in_the_middle_loses_nothing_and_changes_no_number(
     machines, cluster, quick_run, home, monkeypatch
 ):
-    """The machine is taken away when the first of many chunks came back, while it has others."""
+    """The machine is removed after the first of many chunks, while it computes others."""
     monkeypatch.setattr("sgp.evaluation.parallel.CHUNK", 1)
     run = quick_run("contrastive-jumps", "gripper", "one-step").folder
     alone = sgp.evaluate([run], "state-centric", SPLITS)

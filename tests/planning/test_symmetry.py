@@ -123,7 +123,7 @@ def test_one_action_of_each_kind_is_left(name, mode):
 
 
 def symmetric_relations(task, state, of):
-    """Whether an atom has two interchangeable objects; these are not detected in both orders, and stay distinct."""
+    """Whether an atom has two interchangeable objects; such pairs are not detected as interchangeable."""
     return any(len({of[each] for each in names}) < len(set(names)) for _, names in task.atoms(state))
 
 

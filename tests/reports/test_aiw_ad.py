@@ -1,4 +1,4 @@
-"""The tables of AIW-AD: as printed, consistent, and shown whether or not we measured anything."""
+"""The tables of AIW-AD: as printed, consistent, and shown with or without our measurements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ TRACK, EXTENDED = ("1", "3", "5", "6"), ("2", "4", "7")
 
 
 def solved(number):
-    """Problems solved and problems, by variant, domain and split."""
+    """Return numbers of solved problems and of problems, by variant, domain and split."""
     return {
         (score.variant, score.domain, score.split): (score.value * score.count, score.count)
         for score in PAPER.printed(number).itertuples()

@@ -1,4 +1,4 @@
-"""The tables of EmbedPlan: as printed, consistent where they repeat each other, and shown with or without ours."""
+"""The tables of EmbedPlan: as printed, consistent where values repeat, shown with or without our measurements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Papers beside ours: found by their files, their tables by number or short form."""
+"""Papers beside our measurements: found by their files, their tables by number or short form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two planners against each other: which instances are points, where the unsolved ones stand, and who solved what."""
+"""Comparison of two planners: plotted instances, position of unsolved ones, and counts of solved ones."""
 
 from __future__ import annotations
 

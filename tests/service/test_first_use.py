@@ -1,4 +1,4 @@
-"""Kernels are compiled before the first job's seconds begin, by one process for all."""
+"""Kernels are compiled before the time limit of the first job starts, by one process for all."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_job_waits_for_the_kernels_without_its_seconds_and_other_processes_rea
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     worker, begun = Worker(), time.monotonic()
     problem = text_of(blocks_problem("a b", "(ontable a) (ontable b) (clear a) (clear b)", "(on a b)"))
-    with locked(folder):  # as another process holds it that compiles
+    with locked(folder):  # as a compiling process does
         job = worker.submit("read", 10, problem=problem)
         while (job.report().progress or {}).get("doing") is None:
             assert time.monotonic() - begun < 60

@@ -1,4 +1,4 @@
-"""The worker process: answers, errors as sentences, limits, cancel; no process is left behind."""
+"""The worker process: answers, errors as sentences, limits, cancellation; no process outlives it."""
 
 from __future__ import annotations
 
@@ -115,12 +115,12 @@ def test_a_feature_has_its_influences_and_another_weight(worker, quick_run):
 
 
 def unexplained(steps):
-    """Steps without what explains them, which is told when the rollout has ended."""
+    """Return steps without explanations, which are reported when the rollout has ended."""
     return [{**each, "why": []} for each in steps]
 
 
 def test_a_rollout_is_shown_while_it_grows(quick_run, monkeypatch):
-    """Every decision here; in earnest a preview every half second."""
+    """A preview of every decision here; by default every half second."""
     monkeypatch.setattr(jobs, "PREVIEW_SECONDS", 0.0)
     monkeypatch.setattr(jobs, "PREVIEW_SHARE", math.inf)
     run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
@@ -210,7 +210,7 @@ def test_cancel_ends_the_process_and_the_next_job_has_a_new_one(worker, problem)
 
 
 def test_a_job_over_its_seconds_is_ended(worker):
-    ended(worker.submit("load", 60, run="/nowhere"))  # the libraries are there
+    ended(worker.submit("load", 60, run="/nowhere"))  # the libraries are loaded
     report = ended(worker.submit("train", 1, method="state-centric", variant="wl-lstm-delta", domain="visitall",
                               suite="state-centric", seed=99))  # fmt: skip
     assert report.error == service_worker.out_of_time(1)
@@ -235,7 +235,7 @@ worker.main()
 
 @pytest.mark.slow
 def test_limits_count_cpu_seconds_not_wall_clock_seconds():
-    """A job that waits longer than its seconds has used none of them; one that computes is ended."""
+    """A job that waits longer than its limit has used no CPU time; a job that computes is ended."""
     near, far = Pipe()
     command = [sys.executable, "-c", WAITING, str(far.fileno()), str(6 * GIGABYTE)]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, pass_fds=[far.fileno()])
@@ -252,7 +252,7 @@ def test_limits_count_cpu_seconds_not_wall_clock_seconds():
 
 @pytest.mark.slow
 def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
-    """The process stands still for longer than the job may take, as it does where others compute."""
+    """The process is suspended for longer than the job's limit, as on a busy machine."""
     run = str(quick_run("contrastive-jumps", "blocksworld", "one-step").folder)
     names = [f"b{number}" for number in range(60)]
     on_table = " ".join(f"(ontable {each}) (clear {each})" for each in names)
@@ -265,7 +265,7 @@ def test_a_machine_that_is_busy_takes_no_seconds(worker, quick_run):
     number = worker._process.popen.pid
     os.kill(number, signal.SIGSTOP)
     assert job.report().state == "running"
-    job._begun -= 65  # seconds by the clock that have passed since
+    job._begun -= 65  # simulates elapsed wall-clock seconds
     assert job.report().state == "running"
     os.kill(number, signal.SIGCONT)
     assert ended(job).result["data"]["outcome"] == "solved"
@@ -285,7 +285,7 @@ def test_a_job_that_hangs_is_ended_by_the_clock_at_last(worker, quick_run):
 
 @pytest.mark.slow
 def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
-    """The process ends itself after it has said so; whoever asks in between must not be lost with it."""
+    """The process ends itself after the report; a job submitted in between must not be lost."""
     for _ in range(5):
         late = worker.submit("read", 0.001, problem=problem)
         while not late.report().ended:
@@ -296,7 +296,7 @@ def test_the_job_after_one_that_ran_out_of_time_has_a_process(worker, problem):
 
 @pytest.mark.slow
 def test_jobs_are_done_in_the_order_in_which_they_were_asked_for(worker, problem):
-    """A request that is longer than the pipe holds is not overtaken, and none is written into another."""
+    """A request larger than the pipe's buffer is neither overtaken by another nor mixed with it."""
     large = {**problem, "problem": problem["problem"] + ";" + " " * 900_000}
     asked = [worker.submit("read", 60, problem=each) for each in [large, problem] * 5]
     for place in reversed(range(len(asked))):

@@ -37,7 +37,7 @@ def tasks():
 
 @dataclass
 class Longest:
-    """Prefers the candidate that is most actions away, by one unit an action."""
+    """Prefers the longest candidate, by one unit an action."""
 
     rules = REPLACE
 
@@ -81,7 +81,7 @@ def test_transitions_are_the_trajectorys_own(tasks):
 
 
 def test_the_end_of_a_dead_end_is_marked():
-    """Once the only spanner was passed, no nut can be tightened; at the gate nothing is left to do."""
+    """Once the only spanner was passed, no nut can be tightened; at the gate no action is applicable."""
     house = sgp.get_domain("spanner")
     text = house.generate(np.random.default_rng(0), **next(iter(house.sizes.solutions(6))))
     task = Task(Problem("spanner", house.pddl, text))
@@ -149,7 +149,7 @@ def tower():
 
 
 def test_a_goal_keeps_its_shape(tower):
-    """Two atoms that share b: (on b a) and (on d c) share nothing, so one of them has to do."""
+    """Two atoms that share b: (on b a) and (on d c) share no object, so the new goal is one of them."""
     for seed in range(10):
         goal = matched(tower, tower.atoms(tower.init), np.random.default_rng(seed))
         assert goal in ((Atom("on", ("b", "a")),), (Atom("on", ("d", "c")),))

@@ -81,8 +81,8 @@ def test_an_interrupted_training_resumes_as_if_it_had_not_been(tmp_path):
     for _ in range(3):
         next(running)
     running.close()
-    torch.rand(100)  # whatever else drew from torch's generator
-    # The caller recorded three epochs; two, so that the third is given again; none.
+    torch.rand(100)  # other code may draw from torch's generator
+    # The caller recorded three epochs; two, so that the third is returned again; none.
     for after in (3, 2, 0):
         rest = list(train(tmp_path / "cut", after=after))
         assert [each.number for each in rest] == list(range(after + 1, 7))

@@ -35,7 +35,7 @@ def trajectories():
 
 @pytest.fixture(scope="module")
 def epochs(trajectories):
-    """The epochs of a training on two tasks, and on others where they are given."""
+    """Return the epochs of a training on two tasks, or on the given ones."""
     own = [each.task for each in trajectories]
     validation = LabelledTrees.of(ENCODER, list(followed(trajectories[:1], AIW)))
 

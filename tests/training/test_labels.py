@@ -104,7 +104,7 @@ def test_visited_states_are_labelled_too(home, blocks, space):
     decisions = labelled("dagger", blocks[:1], one_step, fit, visits=2, space=space)
     assert asked == [len(experts)]
     new = decisions[len(experts) :]
-    if space == 1:  # plans from there, in tasks of their own
+    if space == 1:  # plans from these states, in tasks of their own
         starts = list(dict.fromkeys(each.task for each in new))
         assert len(starts) == 2
         for task in starts:

@@ -43,7 +43,7 @@ def held_out_loss(model, sequences):
 
 
 def fitted(model, loss, train, validation, seed=1, **config):
-    """The network after its best epoch, and that epoch."""
+    """Return the network after its best epoch, and that epoch."""
     best = best_epoch(fit_recurrent(model, RecurrentTraining(**config), loss, train, validation, FitContext(seed)))
     model.load_state_dict(best.weights)
     return model.eval(), best
@@ -54,12 +54,12 @@ def test_memory_is_learned_and_the_best_epoch_is_kept():
     before = held_out_loss(network(), validation)
     model, best = fitted(network(), "squared", train, validation, seed=3, epochs=120)
     after = held_out_loss(model, validation)
-    assert after == pytest.approx(best.validation_loss, rel=1e-4)  # padding counts for nothing
+    assert after == pytest.approx(best.validation_loss, rel=1e-4)  # padding does not count
     assert after < 0.05 < before
     assert 1 <= best.number <= 120
 
 
-OTHER_KERNELS = {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"}  # those of an older processor
+OTHER_KERNELS = {"ONEDNN_MAX_CPU_ISA": "SSE41", "ATEN_CPU_CAPABILITY": "default"}  # those of an older CPU
 WEIGHTS = """
 import json
 from tests.training.test_recurrent import parity_fit, weights

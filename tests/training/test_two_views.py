@@ -98,7 +98,7 @@ def test_each_loss_changes_what_is_learned(data, tmp_path):
 
 @pytest.mark.slow
 def test_the_loss_falls_with_training(data, tmp_path):
-    """Hundreds of steps are few where names are drawn anew each time, yet it learns."""
+    """The loss falls even in a few steps with new random names in each."""
     quick = {"shape.layers": "2", "shape.hidden": "32", "shape.heads": "2", "names": "30", "training.batch": "16"}
     steps = {
         "training.epochs": "6",
@@ -144,7 +144,7 @@ def test_the_losses_count_when_copying_was_learned():
 
 
 def test_what_is_copied_is_told(data, tmp_path):
-    """The share of right names, against counting them one by one."""
+    """The share of correctly predicted names, against counting them one by one."""
     training = configure(METHOD, "ed", QUICK_VIEWS)[1]
     for snapshot in METHOD.snapshots(training, data, tmp_path, 1, "cpu"):
         draft = SimpleNamespace(folder=tmp_path, facts={}, device="cpu", keep_check=lambda *given: None)

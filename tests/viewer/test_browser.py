@@ -22,7 +22,7 @@ pytestmark = pytest.mark.browser
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Opens a rollout's exported page; what it asked for, logged and raised is in the lists of the result."""
+    """Open a rollout's exported page; its requests, log messages and errors are in the lists of the result."""
     contexts = []
 
     def open_(rollout, hash_="", **options):
@@ -41,7 +41,7 @@ def open_page(browser, tmp_path):
 
 
 def recorded(domain, model, solved=True):
-    """The first of a method by its best known variant."""
+    """Return the first rollout of a method by its best known variant."""
     variant = {"state-centric": "wl-xgboost-delta"}.get(model, "aiw")
     wanted = (domain, model, variant, solved)
     return next(
@@ -60,7 +60,7 @@ def test_keys_step_through_the_whole_rollout_and_lose_none(open_page, blocks):
     page, last = open_page(blocks), len(blocks.steps)
     assert last >= 90
     for _ in range(60):
-        page.keyboard.down("ArrowRight")  # held: the same key again without going up
+        page.keyboard.down("ArrowRight")  # key repeat: no keyup in between
     expect_step(page, 60)
     page.keyboard.up("ArrowRight")
     press(page, "j", "ArrowLeft", "k")
@@ -96,7 +96,7 @@ def test_play_pause_and_speed(open_page, blocks):
     press(page, "End", "ArrowLeft", "Space")
     expect_step(page, len(blocks.steps))
     page.wait_for_selector('.sgp[data-playing="no"]')
-    press(page, "Space")  # at the end, play begins again
+    press(page, "Space")  # at the end, play starts again from the first step
     expect_playing_beyond(page, [0, len(blocks.steps)])
 
 
@@ -207,7 +207,7 @@ def test_goals_are_marked_where_they_hold(open_page, blocks):
 
 
 def test_the_features_behind_a_choice_are_listed(open_page, blocks):
-    """First a sentence, then bars to one side for the chosen one and to the other against it, raw features if asked."""
+    """First a sentence, then bars to opposite sides for and against the chosen candidate; raw features on request."""
     page, shown = open_page(blocks), sgp.playback(blocks)
     why, *_ = shown["steps"][0]["why"]
     said = page.locator(".because").inner_text()
@@ -234,7 +234,7 @@ def test_the_features_behind_a_choice_are_listed(open_page, blocks):
 
 
 def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
-    """The player's own functions, over every step of every recorded rollout."""
+    """Runs the player's own functions over every step of every recorded rollout."""
     page = browser.new_page()
     script = """async ({ source, steps }) => {
         const module = await import(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
@@ -249,11 +249,11 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
     named = compared = 0
     for recorded in sgp.recorded_rollouts().rollouts:
         steps = sgp.playback(recorded)["steps"]
-        given = {"source": sgp.viewer.script("player"), "steps": json.dumps(steps)}  # a text is handed over much faster
+        given = {"source": sgp.viewer.script("player"), "steps": json.dumps(steps)}  # a text is passed much faster
         for step, found in zip(steps, page.evaluate(script, given), strict=True):
             costs = {rank: each["cost"] for rank, each in enumerate(step["candidates"]) if rank not in step["shut"]}
             costs.pop(step["chosen"], None)
-            if not step["why"]:  # of a planner that has no embedding
+            if not step["why"]:  # of a planner without embedding
                 assert found["reasons"] is None
                 continue
             if not costs:
@@ -272,7 +272,7 @@ def test_every_sentence_names_the_runner_up_of_the_reasons(browser):
 
 
 def test_what_was_visited_and_what_is_alike_is_said(open_page):
-    """In a failure in Logistics several that cost as little were visited; balls in one room are alike."""
+    """In a failure in Logistics several tied candidates were visited; balls in one room are equivalent."""
     logistics = recorded("logistics", "state-centric", solved=False)
     shown = sgp.playback(logistics)
     steps = [(place, step, _visited_ties(step)) for place, step in enumerate(shown["steps"], start=1)]
@@ -309,7 +309,7 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
     for other in (each["against"] for each in step["why"]):
         row = page.locator(".candidates tbody tr").nth(other)
         row.hover()
-        expect(row).to_contain_class("pointed")  # and no more the row before
+        expect(row).to_contain_class("pointed")  # and no longer the previous row
         assert f"(rank {other + 1})" in page.locator(".because").inner_text()
         assert page.locator(".why").inner_text().startswith("Picked ")
         pictured = "picture" in step["candidates"][other]
@@ -339,7 +339,7 @@ def test_pointing_at_a_candidate_shows_its_ghost_its_arrow_and_why_not(open_page
 
 
 def test_a_ghost_is_the_state_that_the_candidate_leads_to(ranked):
-    """The differences that the data hold, put together again, are the drawing of that state."""
+    """The recorded differences, applied to the frame, give the drawing of that state."""
     data, states = sgp.playback(ranked), list(ranked.states())
     objects, problem = (*ranked.domain.constants, *ranked.problem.objects), ranked.problem
     shown, ends, before = list[str](), list[Scene](), list[int]()
@@ -389,7 +389,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
     expect(page.locator(".map .said")).to_have_text(words)
     assert words.startswith("rank 2, cost ∞: ")
     assert IMAGE in words
-    press(page, "Enter")  # picks it
+    press(page, "Enter")  # picks the candidate
     page.wait_for_selector("tr.picked")
     assert page.locator("tr.picked td").first.inner_text() == "2"
     press(page, "End")
@@ -399,7 +399,7 @@ def test_the_map_shows_the_step_and_changes_its_projection(open_page, hostile):
 
 
 def test_the_map_says_what_its_points_hide_and_how_far_they_are(open_page, hostile):
-    """A chosen state upon the state is a ring around it; the nearest training point is marked where it is far."""
+    """A chosen state at the position of the state is a ring around it; a far nearest training point is marked."""
     file = map_file(hostile.source)
     made = json.loads(file.read_text())
     (step,) = made["rollouts"][0]["steps"]
@@ -455,7 +455,7 @@ def test_large_drawings_take_the_whole_width(open_page, blocks):
 
 
 def _visited_ties(step):
-    """How many visited candidates cost as little as the chosen one, where it costs least; else 0."""
+    """Number of visited candidates tied with the chosen one if that is the cheapest; else 0."""
     if step["candidates"][step["chosen"]]["gap"] != 0:
         return 0
     return sum(each["gap"] == 0 and "visited" in each["marks"] for each in step["candidates"])
@@ -517,7 +517,7 @@ def test_streamlit_plays_the_rollout_and_keeps_the_step_in_the_address(browser, 
         press(page, "ArrowRight")
     expect_step(page, 13)
     page.wait_for_url("**step=14*")
-    press(page, "k")  # the player is the same one after the page ran again
+    press(page, "k")  # the page keeps the player when it runs again
     expect_step(page, 14)
     page.wait_for_url("**step=15*")
     page.reload()

@@ -1,4 +1,4 @@
-"""Marks on the scrubber: what the player is given of the actions left, and what it shows of that in a browser."""
+"""Marks on the scrubber: the player's data of the remaining actions, and their drawing in a browser."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _parts(found):
 
 @pytest.fixture
 def open_marked(browser, tmp_path, solved):
-    """A page that plays a rollout with marks of all three kinds at its first steps."""
+    """Open a page that plays a rollout with marks of all three kinds at its first steps."""
     contexts = []
 
     def open_(least):

@@ -1,4 +1,4 @@
-"""The player in a notebook: what the widget holds, and its script in a real browser, called as anywidget calls it."""
+"""The player in a notebook: the widget's state, and its script in a real browser, called as by anywidget."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from sgp.planning.recording import write_rollouts
 from tests.browsing import expect_step, press, watched
 from tests.viewer.conftest import IMAGE, SCRIPT
 
-# A notebook of one cell: anywidget imports the script from a blob, calls its default export with nothing and renders
-# with a model. What the page's own keys would get is counted.
+# A notebook of one cell: anywidget imports the script from a blob, calls its default export without arguments and
+# renders with a model. The page counts the keys that the player leaves to it.
 NOTEBOOK = """<!DOCTYPE html><meta charset="utf-8"><body style="--jp-layout-color0: {paper}"><input id="cell">
 <div id="output"></div>
 <script type="module">
@@ -45,14 +45,14 @@ window.end = await widget.render({{ model: window.model, el: document.getElement
 
 @pytest.fixture(scope="module")
 def recorded():
-    """An unsolved rollout that comes with the package."""
+    """An unsolved rollout of the package."""
     found = (each for each in sgp.recorded_rollouts().rollouts if each.about.variant == "wl-xgboost-delta")
     return next(each for each in found if each.head["outcome"] == "horizon")
 
 
 @pytest.fixture
 def open_cell(browser, tmp_path):
-    """Opens a widget in a page as a notebook's cell does."""
+    """Open a widget in a page like a notebook's cell."""
     pages = []
 
     def open_(widget, paper="#ffffff"):
@@ -94,7 +94,7 @@ def test_living_rollouts_files_and_recorded_ones_show_the_same(solved, tmp_path)
     living = sgp.show(solved, about=about)
     assert living.data == sgp.show(tmp_path / "r.jsonl").data == sgp.playback(read_recorded(tmp_path / "r.jsonl")[0])
     assert living.data["model"] == "m v"
-    assert living.link == ""  # the dashboard does not have it
+    assert living.link == ""  # not recorded in the dashboard
     assert len(repr(living)) < 100
 
 
@@ -140,7 +140,7 @@ def test_keys_outside_of_the_player_are_the_notebooks(open_cell, recorded):
     press(page, "k", "End", "d")
     assert page.evaluate("window.others") == 3
     expect_step(page, 0)
-    assert page.locator(".sgp").get_attribute("data-lm-suppress-shortcuts") == ""  # JupyterLab leaves keys in it alone
+    assert page.locator(".sgp").get_attribute("data-lm-suppress-shortcuts") == ""  # JupyterLab ignores keys within it
     page.evaluate("window.end()")
     assert page.locator(".sgp").count() == 0
     assert page.evaluate("model.listeners.size") == 0
@@ -171,7 +171,7 @@ def test_the_link_into_the_dashboard_follows_the_step(open_cell, recorded, solve
     page.wait_for_function(
         "link => document.querySelector('.why').textContent.includes(link)", arg=f"{widget.link}&step=3"
     )
-    page = open_cell(sgp.show(solved))  # which the dashboard does not have
+    page = open_cell(sgp.show(solved))  # not recorded in the dashboard
     assert page.get_by_role("link").count() == 0
     assert page.get_by_role("button", name="Copy a link").count() == 0
 

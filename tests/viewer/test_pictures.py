@@ -1,4 +1,4 @@
-"""Pictures of a task's states, as a notebook shows them."""
+"""Pictures of a task's states, as shown in notebooks."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_pictures_stand_side_by_side_below_their_captions(two_blocks):
 
 
 def shown(picture):
-    """The texts of a picture, and the titles of its parts."""
+    """Return the texts of a picture, and the titles of its parts."""
     root = ElementTree.fromstring(picture.svg)
     titles = [part.find(f"{SVG}title").text for part in root.iter(f"{SVG}g")]
     return [text.text for text in root.iter(f"{SVG}text")], titles
