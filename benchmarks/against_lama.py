@@ -158,7 +158,7 @@ def measured(row: dict[str, Any], problem: Problem, run: Run, decoding: str) -> 
 
 
 def asked(arguments: argparse.Namespace) -> Iterator[tuple[dict[str, Any], Problem, Run]]:
-    """Return an unmeasured row for each problem, and the run that solves it."""
+    """Yield an unmeasured row for each problem, with the problem and the run that solves it."""
     runs = [open_run(folder) for folder in arguments.runs]
     for name, _, splits in (each.partition(":") for each in arguments.suites.split(",")):
         suite = sgp.load_suite(name)

@@ -22,7 +22,7 @@ def ferry():
 
 
 def said(transitions):
-    """Return the sentences' content of transitions: fluents and action, without goals and static facts."""
+    """Return the fluents and the action of each transition, without goal and static facts."""
     return {(frozenset(map(each.task.fluent, each.task.fluents(each.before))), each.action) for each in transitions}
 
 

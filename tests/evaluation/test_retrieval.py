@@ -170,7 +170,7 @@ def test_following_a_plan_by_what_is_predicted_alone(ferry):
     assert followed(Truth(), walk, ferry[3].states) == [True] * len(walk)
 
     class Astray(Truth):
-        """Predicts no change for the second action, as if it were the opposite of the first."""
+        """Predicts no change for the second action."""
 
         def predict(self, task, states, actions):
             there = [

@@ -123,7 +123,7 @@ def _rows_of(run, variant, domain, decodings):
 
 
 def _retrieved(model, task):
-    """Return the successor nearest to the prediction of each action of the initial state."""
+    """Return a digest of the successors nearest to the predictions of each action of the initial state."""
     choice = list(task.successors(task.init))
     predicted = np.asarray(model.predict(task, [task.init] * len(choice), [each.actions[0] for each in choice]))
     states = np.asarray(model.embed(task, [each.state for each in choice]))

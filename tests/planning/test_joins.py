@@ -63,7 +63,7 @@ def test_a_problem_with_a_wide_predicate_is_solved(home):
 
 
 def random_problem(seed):
-    """Return a problem with up to six arguments, constants, repeated variables, and literals of every kind."""
+    """Problem with predicates of up to six arguments, constants, repeated variables and every kind of literal."""
     rng = random.Random(seed)
     arities = {f"p{number}": rng.choice([0, 1, 1, 2, 2, 3, 4, 6]) for number in range(rng.randint(2, 6))}
     objects = {f"o{number}": rng.choice("st") for number in range(rng.randint(2, 5))}
