@@ -117,7 +117,7 @@ def ours(problem: Problem, run: Run, seconds: float, decoding: str) -> tuple[int
     def solved() -> int | None:
         try:
             rollout = sgp.solve(problem, run.folder, sgp.Limit(seconds=seconds), decoding, keep="plan")
-        except (LimitReached, MemoryError):  # before the problem was read
+        except (LimitReached, MemoryError):  # limit reached while reading the problem
             return None
         return len(rollout.plan) if confirm(rollout).valid else None
 

@@ -39,7 +39,7 @@ def machines():
     """Start a head without CPUs and two machines with one CPU each; end them afterwards."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
-        patch.setenv("RAY_worker_niceness", "0")  # as the tests themselves, not behind them
+        patch.setenv("RAY_worker_niceness", "0")  # same priority as the tests
         patch.setenv("PYTHONPATH", os.pathsep.join([str(Path(sgp.__file__).parents[1]), *sys.path]))
         import ray
         from ray.cluster_utils import Cluster as Machines

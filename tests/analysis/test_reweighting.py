@@ -42,7 +42,7 @@ def by_hand(run, folder, columns, factor, task):
     save_file({"weights": weights}, file)
     record = loads((folder / "run.json").read_text())
     record["files"][file.name] = sha256(file.read_bytes()).hexdigest()
-    record["check"]["vectors"] = {}  # what it ranked before
+    record["check"]["vectors"] = {}  # recorded with the unchanged weights
     (folder / "run.json").write_text(dumps(record))
     return load_planner(folder)
 

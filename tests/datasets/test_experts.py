@@ -196,4 +196,4 @@ def test_what_an_interrupted_retry_found_is_seen(home, tmp_path, monkeypatch):
         expert_plans(suite, "blocks", "train", retry=True)
     found = saved_plans(suite, "blocks", "train").values()
     assert {plan.problem: plan.plan is None for plan in found} == {"p1": False, "p2": False, "p3": True}
-    assert len(load_training_data(suite, "blocks").train) == 1  # the other one validates
+    assert len(load_training_data(suite, "blocks").train) == 1  # the other plan is for validation

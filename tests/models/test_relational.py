@@ -68,7 +68,7 @@ def test_one_layer_by_hand():
         for parameter in model.parameters():
             parameter.zero_()
         model.messages._relation_mlps["0"]._outer.bias.copy_(torch.tensor([1.0, 3.0]))  # message of `clear`
-        model.update._update._inner.weight[:2, :2] = torch.eye(2)  # messages come before the residual input
+        model.update._update._inner.weight[:2, :2] = torch.eye(2)  # messages come before the object's own vector
         model.update._update._outer.weight[:, :2] = torch.eye(2)
         model.normalised.weight.fill_(1.0)
         model.read_object._inner.bias.fill_(1.0)

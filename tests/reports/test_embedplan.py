@@ -17,7 +17,7 @@ from sgp.reports.papers import get_paper, table_inputs
 PAPER = get_paper("embedplan")
 SCORES = list(load_scores("published/embedplan").itertuples())
 RATES = [score for score in SCORES if score.method]
-WRONG_MEANS = {("13", "untrained", "", "hit@5"): (0.039, 0.042)}  # printed, and of the rows
+WRONG_MEANS = {("13", "untrained", "", "hit@5"): (0.039, 0.042)}  # as printed; mean of the rows
 
 
 def printed(table, domain, metric, split, variant="llama-3.3-70b"):
