@@ -31,7 +31,7 @@ class TestBuiltIn(MethodContract):
 
     @pytest.fixture
     def trained(self, quick_run):
-        """A trained run, shared with the other tests of the session."""
+        """A trained run, shared with the other tests of the run."""
         return quick_run
 
 
