@@ -213,7 +213,7 @@ class Planner:
     def roll_out(
         self, tasks: Iterable[Task], limit: Limit = NO_LIMIT, share: float = 1.0
     ) -> Iterator[tuple[int, Rollout]]:
-        """Run as `solve_each`, without fallbacks. `share` is applied to the limit left at the first decision."""
+        """Run as `solve_each`, without fallbacks. `share` applies to the limit that remains at the first decision."""
         waiting = enumerate(tasks)
         active: list[_Search] = []
         with clock_of(limit) as clock:

@@ -234,7 +234,7 @@ def _rollouts(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Sequence[str
 
 
 def _is_step(path: Path, number: int, line: str) -> bool:
-    """Whether a line is the record of a step, judged by its first and last characters where the writer's format allows."""
+    """Whether a line is the record of a step; a line with the start and end of the writer's format is not parsed."""
     return bool(_STEP.match(line) and line.endswith("}")) or _parsed(path, number, line).get("record") == "step"
 
 

@@ -151,7 +151,7 @@ class Rollout:
         return self.steps[-1].successor.state if self.steps else self.task.init
 
     def without_notes(self) -> Rollout:
-        """Copy without the policy's notes (predicted embeddings), which fill most of a file and are not displayed."""
+        """Return a copy without the policy's notes, which fill most of a file and are not displayed."""
         return replace(self, steps=tuple(replace(step, note={}) for step in self.steps))
 
     def __reduce__(self) -> tuple[Any, ...]:

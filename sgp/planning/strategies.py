@@ -1,4 +1,4 @@
-"""What is tried where a rollout fails: other planners, restarts with noise on the costs, and LAMA."""
+"""Strategies for failed rollouts: other planners, restarts with noisy costs, and LAMA."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ from sgp.planning.task import Successor, Task
 from sgp.planning.trajectory import Trajectory
 
 TEMPERATURES = (0.5, 1.0)  # of restarts, in turn
-SHARE = 0.5  # of the seconds and decisions that are left, for a rollout that others come after
-POLICY_SHARE = 0.5  # of a problem's seconds; LAMA has what is left
-LEAST_SECONDS = 1.0  # with which LAMA is started
-LEAST_MEGABYTES = 64  # with less Fast Downward does not start
+SHARE = 0.5  # of the remaining seconds and decisions, for a rollout that others follow
+POLICY_SHARE = 0.5  # of a problem's seconds; LAMA has the rest
+LEAST_SECONDS = 1.0  # minimum to start LAMA
+LEAST_MEGABYTES = 64  # minimum to start Fast Downward
 
 
 @dataclass(frozen=True)
 class OtherPlanner:
-    """A planner that tries what was not solved before, with half of what is left of the limit."""
+    """Another planner for problems that are not solved yet, with half of the remaining limit."""
 
     planner: Planner
-    number: int  # among the planners, from 2
+    number: int  # index among the planners, from 2
     first_share = SHARE
 
     def limit(self, limit: Limit) -> Limit:
-        """What the rollouts may take: all."""
+        """Return the limit of all rollouts together, unchanged."""
         return limit
 
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
-        """The rollout of the other planner, or the failed one."""
+        """Return the other planner's rollout, or the failed one."""
         left = None if failed.outcome is Outcome.MEMORY else budget.left()
         if left is None:
             return budget.ended(failed)
@@ -54,12 +54,13 @@ class OtherPlanner:
 
 @dataclass(frozen=True)
 class Restarts:
-    """Further rollouts that draw from the planners in turn, where one reached a dead end, a horizon, or its share.
+    """Restarts from planners in turn after a dead end, a horizon, or an exhausted share.
 
-    Without a limit on seconds or decisions there are `most` at most, each with the horizon of the problem's size. Else
-    the first rollout has half of that limit and no horizon; what it leaves goes to any number of others, each with the
-    horizon that the limit names, or that of the problem's size times a term of `luby`'s sequence, which wastes little
-    whatever horizon is the right one. Restarts keep one node. Raises ConfigurationError for a number or a seed below 0.
+    Without a limit on seconds or decisions, there are at most `most` restarts, each with the horizon of the problem's
+    size. Otherwise the first rollout has half of that limit and no horizon, and the rest is for any number of restarts.
+    Their horizon is the limit's, or that of the problem's size times a term of the `luby` sequence, which is efficient
+    for any unknown best horizon. Restarts use a beam of one node. Raises ConfigurationError for a negative number or
+    seed.
     """
 
     most: int
@@ -72,19 +73,21 @@ class Restarts:
 
     @property
     def first_share(self) -> float:
-        """Which part of a limit the first rollout may take."""
+        """The first rollout's share of a limit."""
         return SHARE if self.most else 1.0
 
     def limit(self, limit: Limit) -> Limit:
-        """What the rollouts may take: all."""
+        """Return the limit of all rollouts together, unchanged."""
         return limit
 
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
-        """The first restart that solves the problem, or the failed rollout."""
+        """Return the first restart that solves the problem, or the failed rollout."""
         limit, rollout = budget.limit, failed
         for attempt in count() if self.most and limit.ends else range(self.most):
             refused = rollout.outcome is not Outcome.TIMEOUT and not rollout.steps
-            left = None if refused or rollout.outcome is Outcome.MEMORY else budget.left()  # another would end the same
+            left = (
+                None if refused or rollout.outcome is Outcome.MEMORY else budget.left()
+            )  # another restart would end in the same way
             if left is None:
                 break
             times = luby(attempt + 1) if limit.ends else 1
@@ -95,7 +98,7 @@ class Restarts:
         return budget.ended(failed)
 
     def noisy(self, planner: Planner, attempt: int) -> Planner:
-        """The planner of a restart: each planner's turn has all temperatures."""
+        """Return the planner of a restart; each planner cycles through all temperatures."""
         others = [other.planner for other in planner.fallbacks if isinstance(other, OtherPlanner)]
         drawn = (planner, *others)[attempt // len(TEMPERATURES) % (1 + len(others))]
         policy = Noisy(drawn.policy, TEMPERATURES[attempt % len(TEMPERATURES)], (self.seed, attempt))
@@ -104,7 +107,7 @@ class Restarts:
 
 @dataclass(frozen=True)
 class Noisy:
-    """A policy with Gumbel noise on its costs, the same each time for a seed and a path's length.
+    """A policy with Gumbel noise on its costs, determined by the seed and the path's length.
 
     The cheapest of several candidates is drawn with probability exp(-cost / temperature), normalised (Gumbel 1954).
     """
@@ -115,15 +118,15 @@ class Noisy:
 
     @property
     def rules(self) -> Rules:
-        """Those of the policy; noise does not add up, so that one node is kept."""
+        """The policy's rules; noise does not add up along a path, so the beam has one node."""
         return replace(self.policy.rules, additive=False)
 
     def refuses(self, task: Task) -> str | None:
-        """What the policy says."""
+        """Return the policy's refusal."""
         return self.policy.refuses(task)
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """The policy's rankings with noise; what it rejects stays rejected."""
+        """Return the policy's rankings with noise; rejected candidates remain rejected."""
         rankings = []
         for node, ranking in zip(nodes, self.policy.rank(nodes, choices), strict=True):
             noise = np.random.default_rng((*self.seed, node.length)).gumbel(size=len(ranking.costs))
@@ -132,7 +135,7 @@ class Noisy:
 
 
 def luby(number: int) -> int:
-    """A term, from the first, of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8, ... (Luby, Sinclair, Zuckerman 1993)."""
+    """Return a term of 1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8, ..., from 1 (Luby, Sinclair, Zuckerman 1993)."""
     half = 1 << (number.bit_length() - 1)
     return half if number == 2 * half - 1 else luby(number - half + 1)
 
@@ -141,15 +144,15 @@ def luby(number: int) -> int:
 class LamaFallback:
     """LAMA's first iteration on problems that no rollout solved, with the remaining time.
 
-    The policy has half of a problem's seconds and of the memory that may still be taken; `LAMA_FIRST` has what is left
-    of both, in a process of its own, or its own seconds without a limit. Its plan's steps have one candidate each,
-    forced, at no cost. Raises ToolError where Fast Downward is missing or fails.
+    The policy has half of a problem's seconds and of the available memory. `LAMA_FIRST` runs in its own process with
+    the rest of both, or with its own time limit if there is no limit. Each step of its plan has one forced candidate of
+    cost 0. Raises ToolError if Fast Downward is missing or fails.
     """
 
     first_share = 1.0
 
     def limit(self, limit: Limit) -> Limit:
-        """What the rollouts may take."""
+        """Return the limit of all rollouts together."""
         memory, held = limit.memory, resident_memory()
         assert memory is not None
         return replace(
@@ -159,7 +162,7 @@ class LamaFallback:
         )
 
     def retry(self, planner: Planner, failed: Rollout, budget: Budget) -> Rollout:
-        """The rollout of LAMA's first plan, or the failed one."""
+        """Return the rollout of LAMA's first plan, or the failed one."""
         failed, task, limit, left = budget.ended(failed), failed.task, budget.whole, LAMA_FIRST.seconds
         if limit.seconds is not None:
             left = min(left, limit.seconds - task.seconds - failed.seconds)
@@ -183,7 +186,7 @@ class LamaFallback:
 
 
 def _steps(trajectory: Trajectory) -> tuple[Step, ...]:
-    """A plan from outside as decisions that were not the policy's."""
+    """Convert an external plan to forced decisions."""
     marks = np.array([Mark.CHOSEN | Mark.FORCED], np.uint8)
     return tuple(
         Step(state, [Successor((action,), after)], np.zeros(1), None, marks, 0)

@@ -1,4 +1,4 @@
-"""Which planner was tried on which problems: the fields that scores, attempts and recorded rollouts share."""
+"""Identification of a planner and its evaluation problems, shared by scores, attempts and recorded rollouts."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ _FIELD = re.compile(r"\+(drawn|without|protocol|most|shots|from|by)=")
 
 @dataclass(frozen=True)
 class Variant:
-    """A variant of a method, with what its training leaves out or is limited to.
+    """A variant of a method, with restrictions of its training.
 
-    Written as `name+key=value...` in folders of runs, scores and file names. `name` has the settings that differ from
-    the variant's (`ed+training.epochs=25`).
+    Written as `name+key=value...` in run folders, scores and file names. `name` includes settings that differ from the
+    variant's (`ed+training.epochs=25`).
     """
 
     name: str
     left_out: str = ""  # name of a training problem
     drawn: tuple[int, int] | None = None  # number of training problems, and of the draw
-    protocol: str = ""  # of the split of transitions that a run learned from
-    max_transitions: int | None = None  # of a domain; None for all
+    protocol: str = ""  # protocol of the split of transitions used in training
+    max_transitions: int | None = None  # per domain; None for all
     shots: int = 0  # transitions of each schema of the measured domain
-    source: str = ""  # the one training domain, where another one is measured
-    selected_by: str = ""  # validation that selected a run
+    source: str = ""  # the single training domain, if another domain is measured
+    selected_by: str = ""  # validation that selected the run
 
     @classmethod
     def parse(cls, text: str) -> Variant:
-        """The variant that `str` writes."""
+        """Parse the output of `str`."""
         name, *parts = _FIELD.split(text)
         values = dict(zip(parts[::2], parts[1::2], strict=True))
         count, _, draw = values.get("drawn", "").partition(".")
@@ -63,12 +63,12 @@ class Variant:
 
     @property
     def learned_from_all(self) -> bool:
-        """Whether a run learned from all training problems of its suite."""
+        """Whether a run was trained on all training problems of its suite."""
         return not self.left_out and self.drawn is None
 
 
 class PlannerName(NamedTuple):
-    """What names a planner, whatever it is tried on; see `Subject` for the fields."""
+    """The identity of a planner, independent of problems; see `Subject` for the fields."""
 
     method: str
     variant: str
@@ -77,7 +77,7 @@ class PlannerName(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The name in words. A method's own decoding goes without saying."""
+        """The planner's name for display, without the method's default decoding."""
         words = [
             self.method,
             self.variant if self.variant != self.method else "",
@@ -89,10 +89,10 @@ class PlannerName(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Which planner was tried on which problems; "" and None where it is not known or there is none.
+    """A planner and the problems on which it was evaluated; "" and None for unknown or absent fields.
 
-    `decoding` names how a training is decoded, "" for the method's own default, which may be given as "default".
-    `selected_by` is the validation that selected the planner among those of one training: loss, coverage or dynamic.
+    `decoding` is "" for the method's default, which may be given as "default". `selected_by` is the validation that
+    selected the planner within one training: loss, coverage or dynamic.
     """
 
     method: str = ""
@@ -105,27 +105,27 @@ class Subject:
     selected_by: str = ""
 
     def __post_init__(self) -> None:
-        if self.decoding == "default":  # one word for one thing, so that equal subjects are equal
+        if self.decoding == "default":  # one spelling, so that equal subjects compare equal
             object.__setattr__(self, "decoding", "")
 
     @property
     def planner(self) -> PlannerName:
-        """Which planner, all its seeds alike."""
+        """The planner without its seed."""
         return PlannerName(self.method, self.variant, self.decoding, self.selected_by)
 
     @property
     def model(self) -> str:
-        """The planner and its seed in words."""
+        """The planner and its seed for display."""
         seed = "" if self.seed is None else f"seed {self.seed}"
         return " ".join(filter(None, (self.planner.title, seed))) or "a model that the file does not name"
 
     def record(self) -> dict[str, Any]:
-        """The fields of a subject alone, whatever a measurement or a score adds to them."""
+        """Return only the subject's fields, without those that a measurement or score adds."""
         return {each.name: getattr(self, each.name) for each in fields(Subject)}
 
 
 def read_subject(record: Mapping[str, Any]) -> Subject:
-    """The subject in a record, which may lack fields or have the names of an older version."""
+    """Read the subject of a record, which may lack fields or use names of an older version."""
     texts = {each.name: str(record.get(each.name) or "") for each in fields(Subject) if each.name != "seed"}
     seed = record.get("seed")
     variant = Variant.parse(texts["variant"])
@@ -137,5 +137,5 @@ def read_subject(record: Mapping[str, Any]) -> Subject:
 
 
 def method_key(text: str) -> str:
-    """A method's key as it is written today: older files have underscores."""
+    """Return the current spelling of a method's key; older files use underscores."""
     return text.replace("_", "-")

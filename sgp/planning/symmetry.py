@@ -1,8 +1,8 @@
-"""Interchangeable objects: those that types, static atoms, goal and the present state do not tell apart.
+"""Interchangeable objects: types, static atoms, goal and current state do not distinguish them.
 
-An object's signature is a sum of strongly mixed hashes, one for each true atom that it stands in, so that it changes
-with the atoms. Sums of weakly mixed ones are equal where nothing else is, and actions vanish. Of the actions that
-differ in interchangeable objects alone one is a representative: it takes the objects of each class in their order.
+An object's signature is the sum of strongly mixed hashes, one for each true atom with the object, and is updated with
+the atoms. Sums of weakly mixed hashes can collide, and actions would be lost. Of the actions that differ only in
+interchangeable objects, the representative takes the objects of each class in order.
 """
 
 from __future__ import annotations
@@ -21,24 +21,28 @@ from sgp.planning.operators import half_identity, has, is_in, true_atoms
 from sgp.planning.pddl import Atom
 from sgp.planning.problem_index import ProblemIndex
 
-_KIND, _FLUENT = np.uint64(1), np.uint64(2)  # where hashes of kinds and of atoms begin
+_KIND, _FLUENT = np.uint64(1), np.uint64(2)  # hash seeds of kinds and of atoms
 
 
 class Symmetry(NamedTuple):
-    """What tells the n objects of a task with a atoms apart.
+    """Symmetry data of a task with n objects and a atoms.
 
-    Fluent a adds `marks[a, place]` to the signature of its argument in a place.
+    Fluent a adds `marks[a, place]` to the signature of its argument at that position.
     """
 
-    symmetric: NDArray[np.bool_]  # [n], whether types, static atoms and goal do not tell an object from another one
-    always: Words  # [n], signatures where no fluent is true
-    merged: NDArray[np.bool_]  # [n], whether states are one that differ in names of these alone; no atom has two
+    symmetric: NDArray[
+        np.bool_
+    ]  # [n], whether the object may be interchangeable by its types, the static atoms and the goal
+    always: Words  # [n], signatures without true fluents
+    merged: NDArray[
+        np.bool_
+    ]  # [n], whether states that differ only in names of these objects are merged; no atom has two of them
     arguments: Ints  # [a, w]
     marks: Words  # [a, w]
 
     @classmethod
     def of(cls, index: ProblemIndex, predicates: Ints, arguments: Ints) -> Symmetry:
-        """The symmetry of a problem with fluents of some predicates [a], -1 for none, and arguments [a, w]."""
+        """Build the symmetry of a problem; fluents have predicates [a], -1 for none, and arguments [a, w]."""
         symmetric, kinds = symmetric_objects(index)
         if not symmetric.any():
             return NO_SYMMETRY
@@ -54,8 +58,8 @@ NO_SYMMETRY = Symmetry(
 
 
 def symmetric_objects(index: ProblemIndex) -> tuple[NDArray[np.bool_], Ints]:
-    """Which objects [n] another one is like but for fluent atoms, and the number of each one's kind, -1 for none."""
-    own = [parameter.name for parameter in index.problem.objects]  # constants are like no other
+    """Return a mask [n] of objects that only fluents distinguish from another object, and kinds, -1 for none."""
+    own = [parameter.name for parameter in index.problem.objects]  # constants are never interchangeable
     fluent = index.domain.fluent_predicates
     static = ((atom, "") for atom in index.problem.init if atom.predicate not in fluent)
     always = _occurrences(own, [*static, *((atom, sign) for atom, sign in index.problem.goal)])
@@ -72,7 +76,7 @@ def symmetric_objects(index: ProblemIndex) -> tuple[NDArray[np.bool_], Ints]:
 def _occurrences(
     names: Iterable[str], atoms: Iterable[tuple[Atom, object]]
 ) -> dict[str, frozenset[tuple[object, ...]]]:
-    """Of each object the marked atoms that it stands in, with a gap in its own place."""
+    """Return the marked atoms of each object, with a gap at its argument position."""
     found: dict[str, set[tuple[object, ...]]] = {name: set() for name in names}
     for atom, mark in with_limit_checks(atoms):
         for name in dict.fromkeys(atom.objects):
@@ -83,7 +87,7 @@ def _occurrences(
 
 @compiled
 def signatures_of(kinds: Ints) -> Words:
-    """The signatures [n] of objects of some kinds, where no fluent is true."""
+    """Return the signatures [n] of objects of these kinds, without true fluents."""
     signatures = np.empty(len(kinds), np.uint64)
     for number in range(len(kinds)):
         signatures[number] = hash_step(_KIND, kinds[number])
@@ -92,7 +96,7 @@ def signatures_of(kinds: Ints) -> Words:
 
 @compiled
 def mark_of(predicate: int, row: Ints, place: int) -> np.uint64:
-    """What a true atom with arguments [w] adds to the signature of one, with a gap there; 0 where it stood before."""
+    """Return an atom's contribution to the signature of one argument [w]; 0 for a repeated argument."""
     if is_in(row[:place], row[place]):
         return np.uint64(0)
     mark = hash_step(_FLUENT, predicate)
@@ -112,7 +116,7 @@ def _marks(symmetric: NDArray[np.bool_], predicates: Ints, arguments: Ints) -> W
 
 
 def _merged(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
-    """Which objects [n] are merged: the largest kinds first, and no two that stand in one atom."""
+    """Return a mask [n] of merged objects: largest kinds first, no two in one atom."""
     together = _together(kinds, arguments)
     chosen: list[int] = []
     for kind, _ in Counter(kinds[kinds >= 0].tolist()).most_common():
@@ -123,7 +127,7 @@ def _merged(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
 
 @compiled
 def _together(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
-    """Of which kinds [k, k] two different objects stand in one atom."""
+    """Return a mask [k, k] of kinds of which two different objects are in one atom."""
     count = kinds.max() + 1
     together = np.zeros((count, count), np.bool_)
     for atom in range(len(arguments)):
@@ -138,7 +142,7 @@ def _together(kinds: Ints, arguments: Ints) -> NDArray[np.bool_]:
 
 @compiled
 def signatures_in(symmetry: Symmetry, fluents: Ints) -> Words:
-    """The signatures [n] where just these fluents are true."""
+    """Return the signatures [n] in the state of these fluents."""
     signatures = symmetry.always.copy()
     if len(signatures) > 0:
         for atom in fluents:
@@ -150,7 +154,7 @@ def signatures_in(symmetry: Symmetry, fluents: Ints) -> Words:
 
 @compiled
 def signatures_after(symmetry: Symmetry, before: Words, state: Words, changed: Ints) -> Words:
-    """The same for a state that differs in some fluents from the one with the signatures `before`."""
+    """Return the signatures of a state that differs in `changed` from the one with signatures `before`."""
     signatures = before.copy()
     for atom in changed:
         true = has(state, atom)
@@ -165,7 +169,7 @@ def signatures_after(symmetry: Symmetry, before: Words, state: Words, changed: I
 
 @compiled
 def rank_objects(symmetric: NDArray[np.bool_], signatures: Words, ranks: Ints) -> None:
-    """Writes of each object [n] its place among those that are interchangeable with it now, from 0."""
+    """Write the rank of each object [n] within its current class of interchangeable objects, from 0."""
     size = 16
     while size < 2 * len(ranks):
         size *= 2
@@ -182,7 +186,7 @@ def rank_objects(symmetric: NDArray[np.bool_], signatures: Words, ranks: Ints) -
 
 @compiled
 def is_representative(ranks: Ints, signatures: Words, arguments: Ints) -> bool:
-    """Whether arguments, -1 behind the last one, take the objects of each class in their order, the first one first."""
+    """Whether arguments, padded with -1, take the objects of each class in order, from the first."""
     for place in range(len(arguments)):
         number, used = arguments[place], -1
         if number < 0:
@@ -199,7 +203,7 @@ def is_representative(ranks: Ints, signatures: Words, arguments: Ints) -> bool:
 
 @compiled
 def representatives(symmetry: Symmetry, fluents: Ints, rows: Ints, actions: Ints) -> Ints:
-    """Those of a state's applicable actions, with rows [m, 1 + p], that are representatives."""
+    """Select the representatives among a state's applicable actions, with rows [m, 1 + p]."""
     if len(symmetry.always) == 0:
         return actions
     signatures, ranks = signatures_in(symmetry, fluents), np.empty(len(symmetry.always), np.int32)
@@ -214,9 +218,9 @@ def representatives(symmetry: Symmetry, fluents: Ints, rows: Ints, actions: Ints
 
 @compiled
 def symmetric_identity(symmetry: Symmetry, state: Words) -> Words:
-    """The identity [2] of a state: equal where two differ in names of merged objects alone.
+    """Return the identity [2] of a state, equal for states that differ only in names of merged objects.
 
-    Others have the same one with a probability of 2^-64.
+    Other states collide with probability 2^-64.
     """
     identity, fluents = np.zeros(2, np.uint64), true_atoms(state)
     for atom in fluents:
@@ -238,7 +242,7 @@ def symmetric_identity(symmetry: Symmetry, state: Words) -> Words:
 
 @compiled
 def symmetric_identities(symmetry: Symmetry, states: Words) -> Words:
-    """The identities [n, 2] of states [n, w]."""
+    """Return the identities [n, 2] of states [n, w]."""
     identities = np.empty((len(states), 2), np.uint64)
     for row in range(len(states)):
         identities[row] = symmetric_identity(symmetry, states[row])

@@ -1,4 +1,4 @@
-"""A problem alive: states, successors and goal test over pymimir."""
+"""Executable form of a problem: states, successors and goal test over pymimir."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ State: TypeAlias = search.State
 
 Mode = OneOf["grounded", "lifted"]
 
-MOST_LISTED = 10_000  # applicable actions at first, with which pymimir lists them all
+MOST_LISTED = 10_000  # initially applicable actions up to which pymimir lists all
 
 
 class Successor(NamedTuple):
-    """A state that can be reached and how.
+    """A reachable state and the path to it.
 
-    `actions` lead from the parent's node state to `state`: one for an ordinary step, several for a lookahead jump.
-    `parent` indexes the list of candidates that this one stands in and gives the lookahead tree; None where the
-    state is reached from the expanded node itself.
+    `actions` lead from the expanded node's state to `state`: one action for an ordinary step, several for a lookahead
+    jump. `parent` is the index of the predecessor in the same list of candidates; None if the predecessor is the
+    expanded node.
     """
 
     actions: tuple[Action, ...]
@@ -53,10 +53,10 @@ class Successor(NamedTuple):
 class Task:
     """One problem of one domain: objects, initial state, goal, successors and atoms of states.
 
-    All actions are instantiated when one is first asked for, with `mode` "grounded" or where that takes a part of the
-    process's memory alone (`ground_model`); else, and with "lifted", only those applicable in a state. Candidates are
-    the same in either mode. States are never freed before their task is: use a task for one batch of rollouts. Raises
-    PddlError for text that cannot be used.
+    All actions are instantiated on first use with `mode` "grounded", or if they fit into a share of the process's
+    memory (`ground_model`). Otherwise, and with "lifted", only the actions applicable in a state are instantiated.
+    Candidates are the same in both modes. States live as long as their task: use a task for one batch of rollouts.
+    Raises PddlError for unusable text.
     """
 
     def __init__(self, problem: Problem, mode: Mode | None = None):
@@ -77,7 +77,7 @@ class Task:
         self._mode = mode
         self._fluents: dict[int, Atom] = {}
         self._ground_actions: dict[Action, formalism.GroundAction] = {}
-        # pymimir takes a tenth of a millisecond to read an atom, so that it gets those of state and goal one by one.
+        # pymimir takes a tenth of a millisecond to read an atom, so it gets only the atoms of state and goal.
         check_limits()
         self._native = native_problem(self.problem, self.domain_text, replace(self.text, init=(), goal=()))
         check_limits()
@@ -91,7 +91,7 @@ class Task:
         """How long reading took."""
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """For another process, which reads the problem again."""
+        """Pickle the problem, which the other process reads again."""
         return Task, (self.problem, self._mode)
 
     def _indexed_goal(self) -> list[tuple[Literal, int]]:
@@ -105,13 +105,13 @@ class Task:
 
     @cached_property
     def missing_static(self) -> list[Literal]:
-        """The goal's literals that no action changes, '=' included, and that do not hold."""
+        """The static goal literals, '=' included, that are false."""
         literals = [literal for literal in self.goal if literal.atom.predicate not in self.changing]
         return [literal for literal in literals if _is_true(literal.atom, self._static) != literal.positive]
 
     @property
     def static_goal_holds(self) -> bool:
-        """Whether all of the goal holds that no action changes, '=' included."""
+        """Whether all static goal literals, '=' included, are true."""
         return not self.missing_static
 
     def __repr__(self) -> str:
@@ -123,14 +123,14 @@ class Task:
 
     @cached_property
     def model(self) -> GroundModel | None:
-        """All actions and atoms that can ever matter, as arrays; None where actions are instantiated as needed."""
+        """All reachable actions and atoms as arrays; None if actions are instantiated on demand."""
         if self._mode == "lifted":
             return None
         try:
             most = None if self._mode == "grounded" else max(MOST_INSTANCES, len(self.text.init))
             return GroundModel(self._index, self._indices, self.static_goal_holds, most)
         except TooLarge:
-            # Where very many are applicable at first, actions that differ in interchangeable objects stay out.
+            # With very many initially applicable actions, only one per class of interchangeable objects is listed.
             if self.has_many_actions:
                 return None
         in_all = int(min(MODEL_BYTES, MODEL_SHARE * available_memory()) / INSTANCE_BYTES)
@@ -145,7 +145,7 @@ class Task:
         return "lifted" if self.model is None else "grounded"
 
     def _indices(self, atoms: Sequence[Atom]) -> list[int]:
-        """The indices of fluent atoms."""
+        """Return the indices of fluent atoms."""
         predicates = {native.get_name(): native for native in self._native.get_domain().get_fluent_predicates()}
         (_, objects), make = self._native_names, self._native.get_or_create_ground_atom
         indices = [
@@ -172,7 +172,7 @@ class Task:
 
     @cached_property
     def static_atoms(self) -> tuple[Atom, ...]:
-        """The atoms that hold in every state, in the order of the PDDL."""
+        """The atoms that are true in every state, in the order of the PDDL."""
         return tuple(atom for atom in self.text.init if atom.predicate not in self.changing)
 
     @property
@@ -186,7 +186,7 @@ class Task:
         return tuple(literal.atom for literal in self.goal if literal.positive)
 
     def require_domain(self, text: DomainText) -> None:
-        """Raises DomainMismatch where the task is of another domain than the one that a model was made for."""
+        """Raise DomainMismatch if the task's domain differs from the domain of a model."""
         if self.domain_text.signature != text.signature:
             raise DomainMismatch(
                 f"{self.name} is of another domain than the model: its domain '{self.domain_text.name}' "
@@ -194,20 +194,20 @@ class Task:
             )
 
     def restarted(self, state: State) -> Problem:
-        """The same problem from another initial state."""
+        """Return the same problem with another initial state."""
         text = replace(self.text, init=self.atoms(state))
         return replace(self.problem, problem_pddl=format_problem(text))
 
     def successors(self, state: State, representatives: bool = False) -> list[Successor]:
-        """The states one action away, in the order of the PDDL's actions and objects."""
+        """Return the states one action away, in the order of the PDDL's actions and objects."""
         actions = self.applicable(state, representatives)
         return [Successor((action,), self.after(state, action)) for action in with_limit_checks(actions)]
 
     def applicable(self, state: State, representatives: bool = False) -> list[Action]:
-        """The actions applicable in `state`, in the order of the PDDL's actions and objects.
+        """Return the actions applicable in `state`, in the order of the PDDL's actions and objects.
 
-        Where they are found by joins, `representatives` has one of those that differ in interchangeable objects alone;
-        where not all are instantiated, that is so without it, too, if there would be too many.
+        If joins find the actions, `representatives` selects one of those that differ only in interchangeable objects.
+        Without full instantiation, this also applies without `representatives` if there would be too many actions.
         """
         if self.model is not None and not self.joins(representatives):
             return list(map(self.model.action, self.model.applicable(self.fluents(state))))
@@ -215,7 +215,7 @@ class Task:
         return [instances.action(number) for number in with_limit_checks(range(len(instances)))]
 
     def after(self, state: State, action: Action) -> State:
-        """The state after an action that is applicable."""
+        """Return the state after an applicable action."""
         native = self._ground_actions.get(action)
         if native is None:
             schemas, objects = self._native_names
@@ -225,13 +225,13 @@ class Task:
         return successor
 
     def apply(self, state: State, action: Action) -> State:
-        """The state after `action`. Raises PlanError where it is not applicable."""
+        """Return the state after `action`. Raises PlanError if it is not applicable."""
         return self.after(state, self.own(state, action))
 
     def own(self, state: State, action: Action) -> Action:
-        """The applicable action that is `action`, or its case in this state where the file's actions were compiled.
+        """Return the applicable action that equals `action`, or its compiled case in this state.
 
-        Raises PlanError where there is none.
+        Raises PlanError if there is none.
         """
         if self._is_applicable(state, action):
             return action
@@ -241,7 +241,7 @@ class Task:
         raise PlanError(f"action {action} is not applicable in {self.name}; expected one of its applicable actions")
 
     def _is_applicable(self, state: State, action: Action) -> bool:
-        """Whether an action is an instance of a schema whose precondition holds; other instances are not looked at."""
+        """Whether an action instantiates a schema and is applicable, without a search of other instances."""
         schema, numbers = self.domain_text.schemas.get(action.name), self._index.numbers
         if schema is None or len(schema.parameters) != len(action.objects) or not numbers.keys() >= set(action.objects):
             return False
@@ -261,22 +261,22 @@ class Task:
         return frozenset(self.static_atoms)
 
     def original(self, action: Action) -> Action:
-        """The action of the domain's file that an action of this task is a case of; itself where none was compiled."""
+        """Return the declared action of an action of this task; the action itself if none was compiled."""
         return self.domain_text.original(action)
 
     def is_goal(self, state: State) -> bool:
-        """Whether the goal holds in `state`."""
+        """Whether the goal is satisfied in `state`."""
         if not self.static_goal_holds:
             return False
         true = set(state.get_fluent_atoms())
         return all((index in true) == literal.positive for literal, index in self.fluent_goal)
 
     def fluents(self, state: State) -> list[int]:
-        """Indices of the non-static atoms true in `state`, ascending; `fluent` names them."""
+        """Return the indices of the fluent atoms true in `state`, ascending; `fluent` maps them to atoms."""
         return list(state.get_fluent_atoms())
 
     def fluent(self, index: int) -> Atom:
-        """The non-static atom with this index."""
+        """Return the fluent atom with this index."""
         atom = self._fluents.get(index)
         if atom is None:
             (native,) = self._native.get_repositories().get_fluent_ground_atoms_from_indices([index])
@@ -285,17 +285,17 @@ class Task:
         return atom
 
     def state_of(self, fluents: Iterable[int]) -> State:
-        """The state in which just these fluents are true."""
+        """Return the state in which exactly these fluents are true."""
         known = self._native.get_repositories().get_fluent_ground_atoms_from_indices(list(fluents))
         state: State = self._repository.get_or_create_state(known, [])[0]
         return state
 
     def state_with(self, atoms: Sequence[Atom]) -> State:
-        """The state in which just these fluent atoms are true."""
+        """Return the state in which exactly these fluent atoms are true."""
         return self.state_of(self._indices(atoms))
 
     def joins(self, representatives: bool) -> bool:
-        """Whether candidates are found by joins: not all actions are instantiated, or far more than stand for all.
+        """Whether joins find the candidates: without full instantiation, or if representatives are far fewer.
 
         The candidates are the same.
         """
@@ -304,7 +304,7 @@ class Task:
     def is_relaxed_dead_end(self, state: State) -> bool:
         """Whether a state is a dead end under delete relaxation (h_max infinite).
 
-        False for large or lifted tasks, where finding out would take most of a decision.
+        False for large or lifted tasks, where the test would take most of a decision's time.
         """
         if self.joins(representatives=True) or self.model is None or len(self.model) > MOST_INSTANCES:
             return False
@@ -312,15 +312,15 @@ class Task:
 
     @cached_property
     def has_many_actions(self) -> bool:
-        """Whether so many are applicable at first that only those are listed that stand for all others.
+        """Whether only representatives are listed because too many actions are initially applicable.
 
-        Others differ from one that is listed in interchangeable objects alone.
+        Omitted actions differ from a listed one only in interchangeable objects.
         """
         return self.lifted.count_applicable(self.fluents(self.init), MOST_LISTED) > MOST_LISTED
 
     @cached_property
     def lifted(self) -> LiftedModel:
-        """What finds the actions of a state where they are not all instantiated."""
+        """The instantiation of actions state by state."""
         return LiftedModel(self._index, self._indices, self.fluent, self.static_goal_holds)
 
     @cached_property
@@ -329,36 +329,36 @@ class Task:
         return schemas, {native.get_name(): native for native in self._native.get_problem_and_domain_objects()}
 
     def atoms(self, state: State) -> tuple[Atom, ...]:
-        """All atoms true in `state`, static ones first: the one view that every encoder reads."""
+        """Return all atoms true in `state`, static ones first; every encoder reads this view."""
         return self.static_atoms + tuple(map(self.fluent, self.fluents(state)))
 
     def state_count(self) -> int:
-        """Number of different states generated so far, by which memory grows."""
+        """Number of distinct states generated so far, which determines memory use."""
         return int(self._repository.get_state_count())
 
 
 def _is_true(atom: Atom, true: frozenset[Atom]) -> bool:
-    """Whether an atom holds; '=' compares names."""
+    """Whether an atom is true; '=' compares names."""
     return atom.objects[0] == atom.objects[1] if atom.predicate == "=" else atom in true
 
 
 def check(problem: Problem) -> int:
-    """The number of objects of a problem that can be used; nothing is grounded. Raises PddlError for another one."""
+    """Return the number of objects of a problem, without grounding. Raises PddlError for an unusable problem."""
     domain, text = checked(problem)
     return len(domain.constants) + len(text.objects)
 
 
 def checked(problem: Problem) -> tuple[DomainText, ProblemText]:
-    """What a problem that can be used declares; nothing is grounded. Raises PddlError for another one."""
+    """Return the declarations of a problem, without grounding. Raises PddlError for an unusable problem."""
     domain, text = problem.read()
     native_problem(problem, domain, text)
     return domain, text
 
 
 def replay(task: Task, actions: Sequence[Action]) -> list[State]:
-    """The states along a plan, the initial one first (one more than actions).
+    """Return the states along a plan, the initial one first (one more than actions).
 
-    Raises PlanError naming the first action that is not applicable and its step.
+    Raises PlanError with the first inapplicable action and its step.
     """
     states = [task.init]
     for step, action in enumerate(actions, start=1):
@@ -370,7 +370,7 @@ def replay(task: Task, actions: Sequence[Action]) -> list[State]:
 
 
 def missing_goal_atoms(task: Task, state: State) -> list[Literal]:
-    """The goal literals that do not hold in `state`."""
+    """Return the goal literals that are not satisfied in `state`."""
     true = set(task.fluents(state))
     missing = [literal for literal, index in task.fluent_goal if (index in true) != literal.positive]
     return sorted([*missing, *task.missing_static], key=task.goal.index) if task.missing_static else missing

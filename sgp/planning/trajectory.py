@@ -25,9 +25,9 @@ class Trajectory:
 
     @classmethod
     def of(cls, task: Task, actions: tuple[Action, ...]) -> Trajectory:
-        """Replays a plan. Raises PlanError where an action is not applicable or the goal is missed.
+        """Replay a plan. Raises PlanError if an action is not applicable or the goal is not reached.
 
-        Its actions are those of the task: cases where the file's were compiled.
+        The trajectory has the task's actions: compiled cases of the declared actions, if any.
         """
         states = replay(task, actions)
         if not task.is_goal(states[-1]):
@@ -36,14 +36,14 @@ class Trajectory:
         return cls(task, tuple(own), tuple(states))
 
     def __len__(self) -> int:
-        """Number of actions."""
+        """Return the number of actions."""
         return len(self.actions)
 
 
 def represented(trajectory: Trajectory) -> Trajectory:
-    """The same plan up to names of interchangeable objects, each action a representative.
+    """Rename interchangeable objects so that each action of the plan is a representative.
 
-    Raises ConfigurationError where its task's actions are not all instantiated.
+    Raises ConfigurationError if the task's actions are not all instantiated.
     """
     task = trajectory.task
     if task.model is None:
@@ -55,7 +55,7 @@ def represented(trajectory: Trajectory) -> Trajectory:
     if not symmetry.symmetric.any():
         return trajectory
     numbers = {name: number for number, name in enumerate(names)}
-    renamed = {name: name for name in names}  # what the plan's objects are called by now
+    renamed = {name: name for name in names}  # current names of the plan's objects
     state, states, actions = task.init, [task.init], list[Action]()
     for action in trajectory.actions:
         used = [numbers[renamed[name]] for name in dict.fromkeys(action.objects)]
@@ -68,7 +68,7 @@ def represented(trajectory: Trajectory) -> Trajectory:
 
 
 def _to_representative(symmetry: Symmetry, fluents: Ints, used: Sequence[int]) -> list[int]:
-    """Which object takes the place of each [n], so that an action that uses these becomes a representative."""
+    """Return the permutation [n] of objects by which an action with the `used` objects becomes a representative."""
     signatures = signatures_in(symmetry, fluents).tolist()
     members: dict[int, list[int]] = {}
     for number in np.flatnonzero(symmetry.symmetric).tolist():

