@@ -1,6 +1,6 @@
-"""Installed size of the package by extras, and the CPU time of installing it.
+"""How large the package is once installed, with which extras, and what installing takes.
 
-Each installation uses a new environment without pip, from this checkout; pip's download cache is used.
+Each time into a new environment without pip, from this checkout; what pip keeps of earlier downloads counts for it.
 
     python benchmarks/installing.py --csv data/measured/installing.csv
 """
@@ -37,7 +37,7 @@ def main() -> None:
 
 
 def installed(extra: str) -> Iterator[Score]:
-    """Return megabytes of installed files and CPU seconds of pip."""
+    """Megabytes of files, and processor seconds of pip."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         started = _seconds()

@@ -1,4 +1,4 @@
-"""CPU time, and scores with the date and machine of their measurement, for the benchmarks."""
+"""What the programs here share: processor time, and scores with when and where they were measured."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TypeVar
 
-from sgp.evaluation.scores import Score, to_frame, write_scores
+from sgp.evaluation.scores import Score, write_scores
 
 Result = TypeVar("Result")
 
 
 def add_csv(parser: argparse.ArgumentParser) -> None:
-    """Add the option `--csv`, the file of the measured scores."""
+    """Lets a program write what it measured."""
     parser.add_argument("--csv", type=Path, help="write the figures here, as those under data/measured")
 
 
 def note(*libraries: str) -> str:
-    """Return the date, number of cores, load, versions and command of a measurement.
+    """Date, cores, load, versions and command but for where the figures go.
 
-    The command omits the output file. The load is the mean number of running processes in the last minute; well above
-    1, wall-clock times are unreliable.
+    The load is the mean number of running processes in the last minute: well above 1, seconds on the wall tell little.
     """
     versions = ", ".join(f"{name} {version(name)}" for name in ("sgp", *libraries))
     cores, load = len(os.sched_getaffinity(0)), os.getloadavg()[0]
@@ -38,19 +37,19 @@ def note(*libraries: str) -> str:
 
 
 def write(path: Path | None, scores: Iterable[Score]) -> None:
-    """Write the scores if a file was given."""
+    """Writes the figures where a file was asked for."""
     if path is not None:
-        write_scores(path, to_frame(scores))
+        write_scores(path, scores)
 
 
 def timed(act: Callable[[], Result]) -> tuple[Result, float]:
-    """Return the result of `act` and the CPU seconds of this process for it."""
+    """What an act gives, and the seconds that this process computed for it; what else runs does not count."""
     started = time.process_time()
     return act(), time.process_time() - started
 
 
 def timed_processes(act: Callable[[], Result]) -> tuple[Result, float]:
-    """Return the result of `act` and the CPU seconds of the child processes that started and ended in it."""
+    """What an act gives, and the seconds that the processes computed which it started and which ended in it."""
 
     def spent() -> float:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -1,4 +1,4 @@
-"""Methods, domains and encoders of other packages: found by entry points, imported on use."""
+"""Methods, domains and encoders of other packages: found by their entry points, imported when they are asked for."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WORDS: Mapping[Group, str] = {"sgp.methods": "method", "sgp.domains": "domain",
 
 @dataclass(frozen=True)
 class Plugin:
-    """Method, domain or encoder that a package registers as an entry point."""
+    """What a package offers by an entry point: its key, and where it stands in which package."""
 
     group: Group
     key: str
@@ -30,40 +30,40 @@ class Plugin:
         return f"{_WORDS[self.group]} {self.key} of package {self.package}"
 
     def load(self) -> Any:
-        """Import the object of the entry point. Raises PluginError if the import fails."""
+        """What the entry point names, imported now. Raises PluginError where it cannot be."""
         try:
             return self.entry.load()
-        except Exception as error:  # foreign code may raise anything; only that package is unusable
+        except Exception as error:  # another's code: whatever it raises, it is that package alone that does not work
             raise PluginError(
                 f"{self} cannot be imported from {self.entry.value} ({type(error).__name__}: {error}); update or "
                 f"uninstall {self.package}"
             ) from error
 
     def refused(self, expected: str) -> PluginError:
-        """Return the error for an object that does not fit the group."""
+        """The error for something that is not what the group asks for."""
         return PluginError(
             f"{self} names {self.entry.value}, which is not what it should be: expected {expected}; update or "
             f"uninstall {self.package}"
         )
 
 
-def plugins(group: Group, builtin: Collection[str] = ()) -> dict[str, Plugin]:
-    """Plugins of other packages by key in alphabetical order, without importing them.
+def plugins(group: Group, house: Collection[str] = ()) -> dict[str, Plugin]:
+    """What other packages offer, by key in alphabetical order; nothing is imported.
 
-    Plugins with a built-in key or a key of several packages are skipped with a warning (`refusals`).
+    Left out, with a warning, are keys of the house and those that two packages claim (`refusals`).
     """
-    claims, refused = _claims(group), refusals(group, builtin)
-    for reason in refused.values():
+    claims, told = _claims(group), refusals(group, house)
+    for reason in told.values():
         _warn_once(reason)
-    return {key: found for key, (found, *_) in claims.items() if key not in refused}
+    return {key: found for key, (found, *_) in claims.items() if key not in told}
 
 
-def refusals(group: Group, builtin: Collection[str] = ()) -> dict[str, str]:
-    """Reasons for skipped plugins by key: a built-in key, or a key of several packages."""
+def refusals(group: Group, house: Collection[str] = ()) -> dict[str, str]:
+    """Why plugins are left out, by key: one of the house's keys, or one that two packages claim."""
     word, found = _WORDS[group], {}
     for key, claimed in _claims(group).items():
         packages = " and ".join(each.package for each in claimed)
-        if key in builtin:
+        if key in house:
             found[key] = (
                 f"{word} {key} of package {packages} is refused: sgp has a {word} {key} of its own; rename it in the "
                 f"entry points of {packages}, or uninstall it"
@@ -75,12 +75,12 @@ def refusals(group: Group, builtin: Collection[str] = ()) -> dict[str, str]:
 
 @cache
 def _claims(group: Group) -> dict[str, tuple[Plugin, ...]]:
-    """Plugins of a group by key; plugins with the same key are sorted by package name."""
+    """The plugins of a group by key; several of one key by the names of their packages."""
     found: dict[str, dict[str, Plugin]] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: entry.name):
         key = entry.name.lower().replace("_", "-") if group == "sgp.methods" else entry.name.lower()
         package = entry.dist.name if entry.dist else entry.module
-        found.setdefault(key, {})[package] = Plugin(group, key, package, entry)  # duplicate path entries count once
+        found.setdefault(key, {})[package] = Plugin(group, key, package, entry)  # a folder twice on the path is one
     return {key: tuple(claimed[name] for name in sorted(claimed)) for key, claimed in sorted(found.items())}
 
 

@@ -1,6 +1,6 @@
 """Progress bars on standard error for anything that may take over a second.
 
-Only the main thread shows bars, because bars of several threads would overwrite each other.
+Threads have none: they do parts of what the main thread has a bar for, and many bars would write over each other.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ def _bar(iterable: Iterable[Item] | None, description: str, total: int | None) -
 
 
 def track(iterable: Iterable[Item], description: str, total: int | None = None) -> Iterator[Item]:
-    """Iterate with a bar that shows the description, the progress and the remaining time."""
+    """Iterates with a bar that says what runs, how far it is and how long it will take."""
     yield from _bar(iterable, description, total)
 
 
 class Bar:
-    """Progress bar that the caller advances."""
+    """A bar that is moved by hand."""
 
     def __init__(self, bar: tqdm[None]):
         self._bar = bar
 
     def advance(self, count: int = 1) -> None:
-        """Advance by `count` units."""
+        """Counts `count` more as done."""
         self._bar.update(count)
 
     def say(self, text: str) -> None:
-        """Show a short text after the bar."""
+        """Shows a short text behind the bar."""
         self._bar.set_postfix_str(text, refresh=False)
 
 
 @contextmanager
 def progress(description: str, total: int | None = None) -> Iterator[Bar]:
-    """Yield a bar of `total` units; without a total, the bar shows only the count."""
+    """A bar for work that reports itself, `total` units of it; without one it counts and promises no end."""
     with _bar(None, description, total) as bar:
         yield Bar(bar)

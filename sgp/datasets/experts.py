@@ -1,4 +1,4 @@
-"""Expert plans of a suite: found by Fast Downward and saved as JSONL by the hash of the PDDL."""
+"""Expert plans of a suite: kept in JSONL by the hash of the PDDL, made by Fast Downward where missing."""
 
 from __future__ import annotations
 
@@ -24,32 +24,35 @@ from sgp.progress import progress
 
 logger = logging.getLogger(__name__)
 
-_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # errors of invalid JSON records
+_NO_RECORD = (ValueError, KeyError, TypeError, AttributeError, RecursionError)  # what other JSON raises when it is read
 
 
 def experts_file(suite: Suite, domain: str, split: str, baseline: str = "") -> Path:
-    """File of the expert plans of a split, or of the plans of a baseline planner."""
+    """Where the expert plans of a split are kept, or those of a baseline planner."""
     folder = suite.baselines / baseline if baseline else suite.experts
     return folder / suite.domain(domain).name / f"{suite.split(domain, split)}.jsonl"
 
 
-def saved_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
-    """Saved plans of a split by SHA-256 of the PDDL; empty if the split has no file of plans."""
+def kept_plans(suite: Suite, domain: str, split: str, baseline: str = "") -> dict[str, ExpertPlan]:
+    """The kept plans of a split by SHA-256 of the PDDL; empty where none were made."""
     file = experts_file(suite, domain, split, baseline)
     return {plan.sha256: plan for plan in read_plans(file)} if file.is_file() else {}
 
 
 def expert_lengths(suite: Suite, domain: str, split: str) -> dict[str, int]:
-    """Lengths of the saved expert plans of a split, by SHA-256 of the PDDL."""
-    plans = saved_plans(suite, domain, split).values()
+    """Lengths of the kept expert plans of a split, by SHA-256 of the PDDL."""
+    plans = kept_plans(suite, domain, split).values()
     return {plan.sha256: len(plan.plan) for plan in plans if plan.plan is not None}
 
 
 def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
-    """Costs of the saved expert plans of the problems with a metric in a split, by SHA-256 of the PDDL."""
+    """Costs of the kept expert plans of a split, by SHA-256 of the PDDL, of the problems that have a metric.
+
+    Raises SuiteError for a file that was changed, PddlError where a function has no value for an action.
+    """
     if not suite.domain_text(suite.domain(domain).name).costs:
         return {}
-    plans, found = saved_plans(suite, domain, split), {}
+    plans, found = kept_plans(suite, domain, split), {}
     for problem in suite.problems(domain, split):
         plan = plans[problem.sha256].plan if problem.sha256 in plans else None
         if plan is not None and (costs := problem.costs) is not None:
@@ -58,7 +61,7 @@ def expert_costs(suite: Suite, domain: str, split: str) -> dict[str, float]:
 
 
 def read_plans(file: Path) -> list[ExpertPlan]:
-    """Read the plans of a JSONL file. Raises StoreError for an invalid line."""
+    """The plans of a JSONL file. Raises StoreError for a file that was cut or changed."""
     try:
         lines = file.read_text(encoding="utf-8").splitlines()
     except UnicodeDecodeError as error:
@@ -75,7 +78,7 @@ def read_plans(file: Path) -> list[ExpertPlan]:
 
 
 def write_plans(file: Path, plans: Iterable[ExpertPlan]) -> None:
-    """Write plans to a JSONL file atomically."""
+    """Writes plans to a JSONL file, whole."""
     write_text(file, "".join(f"{json.dumps(_to_record(plan))}\n" for plan in plans))
 
 
@@ -89,39 +92,40 @@ def expert_plans(
     baseline: str = "",
     patience: int = 0,
 ) -> dict[str, ExpertPlan]:
-    """Return the plans of all problems of a split by SHA-256; missing plans are searched for, `jobs` at a time.
+    """The plans of all problems of a split by SHA-256, made where missing, `jobs` at a time.
 
-    Each result is cached at once, so that the same call resumes after an interruption. Problems without a plan are
-    saved as failures and searched again with `retry`. After `patience` failures in a row (0: never) the rest of the
-    split is skipped (dynamic validation, appendix B). An error on one problem (UnsolvableProblem, ToolError) is raised
-    after the other plans are saved. Plans of a `baseline` have their own folder.
+    Each plan is kept as soon as it is found, so that an interrupted run goes on where it stopped. Problems that no
+    stage solved are kept as such and tried again with `retry`. After `patience` of them in a row (0: never) the rest
+    of the split is given up and kept as such, too (dynamic validation, appendix B). An error on one problem
+    (UnsolvableProblem, ToolError) is raised after the others are done and kept. Plans of a `baseline` are kept apart.
+    Raises StoreError and PlanError where the kept plans cannot be read.
     """
-    saved = saved_plans(suite, domain, split, baseline)
+    kept = kept_plans(suite, domain, split, baseline)
     problems = suite.problems(domain, split)
     missing = [
-        problem for problem in problems if problem.sha256 not in saved or (retry and saved[problem.sha256].plan is None)
+        problem for problem in problems if problem.sha256 not in kept or (retry and kept[problem.sha256].plan is None)
     ]
     if not missing:
-        return saved
+        return kept
     title = f"{baseline or 'expert plans'} {domain} {split}"
     logger.info("%s: %d of %d are to be made", title, len(missing), len(problems))
     file, lock = experts_file(suite, domain, split, baseline), Lock()
 
-    def save(plans: Mapping[str, ExpertPlan]) -> None:
+    def keep(plans: Mapping[str, ExpertPlan]) -> None:
         with lock:
-            saved.update(plans)
-            write_plans(file, (saved[problem.sha256] for problem in problems if problem.sha256 in saved))
+            kept.update(plans)
+            write_plans(file, (kept[problem.sha256] for problem in problems if problem.sha256 in kept))
 
-    def save_found(plan: ExpertPlan) -> None:
-        """Save a plan found by a retry at once, because the file still reports a failure."""
+    def keep_found(plan: ExpertPlan) -> None:
+        """What a retry finds is kept at once: who reads the split otherwise sees that there is none."""
         if plan.plan is not None and file.is_file():
-            save({plan.sha256: plan})
+            keep({plan.sha256: plan})
 
-    plans, errors = plans_of(missing, stages, jobs, title, patience, save_found)
-    save(plans)
+    plans, errors = plans_of(missing, stages, jobs, title, patience, keep_found)
+    keep(plans)
     for error in errors.values():
         raise error
-    return saved
+    return kept
 
 
 def plans_of(
@@ -132,10 +136,10 @@ def plans_of(
     patience: int = 0,
     watch: Callable[[ExpertPlan], None] = lambda _: None,
 ) -> tuple[dict[str, ExpertPlan], dict[str, SgpError]]:
-    """Return the plans of problems (`plan_of`) and the errors, both by SHA-256; `jobs` problems run at a time.
+    """The plans of problems (`plan_of`), `jobs` at a time, and the errors of the others, both by SHA-256.
 
-    After `patience` problems in a row without a plan (0: never) the rest is skipped. `watch` is called with every
-    result, from a worker thread.
+    After `patience` problems in a row without a plan (0: never) the rest is not tried. `watch` hears of every plan as
+    soon as it is made, from whichever thread.
     """
     plans: dict[str, ExpertPlan] = {}
     errors: dict[str, SgpError] = {}
@@ -176,9 +180,10 @@ def _given_up(problem: Problem, patience: int) -> ExpertPlan:
 
 
 def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | None = None) -> ExpertPlan:
-    """Return the cached plan of a problem, or search for a plan; failures and proofs of unsolvability are cached too.
+    """A plan from the cache or made now. Failures to find one and proofs that there is none are cached too.
 
-    Raises UnsolvableProblem for a problem that is proved to have no plan.
+    Raises UnsolvableProblem where there is none, ToolError where Fast Downward fails, PlanError for a plan that cannot
+    be read, StoreError where the cache is damaged or cannot be written.
     """
     file = _cached(problem.sha256, stages)
     if file.is_file():
@@ -193,12 +198,12 @@ def plan_of(problem: Problem, stages: Sequence[Stage] = STAGES, driver: Path | N
 
 
 def is_cached(problem: str, stages: Sequence[Stage]) -> bool:
-    """Whether the result of exactly these stages is cached for the problem of this SHA-256."""
+    """Whether these very stages were tried on the problem of this SHA-256."""
     return _cached(problem, stages).is_file()
 
 
 def cached_plans(problem: str) -> list[ExpertPlan]:
-    """Cached results of the problem of this SHA-256 for any stages, without proofs of unsolvability."""
+    """What is cached of the problem of this SHA-256, whatever the stages; without proofs that it has no plan."""
     plans = []
     for file in sorted((cache_folder() / "experts" / problem[:2]).glob(f"{problem}-*.json")):
         with suppress(UnsolvableProblem):
@@ -207,7 +212,7 @@ def cached_plans(problem: str) -> list[ExpertPlan]:
 
 
 def _read_cached(file: Path) -> ExpertPlan:
-    """Read a cached plan. Raises UnsolvableProblem for a cached proof that there is none."""
+    """A cached plan. Raises UnsolvableProblem where there is none, StoreError for a file that was cut or changed."""
     record = read_json(file)
     try:
         if "unsolvable" in record:

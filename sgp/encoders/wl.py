@@ -1,6 +1,6 @@
 """Weisfeiler-Leman features of states (state-centric, appendix E).
 
-wlplan collects the vocabulary; our kernels compute the histograms, which equal wlplan's.
+wlplan collects the vocabulary; kernels of our own compute the histograms, equal to wlplan's.
 """
 
 from __future__ import annotations
@@ -10,21 +10,22 @@ import weakref
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sgp.encoders.fluent_numbers import Changes, FluentNumbers
-from sgp.encoders.kernels.wl import ABSENT, Colouring, GraphLayout, candidate_histograms, start_colouring
-from sgp.encoders.wl_vocabulary import OBJECT_COLOUR, ColourWords, Vocabulary, predicate_colour, predicate_places
+from sgp.encoders.instance_graph import InstanceGraph
+from sgp.encoders.kernels.wl_histogram import histograms
+from sgp.encoders.kernels.wl_recolouring import candidate_histograms
+from sgp.encoders.wl_vocabulary import Vocabulary
+from sgp.encoders.wl_words import ColourWords
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import write_text
 from sgp.planning import pddl
-from sgp.planning.clock import check_limits, stop_flag, with_limit_checks
-from sgp.planning.native import native_output_silenced
+from sgp.planning.clock import look, stop
+from sgp.planning.silence import native_output_silenced
 from sgp.planning.task import State, Successor, Task
 
 Hash = Literal["multiset", "set"]
@@ -33,13 +34,13 @@ Pruning = Literal["none", "a-m", "i-g", "i-m", "i-f", "i-mf"]
 
 @dataclass(frozen=True)
 class WLConfig:
-    """Parameters of colour refinement and collection. Defaults: state-centric, appendix E.4.
+    """How colours are refined and collected. Defaults: state-centric, appendix E.4.
 
-    Raises ConfigurationError for a value out of range.
+    Raises ConfigurationError for a setting out of range.
     """
 
     iterations: int = 2  # k, rounds of colour refinement
-    hash: Hash = "multiset"  # "multiset": neighbourhoods count the occurrences of a colour
+    hash: Hash = "multiset"  # whether a neighbourhood counts how often a colour occurs
     pruning: Pruning = "none"  # wlplan's removal of duplicate features
 
     def __post_init__(self) -> None:
@@ -50,101 +51,24 @@ class WLConfig:
                 raise ConfigurationError(f"WL {name} is '{getattr(self, name)}'; expected one of {get_args(kind)}")
 
 
-class InstanceGraph:
-    """The instance learning graph of a task (Chen, Trevizan and Thiebaux 2024), as arrays for the kernels.
-
-    Atoms are numbered in advance if the task has a grounded model, otherwise when first needed.
-    """
-
-    def __init__(self, task: Task, vocabulary: Vocabulary):
-        self.fluents = FluentNumbers(task)
-        self._vocabulary = vocabulary
-        self._predicates = predicate_places(task.domain_text.predicates)
-        self._max_arity = max(task.domain_text.predicates.values(), default=0)
-        self._object_colour = [vocabulary.initial(OBJECT_COLOUR)] * task.size
-        self._objects = {item.name: place for place, item in enumerate(task.objects)}
-        self._goal_sign = {literal.atom: literal.positive for literal in task.goal}
-        self._numbers: dict[pddl.Atom, int] = {}
-        self._first, self._arguments = [0], list[int]()
-        self._true, self._false = list[int](), list[int]()
-        self._static = [self.number(atom) for atom in with_limit_checks(task.static_atoms)]
-        self._goal = [self.number(atom) for atom in self._goal_sign]
-        self.goal_atoms = np.array([self.number(atom) for atom in dict.fromkeys(task.goal_atoms)], np.int32)
-        if task.model is not None:
-            for atom in with_limit_checks(task.model.fluents):  # later atoms would invalidate the caches
-                self.number(atom)
-        self._layout: GraphLayout | None = None
-        self._colouring: Colouring | None = None
-
-    @property
-    def layout(self) -> GraphLayout:
-        """The arrays of all atoms numbered so far."""
-        if self._layout is None:
-            parts = (self._object_colour, self._static, self._goal, self._first, self._arguments, self._true)
-            self._layout = GraphLayout(*(np.array(part, np.int32) for part in (*parts, self._false)))
-        return self._layout
-
-    def start_colouring(self, with_static: bool) -> Colouring:
-        """Return a colouring of the graph in which no fluent atom is true."""
-        vocabulary = self._vocabulary
-        return start_colouring(
-            self.layout,
-            vocabulary.table,
-            vocabulary.iterations,
-            vocabulary.multiset,
-            self._max_arity,
-            with_static,
-            vocabulary.dimension,
-        )
-
-    def colouring(self, with_static: bool) -> Colouring:
-        """Return the cached colouring, of any state, which kernels move from state to state."""
-        if self._colouring is None:
-            self._colouring = self.start_colouring(with_static)
-        return self._colouring
-
-    def count_nodes(self, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool) -> NDArray[np.int64]:
-        """Count the nodes [b] of the states' graphs: objects, true atoms, and goal atoms that are not true."""
-        static = self._static if with_static else []
-        open_goals = [
-            len(set(self._goal) - set(static) - set(atoms[start:end].tolist())) for start, end in pairwise(first)
-        ]
-        return np.asarray(len(self._object_colour) + len(static) + np.diff(first) + open_goals)
-
-    def number(self, atom: pddl.Atom) -> int:
-        """Return the number of an atom; a new atom is added to the layout."""
-        number = self._numbers.get(atom)
-        if number is None:
-            number = self._numbers[atom] = len(self._numbers)
-            place, sign = self._predicates[atom.predicate], self._goal_sign.get(atom)
-            true, false = (self._vocabulary.initial(predicate_colour(place, sign, holds)) for holds in (True, False))
-            self._true.append(true)
-            self._false.append(ABSENT if sign is None else false)
-            if sign is not False:  # wlplan gives negated goals no edges
-                self._arguments += [self._objects[name] for name in atom.objects]
-            self._first.append(len(self._arguments))
-            self._layout = self._colouring = None
-        return number
-
-
 class WLEncoder:
-    """Encoder of states as histograms of WL colours of the instance learning graph, static atoms included.
+    """Histograms of WL colours over the instance learning graph of a state, static atoms included.
 
-    The vocabulary is collected once from training states; other colours are dropped. The goal's embedding is that of a
-    state with the goal atoms and without static atoms.
+    The vocabulary is collected once from training states; colours outside of it are dropped. The goal's embedding is
+    that of the goal atoms taken as a state, without static atoms.
     """
 
     def __init__(self, vocabulary: Vocabulary, domain_text: pddl.DomainText, static: bool = True):
         self.vocabulary, self.domain_text = vocabulary, domain_text
-        self.static = static  # whether states include static atoms
-        # A cache of the tasks' graphs: clearing it changes only the time.
+        self.static = static  # whether states have their static atoms
+        # The graphs of the tasks met; a memo, not a state: dropping it changes nothing but time.
         self._graphs: weakref.WeakKeyDictionary[Task, InstanceGraph] = weakref.WeakKeyDictionary()
 
     @classmethod
     def fit(cls, config: WLConfig, states: Iterable[tuple[Task, Sequence[State]]]) -> WLEncoder:
-        """Collect the vocabulary from states of training tasks of one domain with wlplan.
+        """Collects the vocabulary from states of training tasks, all of one domain, by wlplan.
 
-        Raises ConfigurationError without a task, and StoreError for a vocabulary of another version of wlplan.
+        Raises ConfigurationError without a task, and StoreError for a vocabulary of another wlplan.
         """
         gathered = list(states)
         if not gathered:
@@ -152,44 +76,49 @@ class WLEncoder:
         return cls(Vocabulary(_collect(config, gathered)), gathered[0][0].domain_text)
 
     def without_static(self) -> WLEncoder:
-        """Return the same encoder for states without static atoms, as the published implementation uses in decoding."""
+        """The same features of states that lack their static atoms, as the published implementation decodes."""
         return WLEncoder(self.vocabulary, self.domain_text, static=False)
 
     @property
     def dimension(self) -> int:
-        """Length D of an embedding, the number of colours."""
+        """D, the number of colours."""
         return self.vocabulary.dimension
 
     def refuses(self, task: Task) -> str | None:
-        """Return None: every state of the domain has an embedding. Raises DomainMismatch for another domain's task."""
+        """Never: every state of the domain has an embedding. Raises DomainMismatch for another domain's task."""
         task.require_domain(self.domain_text)
         return None
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.float32]:
-        """Return the histograms [n, D] of states of one task."""
+        """Histograms [n, D] of the states of one task."""
         graph = self._graph(task)
-        first, atoms = graph.fluents.of(states, graph.number)
-        return self._histograms(graph, graph.colouring(self.static), _unchanged(first, atoms))
+        return self._histograms(graph, *graph.fluent_atoms(states), with_static=self.static)
 
     def embed_candidates(
         self, task: Task, states: Sequence[State], choices: Sequence[Sequence[Successor]]
     ) -> NDArray[np.float32]:
-        """Return the histograms [n, D] of all candidates of one task's states, ordered by state.
+        """Histograms [n, D] of the candidates of one task's states, all of the first state, then of the second.
 
-        They equal those of `embed`, but are computed incrementally from each state's graph.
+        They are those of `embed`, recoloured from each state's own graph, of which a candidate changes little.
         """
-        graph = self._graph(task)
-        changes = graph.fluents.changes(states, choices, graph.number)
-        return self._histograms(graph, graph.colouring(self.static), changes)
+        graph, words = self._graph(task), self.vocabulary
+        changes = graph.changes(states, choices)
+        rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
+        candidate_histograms(
+            graph.layout, words.table, words.multiset, graph.colouring(self.static), *changes, rows, stop()
+        )
+        look()
+        return rows
 
     def embed_goal(self, task: Task) -> NDArray[np.float32]:
-        """Return the goal's histogram [D]."""
+        """The goal's histogram [D]."""
         graph = self._graph(task)
-        goal = _unchanged(np.array([0, len(graph.goal_atoms)], np.int64), graph.goal_atoms)
-        return self._histograms(graph, graph.start_colouring(with_static=False), goal).reshape(self.dimension)
+        first = np.array([0, len(graph.goal_atoms)], np.int64)
+        rows = self._histograms(graph, first, graph.goal_atoms, with_static=False)
+        return rows.reshape(self.dimension)
 
     def in_words(self, task: Task, columns: Sequence[int]) -> list[str]:
-        """Describe the neighbourhoods that the columns count."""
+        """The neighbourhoods that some columns count."""
         return self._words.of(columns)
 
     @cached_property
@@ -197,22 +126,22 @@ class WLEncoder:
         return ColourWords(self.vocabulary, dict(self.domain_text.predicates))
 
     def unseen(self, task: Task, states: Sequence[State]) -> NDArray[np.float64]:
-        """Return the fraction [n] of each state's colours, with multiplicity, that the vocabulary lacks."""
+        """The share [n] of each state's colours, counted with their multiplicity, that the vocabulary lacks."""
         graph = self._graph(task)
-        first, atoms = graph.fluents.of(states, graph.number)
-        seen = self.embed(task, states).sum(axis=1)
+        first, atoms = graph.fluent_atoms(states)
+        seen = self._histograms(graph, first, atoms, with_static=self.static).sum(axis=1)
         colours = graph.count_nodes(first, atoms, self.static) * (self.vocabulary.iterations + 1)
         return np.asarray(1.0 - seen / np.maximum(colours, 1))
 
     def save(self, path: Path) -> None:
-        """Write the vocabulary as wlplan's JSON. Raises StoreError if writing fails."""
+        """Writes the vocabulary as wlplan's JSON. Raises StoreError where it cannot be written."""
         write_text(path, self.vocabulary.text)
 
     @classmethod
     def load(cls, path: Path, domain_text: pddl.DomainText) -> WLEncoder:
-        """Read a vocabulary that `save` wrote for this domain.
+        """Reads a vocabulary that `save` wrote for this domain.
 
-        Raises StoreError for a file that is damaged or of another version of wlplan.
+        Raises StoreError for one that is damaged or of another wlplan.
         """
         return cls(Vocabulary(path.read_text(encoding="utf-8")), domain_text)
 
@@ -222,47 +151,50 @@ class WLEncoder:
             graph = self._graphs[task] = InstanceGraph(task, self.vocabulary)
         return graph
 
-    def _histograms(self, graph: InstanceGraph, colouring: Colouring, changes: Changes) -> NDArray[np.float32]:
-        vocabulary = self.vocabulary
-        rows = np.empty((len(changes.first_change) - 1, self.dimension), np.float32)
-        candidate_histograms(
-            graph.layout, vocabulary.table, vocabulary.multiset, colouring, *changes, rows, stop_flag()
+    def _histograms(
+        self, graph: InstanceGraph, first: NDArray[np.int64], atoms: NDArray[np.int32], with_static: bool
+    ) -> NDArray[np.float32]:
+        rows = np.zeros((len(first) - 1, self.dimension), np.float32)
+        words = self.vocabulary
+        histograms(
+            graph.layout,
+            words.table,
+            words.iterations,
+            words.multiset,
+            graph.max_arity,
+            with_static,
+            first,
+            atoms,
+            rows,
         )
-        check_limits()
         return rows
 
 
 @dataclass(frozen=True)
 class WL:
-    """Factory of `WLEncoder` objects with one configuration."""
+    """The kind of encoder that `WLEncoder` is, with the configuration by which it is made."""
 
     config: WLConfig = field(default_factory=WLConfig)
     key: str = "wl"
     title: str = "Weisfeiler-Leman features"
     libraries: Sequence[str] = ("wlplan",)
-    invariant: bool = True  # colours do not depend on names
+    invariant: bool = True  # colours know no names
 
     def fit(self, states: Sequence[tuple[Task, Sequence[State]]], largest: int) -> WLEncoder:
-        """Fit an encoder to these states; see `WLEncoder.fit`."""
+        """An encoder of the colours of these states. Raises what `WLEncoder.fit` raises."""
         return WLEncoder.fit(self.config, states)
 
     def save(self, encoder: WLEncoder, path: Path) -> None:
-        """Write the vocabulary. Raises StoreError if writing fails."""
+        """Writes the vocabulary. Raises StoreError where it cannot be written."""
         encoder.save(path)
 
     def load(self, path: Path, domain_text: pddl.DomainText, largest: int) -> WLEncoder:
-        """Read the vocabulary. Raises StoreError for a file that is damaged or of another version of wlplan."""
+        """Reads the vocabulary. Raises StoreError for one that is damaged or of another wlplan."""
         return WLEncoder.load(path, domain_text)
 
 
-def _unchanged(first: NDArray[np.int64], atoms: NDArray[np.int32]) -> Changes:
-    """Return states, where state i has `atoms[first[i] : first[i + 1]]`, each with itself as the only candidate."""
-    count = len(first)
-    return Changes(first, atoms, np.arange(count), np.zeros(count, np.int64), np.empty(0, np.int32))
-
-
 def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]]) -> str:
-    """Return wlplan's JSON of the colours of all states."""
+    """wlplan's JSON of the colours of all states."""
     from wlplan.data import DomainDataset, ProblemDataset
     from wlplan.feature_generator import init_feature_generator
     from wlplan.planning import Atom, Domain, Predicate, Problem, Schema
@@ -297,6 +229,6 @@ def _collect(config: WLConfig, gathered: Sequence[tuple[Task, Sequence[State]]])
         path = Path(folder, "vocabulary.json")
         features.save(str(path))
         vocabulary = path.read_text(encoding="utf-8")
-    if not vocabulary.rstrip().endswith("}"):  # wlplan ignores errors of writing
+    if not vocabulary.rstrip().endswith("}"):  # wlplan does not look at what the system says
         raise StoreError(f"no space left while writing {path}; free some, or set TMPDIR to another folder")
     return vocabulary

@@ -1,14 +1,14 @@
-"""Contrastive jumps: embed the transition to every reachable candidate and take the one nearest to a learned change.
+"""Contrastive jumps: embed the transition to every state within reach, take the one nearest to a learned change.
 
-This method is ours; the state-centric paper proposes multi-step transitions with symbolic verification as future work.
-Candidates are the states that a width-1 search reaches, each with its action sequence, so that every step is
-executable. A transition (s, s') is embedded together with the goal. The predicted embedding of the best transition is
-phi(s) + delta, and the nearest candidate is chosen. Training is contrastive: states that the expert visits later are
-contrasted with their sibling candidates.
+The state-centric paper names multi-step transitions with symbolic verification as the way on; this is ours. Reach
+are the states that a width-1 search reaches, each with the actions to it, so that every step stays executable. A
+transition (s, s') is embedded with the goal; the predicted embedding of the best transition is phi(s) + delta, and the
+candidate nearest to it is chosen. Training is contrastive: the states that the expert visits later against their
+siblings.
 
-By default delta is one vector for all states, so that nearest-candidate decoding is a linear ranker on the marked
-embedding. State and goal enter only through the embedding of the transition. `delta` "progress" makes delta a function
-of the state; it is not the default because it did not improve results.
+What it is: delta is one vector, the same in every state, so that nearest-candidate decoding is a linear ranker in the
+marked embedding. State and goal enter through the embedding of the pair alone. (`delta` "progress" makes it a function
+of the state; it is not the default because it did not help.)
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from sgp.encoders.marked_transition import Embedded, MarkedConfig, MarkedTransit
 from sgp.errors import ConfigurationError, StoreError
 from sgp.files import whole_file
 from sgp.methods.configuration import configure_decoding, from_record, with_settings
-from sgp.methods.contract import Settings, Snapshot, WeightContributions
+from sgp.methods.contract import Settings, Snapshot, Weighed
 from sgp.models.device import Device
-from sgp.planning.lookahead import CandidateSet, check_candidate_set, successors_for
 from sgp.planning.planner import Planner
 from sgp.planning.policy import ADD_UP, REPLACE, Successors
+from sgp.planning.reach import Reach, check_reach, successors_for
 from sgp.planning.task import Task
 from sgp.policies.decoding import DEFAULT, ENOUGH, PORTFOLIO
 from sgp.policies.jump_decoding import JumpDecoding
@@ -54,14 +54,14 @@ if TYPE_CHECKING:
 
 Delta = Literal["constant", "progress"]
 
-# Label sources of the sweep of a joint training, with larger state spaces than a single training expands.
+# What the sweep of a joint training learns from, with larger state spaces than a single training expands.
 _LABELS: Sequence[Settings] = (
-    {"labels.source": "optimal-only", "labels.space": "50000"},
+    {"labels.source": "exact", "labels.space": "50000"},
     {"labels.source": "optimal", "labels.space": "50000"},
-    {"labels.source": "expert"},
+    {"labels.source": "experts"},
 )
 _GROWTH: Settings = {"embedding.walk_growth": "1.5"}
-# Longest jumps: only the end state of a jump counts, because distances at test time exceed those of training.
+# As far as the way is clear: over distances that training did not have, what counts is where a jump ends.
 _FARTHEST: Settings = {
     "candidates": "iw",
     "enough": "0",
@@ -79,19 +79,19 @@ _ENCODER, _DELTA = "encoder.safetensors", "delta.safetensors"
 
 @dataclass(frozen=True)
 class ContrastiveJumpsTraining:
-    """Candidate set, features, loss and labels."""
+    """Which candidates, which features, which loss."""
 
-    candidates: CandidateSet = "aiw"  # IW(1), abstracted IW(1) or a variant of it, or one-step successors
-    enough: int = ENOUGH  # stop a lookahead after a depth with so many novel states and progress; 0: never
-    representatives: bool = False  # one representative of candidates that differ only in interchangeable objects
+    candidates: Reach = "aiw"  # IW(1), abstracted IW(1), its variants, or successors alone
+    enough: int = ENOUGH  # a lookahead ends after a depth with so many novel states and progress; 0: it never does
+    representatives: bool = False  # of candidates that differ in interchangeable objects alone one
     embedding: MarkedConfig = field(default_factory=MarkedConfig)
     loss: ContrastiveConfig = field(default_factory=ContrastiveConfig)
     labels: LabelConfig = field(default_factory=LabelConfig)
-    delta: Delta = "constant"  # one vector for all states, or linear in the share of satisfied goal literals
-    decoding: str = DEFAULT  # used for validation, to visit states for labels, and as the run's default
+    delta: Delta = "constant"  # one vector for all states, or one that moves with the share of the goal that is reached
+    decoding: str = DEFAULT  # by which planners are validated, labels visit states, and the run plans by default
 
     def __post_init__(self) -> None:
-        check_candidate_set(self.candidates, self.enough)
+        check_reach(self.candidates, self.enough)
         if self.delta not in get_args(Delta):
             raise ConfigurationError(f"delta is '{self.delta}'; expected one of {', '.join(get_args(Delta))}")
         if self.delta != "constant" and self.loss.kind == "squared":
@@ -104,12 +104,12 @@ class ContrastiveJumpsTraining:
 
     @property
     def successors(self) -> Successors:
-        """The generator of a state's candidates."""
+        """What makes the candidates of a state."""
         return successors_for(self.candidates, self.enough, self.representatives)
 
 
 class ContrastiveJumps:
-    """Our method: marked transitions, width-1 jumps and a contrastive loss."""
+    """Our own method: marked transitions, width-1 jumps, a contrastive loss."""
 
     key = "contrastive-jumps"
     title = "Contrastive jumps"
@@ -121,15 +121,15 @@ class ContrastiveJumps:
         "iw": ContrastiveJumpsTraining("iw"),
         "one-step": ContrastiveJumpsTraining("one-step"),
     }
-    # Margin 2: nodes that are exp(2) times less probable than the best node are dropped.
+    # A margin of 2: nodes that are exp(2) times less probable than the best are dropped.
     decodings: Mapping[str, JumpDecoding] = {
         DEFAULT: JumpDecoding(3, margin=2.0),
         "greedy": JumpDecoding(),
         "persistent": JumpDecoding(3, margin=2.0, patience=2),
-        "escaping": JumpDecoding(prune_dead_ends=True, escape=10),
-        "restarts": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20),
-        PORTFOLIO: JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, portfolio=True),
-        "search": JumpDecoding(prune_dead_ends=True, escape=10, restarts=20, search=True),
+        "escaping": JumpDecoding(shuns_dead_ends=True, escape=10),
+        "restarts": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20),
+        PORTFOLIO: JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, portfolio=True),
+        "search": JumpDecoding(shuns_dead_ends=True, escape=10, restarts=20, search=True),
     }
     ablations: Sequence[Settings] = (
         {"loss.kind": "squared"},
@@ -138,9 +138,9 @@ class ContrastiveJumps:
         {"candidates": "base-aiw"},
         {"enough": "0"},
         {"enough": "128"},
-        {"labels.source": "expert"},
-        {"labels.source": "dagger"},
-        {"labels.source": "dagger-optimal"},
+        {"labels.source": "experts"},
+        {"labels.source": "visited"},
+        {"labels.source": "joined"},
         {"embedding.closed_atoms": "0"},
         {"embedding.open_atoms": "0"},
         {"embedding.open_atoms": "0", "embedding.closed_atoms": "0"},
@@ -157,7 +157,7 @@ class ContrastiveJumps:
         {"loss.l2": "0.02"},
         {"loss.l2": "0.5"},
     )
-    # Chosen one after the other; settings that need no training time come first.
+    # Chosen one after the other; what costs no time in training comes first.
     choices: Mapping[str, Sequence[str]] = {
         "candidates": ("aiw", "iw", "one-step"),
         "decoding.beam": ("1", "3"),
@@ -166,12 +166,12 @@ class ContrastiveJumps:
         "embedding.open_atoms": ("1", "2"),
         "embedding.iterations": ("2", "1"),
         "loss.l2": ("0.1", "0.02"),
-        "labels.source": ("expert", "optimal", "dagger", "dagger-optimal"),
+        "labels.source": ("experts", "optimal", "visited", "joined"),
         "labels.states": ("3000", "10000"),
     }
 
-    # Planners of a joint training (`snapshots`), grouped by labelling. Among planners of equal coverage and similar
-    # plan length the first is chosen, so candidate sets with the fastest decisions come first.
+    # What a joint training passes through (`snapshots`), those of one labelling beside each other: of one coverage and
+    # about one plan length the first is chosen, so that those stand first whose decisions take least.
     sweep: Sequence[Settings] = (
         *(
             {"representatives": "true", "decoding": "restarts", **reach, **source, **embedding}
@@ -182,15 +182,15 @@ class ContrastiveJumps:
     )
 
     def deterministic(self, config: ContrastiveJumpsTraining) -> bool:
-        """Return whether no states are sampled for labels; optimisation starts from zero."""
+        """The loss is minimised from zero; only states of a state space are drawn."""
         return config.labels.deterministic
 
     def invariant(self, config: ContrastiveJumpsTraining) -> bool:
-        """Return whether candidates are one-step: jumps depend on the order in which atoms become novel."""
+        """Features know no names. With jumps the candidates depend on the order in which atoms become novel."""
         return config.candidates == "one-step"
 
     def train(self, config: ContrastiveJumpsTraining, data: Demonstrations, draft: RunDraft) -> Planner:
-        """Embed the candidates of every labelled state and fit delta."""
+        """Embeds the candidates of every expert state and fits delta."""
         started = time.perf_counter()
         embedded = _Embedded.of(config, _labelled(config, data, draft.key.seed), _tasks(data))
         policy, facts = embedded.fit(config)
@@ -207,7 +207,7 @@ class ContrastiveJumps:
         device: Device,
         after: int = 0,
     ) -> Iterator[Snapshot]:
-        """Yield one planner per setting of `sweep`; nothing is stored in `folder`; skipped planners cost no time."""
+        """One planner for each setting of `sweep`. Nothing is kept; what is skipped costs no time."""
         configs = [(each, with_settings(config, each)) for each in self.sweep[after:]]
         unary = 1 in data.train[0].task.domain_text.predicates.values()
         for labelling, group in groupby(configs, key=lambda pair: _labelling(pair[1])):
@@ -220,7 +220,7 @@ class ContrastiveJumps:
                 passed = each.embedding.passed_atoms and unary
                 plain = replace(each, embedding=replace(each.embedding, walk_growth=0.0, passed_atoms=passed))
                 alike = plain, str(embedded.encoder.walked)
-                if alike in met:  # same features: no degree grows, no unary predicate is passed
+                if alike in met:  # nothing grows, and walks pass nothing that has an atom alone
                     yield replace(met[alike], name=name, like=met[alike].name)
                     continue
                 policy, facts = embedded.fit(each)
@@ -230,15 +230,15 @@ class ContrastiveJumps:
                 yield met[alike]
 
     def load(self, run: Run, decoding: JumpDecoding) -> Planner:
-        """Return the planner of a run, verified against the costs stored in the run."""
+        """The planner of a run, verified to rank as it ranked when it was trained."""
         config = from_record(ContrastiveJumpsTraining, run.training)
         policy = self._policy(config, run)
         run.verify(policy.sample(Task(run.check_problem), config.successors))
         others = (self.load(run.second, decoding.alone),) if decoding.portfolio else ()
         return _planner(config, decoding, policy, others)
 
-    def weight_contributions(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> WeightContributions:
-        """Return the contribution of each training decision to the weights of `columns`, in every row of delta."""
+    def weighed(self, run: Run, data: Demonstrations, columns: Sequence[int]) -> Weighed:
+        """Which decisions of training gave features their weights; of a state's delta both of its vectors."""
         config = from_record(ContrastiveJumpsTraining, run.training)
         if config.loss.kind == "squared":
             raise ConfigurationError("loss.kind is squared, by which no sibling pulls; expected contrastive")
@@ -247,14 +247,12 @@ class ContrastiveJumps:
         made = _Embedded(policy.encoder, decisions, _rows(rows, policy.encoder.dimension))
         places = np.add.outer(policy.encoder.dimension * np.arange(len(policy.weights)), np.asarray(columns)).ravel()
         pulls = contributions(config.loss, made.problem(config), policy.weights.ravel(), places)
-        return WeightContributions(
-            policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1)
-        )
+        return Weighed(policy.weights[:, columns], decisions, pulls.reshape(len(decisions), len(policy.weights), -1))
 
     def _policy(self, config: ContrastiveJumpsTraining, run: Run) -> NearestTransition[MarkedTransitionEncoder]:
-        """Load the policy of a run."""
+        """What a run learned."""
         walked = run.record["facts"]["walked"]
-        if isinstance(walked, list):  # older runs list predicates without argument positions
+        if isinstance(walked, list):  # of a run from before walks knew places: whole predicates
             walked = {name: range(arity if name in walked else 0) for name, arity in run.domain_text.predicates.items()}
         encoder = MarkedTransitionEncoder.load(run.file(_ENCODER), config.embedding, run.domain_text, walked)
         try:
@@ -265,26 +263,26 @@ class ContrastiveJumps:
 
 
 def _labelled(config: ContrastiveJumpsTraining, data: Demonstrations, seed: int) -> list[Labelled]:
-    """Return the labelled decisions of the training problems."""
+    """The decisions to learn from."""
     _, decoding = configure_decoding(METHOD, config.decoding)
 
     def fit(decisions: Sequence[Labelled]) -> Planner:
         return _planner(config, decoding, _Embedded.of(config, decisions, _tasks(data)).fit(config)[0])
 
     rng = np.random.default_rng(seed)
-    return label(config.labels, data.train, config.successors, rng, fit, config.representatives)
+    return label(config.labels, data.train, config.successors, fit, rng, config.representatives)
 
 
 def _labelling(config: ContrastiveJumpsTraining) -> ContrastiveJumpsTraining:
-    """Return the configuration with the fields reset that do not affect its labels."""
-    if config.labels.visits_states:
-        return config  # the learned policy visits states, so every field matters
+    """The configuration without what its labels do not depend on."""
+    if config.labels.source in ("visited", "joined"):
+        return config  # what is learned visits states
     plain = ContrastiveJumpsTraining()
     return replace(config, embedding=plain.embedding, loss=plain.loss, delta=plain.delta)
 
 
 def _tasks(data: Demonstrations) -> list[Task]:
-    """Return the training problems, whether or not labels are taken from them."""
+    """The training problems, whether or not labels are taken from them."""
     return [each.task for each in data.train]
 
 
@@ -298,7 +296,7 @@ class _Embedded:
 
     @classmethod
     def of(cls, config: ContrastiveJumpsTraining, decisions: Sequence[Labelled], tasks: Sequence[Task]) -> _Embedded:
-        """Collect the features, also from the static relations of all training tasks, and embed the candidates."""
+        """Finds the features, of all training tasks' static relations too, and embeds."""
         transitions = [(each.task, each.state, each.choice) for each in decisions]
         encoder, embedded = MarkedTransitionEncoder.fit(config.embedding, transitions, tasks)
         return cls(encoder, decisions, _rows(embedded, encoder.dimension))
@@ -306,7 +304,7 @@ class _Embedded:
     def fit(
         self, config: ContrastiveJumpsTraining
     ) -> tuple[NearestTransition[MarkedTransitionEncoder], dict[str, float]]:
-        """Fit delta; return the policy and facts about the fit."""
+        """Fits delta; the policy, and what the fit says of itself."""
         problem = self.problem(config)
         weights, facts = fit_contrastive(config.loss, sparse_rows(problem.rows), *problem[1:])
         weights = weights.reshape(-1, self.encoder.dimension)
@@ -314,7 +312,7 @@ class _Embedded:
         return policy, {"decisions": len(self.decisions), **facts}
 
     def problem(self, config: ContrastiveJumpsTraining) -> RankingProblem:
-        """Build the ranking problem; "progress" adds the rows times the share of satisfied goal literals."""
+        """What is fitted: all rows, a second time by the share of the goal where delta moves with it, and labels."""
         rows, counts = self.rows, [len(each.choice) for each in self.decisions]
         squares = rows.multiply(rows)
         if config.delta == "progress":
@@ -338,7 +336,7 @@ def _save(
     data: Demonstrations,
     draft: RunDraft,
 ) -> None:
-    """Write the files that `load` reads."""
+    """Writes what `load` reads."""
     policy.encoder.save(draft.folder / _ENCODER)
     with whole_file(draft.folder / _DELTA) as temporary:
         save_file({"weights": policy.weights}, temporary)
@@ -358,7 +356,7 @@ def _planner(
     policy: NearestTransition[MarkedTransitionEncoder],
     others: Sequence[Planner] = (),
 ) -> Planner:
-    """Return the planner; costs add up along a path where the beam compares several paths."""
+    """Costs add up along a path where several paths are compared."""
     rules = ADD_UP if decoding.beam > 1 else REPLACE
     return decoding.planner(
         replace(policy, rules=rules, patience=decoding.patience, escape=decoding.escape, seed=decoding.seed),
@@ -368,8 +366,8 @@ def _planner(
 
 
 def _rows(embedded: Sequence[Embedded], dimension: int) -> csr_array:
-    """Return all embeddings [b, D] as one sparse matrix; the scalar features are the last columns."""
-    from scipy.sparse import csr_array, hstack  # imported lazily, as in `sgp.training.contrastive`
+    """All embeddings [b, D] as one sparse matrix, the two numbers in the last columns."""
+    from scipy.sparse import csr_array, hstack  # as in `sgp.training.contrastive`
 
     counts = np.concatenate([np.diff(each.first) for each in embedded])
     columns = np.concatenate([each.columns for each in embedded])

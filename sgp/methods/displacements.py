@@ -1,9 +1,8 @@
-"""Displacements: transition predictors without a learned network, as lower and upper bounds of retrieval.
+"""Displacements: what can be said of transitions without learning a network, as floors and ceilings of retrieval.
 
-These methods are ours. `renamed` represents STRIPS effects in sentence vectors. A state's embedding is the sum of its
-atoms' embeddings, and the action's arguments have fixed names. The displacement of a schema is then the same for all
-its actions if each effect mentions only its arguments and constants and really changes the state. `induction` learns
-the effects themselves.
+Ours. `renamed` is STRIPS in sentence vectors: where a state's embedding is the sum of its atoms' and the arguments of
+an action bear names of their own, an action's displacement is the same wherever each effect names only its arguments
+and constants and really changes the state. `induction` learns the effects themselves.
 """
 
 from __future__ import annotations
@@ -38,12 +37,12 @@ Vectors = NDArray[np.float64]
 Kind = Literal["copy", "schema", "grounded", "ridge", "renamed", "induction"]
 _BAG = TextConfig("symbols")  # a state is a bag of its atoms
 _TABLES = "displacements.safetensors"
-Effects = tuple[Sequence[Atom], Sequence[Atom]]  # added and deleted atoms, over argument positions
+Effects = tuple[Sequence[Atom], Sequence[Atom]]  # added and deleted, over the places of arguments
 
 
 @dataclass(frozen=True)
 class DisplacementTraining:
-    """Kind of predictor and text embedding."""
+    """What is known of an action, in which embedding. Raises ConfigurationError for what cannot be."""
 
     kind: Kind = "renamed"
     text: TextConfig = field(default_factory=TextConfig)
@@ -62,7 +61,7 @@ class DisplacementTraining:
 
 
 def renamed(atom: Atom, action: Action) -> Atom:
-    """Replace the action's arguments in an atom by the names of their positions."""
+    """An atom with the action's arguments under the names of their places."""
     return Atom(atom.predicate, tuple(_place(name, action) for name in atom.objects))
 
 
@@ -71,29 +70,28 @@ def _place(name: str, action: Action) -> str:
 
 
 class Copy:
-    """Predictor of no change."""
+    """Predicts that nothing changes."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder]):
         self.encoder_of = encoder_of
 
     def refuses(self, task: Task) -> str | None:
-        """Return why a text is too long for the encoder, or None."""
+        """Why a text is too long for the encoder, or None."""
         return self.encoder_of(task).refuses(task)
 
     def embed(self, task: Task, states: Sequence[State]) -> NDArray[np.floating[Any]]:
-        """Return the states' embeddings [n, D]."""
+        """The states' embeddings [n, D]."""
         return self.encoder_of(task).embed(task, states)
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the states' own embeddings [n, D]."""
+        """The states' own embeddings [n, D]."""
         return self.embed(task, states)
 
 
 class Displaced(Copy):
-    """Predictor that adds the mean training displacement of an action, or of its schema if the action is unseen.
+    """Adds the mean displacement of an action in training, or of its schema where the action was not met.
 
-    Row i of `means` [m, D] belongs to `names[i]` (see `_named`). An action of an unseen schema is predicted to change
-    nothing; a warning is logged.
+    `means` [m, D] are of what `names` names (`_named`); to actions of an unseen schema nothing is added, which is told.
     """
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], names: Sequence[str], means: Vectors):
@@ -101,7 +99,7 @@ class Displaced(Copy):
         self._means = dict(zip(names, means, strict=True))
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the predicted embeddings [n, D]."""
+        """The predicted embeddings [n, D]."""
         return self._displaced(task, self.embed(task, states), actions)
 
     def _displaced(
@@ -118,40 +116,40 @@ class Displaced(Copy):
 
 
 class Ridge(Copy):
-    """Next embedding as a linear function of the embeddings of state and action; `weights` are [2 D + 1, D]."""
+    """The embedding after as a linear function of those of state and action; `weights` are [2 D + 1, D]."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], weights: Vectors):
         super().__init__(encoder_of)
         self._weights = weights
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the predicted embeddings [n, D]."""
+        """The predicted embeddings [n, D]."""
         encoder = self.encoder_of(task)
         return np.asarray(_beside(encoder.embed(task, states), encoder.embed_actions(actions)) @ self._weights)
 
 
 class Renamed(Displaced):
-    """`Displaced` with the action's arguments renamed, in states and candidates."""
+    """The same where the action's arguments bear names of their own, in states and candidates alike."""
 
     def embed_seen(self, task: Task, states: Sequence[State], action: Action) -> NDArray[np.floating[Any]]:
-        """Return the states' embeddings [n, D] with the action's arguments renamed."""
+        """The states' embeddings [n, D] with the action's arguments renamed."""
         return seen_from(self.encoder_of(task), task, states, action)
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the predicted embeddings [n, D], each with the arguments of its action renamed."""
+        """The predicted embeddings [n, D], each as seen from its action."""
         seen = [self.embed_seen(task, [state], action)[0] for state, action in zip(states, actions, strict=True)]
         return self._displaced(task, np.array(seen), actions)
 
 
 class Induced(Copy):
-    """Predictor that applies the observed add and delete effects of a schema."""
+    """Adds and deletes the atoms that a schema was seen to add and to delete, over its arguments."""
 
     def __init__(self, encoder_of: Callable[[Task], TextEncoder], effects: Mapping[str, Effects]):
         super().__init__(encoder_of)
         self._effects = effects
 
     def predict(self, task: Task, states: Sequence[State], actions: Sequence[Action]) -> NDArray[np.floating[Any]]:
-        """Return the embeddings [n, D] of the predicted states."""
+        """The embeddings [n, D] of the predicted states."""
         encoder = self.encoder_of(task)
         return np.array(
             [encoder.embed_atoms(self._after(task, state, each)) for state, each in zip(states, actions, strict=True)]
@@ -168,7 +166,7 @@ class Induced(Copy):
 
 
 class Displacements:
-    """Retrieval baselines: no change, mean displacements, ridge regression, lifted displacements and lifted effects."""
+    """Floors and ceilings of retrieval: nothing, means, ridge, and lifted displacements and effects."""
 
     key = "displacements"
     title = "Displacements"
@@ -183,15 +181,15 @@ class Displacements:
     }
 
     def deterministic(self, training: DisplacementTraining) -> bool:
-        """Return False: the seed splits the training data, although training draws nothing."""
+        """Nothing is drawn; splits of what is learned from are, by the seed."""
         return False
 
     def invariant(self, training: DisplacementTraining) -> bool:
-        """Return False: sentences contain names, and renaming hides only those of arguments."""
+        """Names are parts of sentences; those of arguments alone are not where they are renamed."""
         return False
 
     def train(self, training: DisplacementTraining, data: Transitions, draft: RunDraft) -> TransitionModel:
-        """Compute the means, solve the regression, or collect the effects."""
+        """Takes the means, solves the regression, or collects the effects."""
         encoder_of = text_encoders(training.text)
         tensors, about = _learned(training, list(data.train), encoder_of)
         _write(draft.folder / _TABLES, tensors, about)
@@ -201,7 +199,7 @@ class Displacements:
         return model
 
     def load_model(self, run: Run) -> TransitionModel:
-        """Return the model of a run, verified against the embedding stored in the run."""
+        """The model of a run, verified to embed a state as it did when it was trained."""
         training = from_record(DisplacementTraining, run.training)
         model = _model(training, run.folder / _TABLES, text_encoders(training.text))
         task = Task(run.check_problem)
@@ -210,7 +208,7 @@ class Displacements:
 
 
 def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action: Action) -> NDArray[np.float32]:
-    """Return the states' embeddings [n, D], sums over atoms, with the action's arguments named by position."""
+    """States' embeddings [n, D], sums over atoms, in which the action's arguments have the names of their places."""
     found = np.array(encoder.embed(task, states))
     fluents = [task.fluents(state) for state in states]
     named = [
@@ -230,7 +228,7 @@ def seen_from(encoder: TextEncoder, task: Task, states: Sequence[State], action:
 def _learned(
     training: DisplacementTraining, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
 ) -> tuple[dict[str, Vectors], dict[str, str]]:
-    """Return the learned arrays by name, and metadata texts."""
+    """What a model is made from: arrays by name, and words."""
     match training.kind:
         case "copy":
             return {"nothing": np.zeros(1)}, {}
@@ -267,7 +265,7 @@ def _atoms(record: Iterable[tuple[str, Sequence[str]]]) -> list[Atom]:
 def _means(
     kind: Kind, transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder]
 ) -> tuple[list[str], Vectors]:
-    """Return names and mean displacements [m, D] of schemas and, for kind "grounded", of actions."""
+    """Mean displacements [m, D] of schemas, and of actions where they are asked for, with their names."""
     changes: dict[str, list[Vectors]] = defaultdict(list)
     for task, before, action, after in transitions:
         encoder = encoder_of(task)
@@ -281,7 +279,7 @@ def _means(
 def _regression(
     transitions: Sequence[Transition], encoder_of: Callable[[Task], TextEncoder], penalty: float
 ) -> Vectors:
-    """Return the ridge weights [2 D + 1, D]; the intercept (last row) is not penalised."""
+    """The weights [2 D + 1, D] of least squares with a penalty on all but the last, which stands alone."""
     before, action, after = list[NDArray[np.float32]](), list[NDArray[np.float32]](), list[NDArray[np.float32]]()
     for task, one, taken, other in transitions:
         encoder = encoder_of(task)
@@ -296,12 +294,12 @@ def _regression(
 
 
 def _beside(states: NDArray[np.float32], actions: NDArray[np.float32]) -> Vectors:
-    """Concatenate states and actions [n, D] to rows [n, 2 D + 1] with a final 1."""
+    """States and actions [n, D] in rows [n, 2 D + 1], a one behind them."""
     return np.hstack([states, actions, np.ones((len(states), 1))]).astype(np.float64)
 
 
 def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], list[Atom]]]:
-    """Return the observed add and delete effects of each schema, over argument positions."""
+    """What each schema was seen to add and to delete, over the places of its arguments."""
     found: dict[str, tuple[dict[Atom, None], dict[Atom, None]]] = defaultdict(lambda: ({}, {}))
     for task, before, action, after in transitions:
         held, holds = set(task.fluents(before)), set(task.fluents(after))
@@ -311,21 +309,21 @@ def _effects(transitions: Iterable[Transition]) -> dict[str, tuple[list[Atom], l
 
 
 def _grounded(atom: Atom, action: Action) -> Atom:
-    """Replace the names of argument positions in an atom by the action's arguments."""
+    """An atom over an action's arguments where it has the names of their places."""
     names = {_place(name, action): name for name in action.objects}
     return Atom(atom.predicate, tuple(names.get(name, name) for name in atom.objects))
 
 
 def _named(task: Task, name: str) -> str:
-    """Return the name of an action or schema prefixed by its domain, because two domains may share a schema name."""
+    """An action or schema among those of several domains, of which two may have schemas of one name."""
     return f"{task.domain_text.name} {name}"
 
 
-_TOLD: set[str] = set()  # per process, because all models of one split lack the same schemas
+_TOLD: set[str] = set()  # one a process: every model of a lesson lacks the same schemas
 
 
 def _tell_unseen(task: Task, action: Action) -> None:
-    """Log once per schema that its effects are unknown."""
+    """Logs once that nothing is known of the changes that a schema's actions make."""
     name = _named(task, action.name)
     if name not in _TOLD:
         _TOLD.add(name)
@@ -342,7 +340,7 @@ def _write(file: Path, arrays: Mapping[str, Vectors], about: Mapping[str, str]) 
 
 
 def _read(file: Path) -> tuple[dict[str, Vectors], dict[str, str]]:
-    """Read arrays and metadata; raises StoreError for a damaged file."""
+    """Raises StoreError for a file that is damaged."""
     try:
         with safe_open(file, "np") as kept:
             return {name: kept.get_tensor(name) for name in kept.keys()}, kept.metadata() or {}  # noqa: SIM118

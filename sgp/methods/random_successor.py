@@ -1,4 +1,4 @@
-"""Random successor: a trivial planner, shown in every report as a baseline."""
+"""Go anywhere: a trivial planner that every report shows beside the learned ones."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from sgp.policies.random_successor import RandomSuccessor
 
 @dataclass(frozen=True)
 class RandomSuccessorTraining:
-    """Empty configuration."""
+    """Nothing to configure."""
 
 
 class RandomWalk:
-    """Method whose planner takes a random unvisited successor."""
+    """Takes a random successor that was not visited."""
 
     key = "random-successor"
     title = "Random successor"
@@ -30,19 +30,19 @@ class RandomWalk:
     decodings: Mapping[str, BeamDecoding] = {DEFAULT: BeamDecoding()}
 
     def deterministic(self, training: RandomSuccessorTraining) -> bool:
-        """Return False: every seed gives another walk."""
+        """Every seed walks another way."""
         return False
 
     def invariant(self, training: RandomSuccessorTraining) -> bool:
-        """Return False: costs are drawn in the order of the candidates."""
+        """The costs are drawn in the order of the candidates."""
         return False
 
     def train(self, training: RandomSuccessorTraining, data: Problems, draft: RunDraft) -> Planner:
-        """Return the planner; nothing is learned."""
+        """Nothing to learn."""
         return self.decodings[DEFAULT].planner(RandomSuccessor(draft.key.seed), one_step)
 
     def load(self, run: Run, decoding: BeamDecoding) -> Planner:
-        """Return the planner with the run's seed."""
+        """The planner with the run's seed."""
         return decoding.planner(RandomSuccessor(run.key.seed), one_step)
 
 

@@ -1,1 +1,1 @@
-"""Models that map arrays to arrays, independent of planning."""
+"""Models: arrays in, arrays out; no word of planning."""

@@ -1,6 +1,6 @@
-"""Recorded rollouts as stored in files, readable without a planning library.
+"""Recorded rollouts as their files hold them, read without a planning library.
 
-`recording` writes the files and replays them; the viewer shows them.
+`recording` writes the files and replays them; the viewer shows what is written.
 """
 
 from __future__ import annotations
@@ -24,29 +24,30 @@ from sgp.planning.rollout import Mark, marks_of
 from sgp.planning.subject import Subject, read_subject
 
 FORMAT = 1
-PACKED = ".gz"  # suffix of compressed files, which take about a fifteenth of the space
+PACKED = ".gz"  # the ending of files that are compressed, to about a fifteenth
 _STEP = re.compile(r'\{"record": ?"step"')
-_KEPT = 16  # rollouts of a file whose steps are cached
+_KEPT = 16  # rollouts of a library whose steps stay in memory
 
 
 class Standing(NamedTuple):
-    """A candidate's marks, and the number of open goals in its state."""
+    """How a candidate stands in its step: its marks, and how many goals are open in its state."""
 
     marks: Mark
     open_goals: int
 
     @property
     def contends(self) -> bool:
-        """Whether the candidate was open to choice and tied with the cheapest; order breaks such ties."""
+        """Whether it was open to choice and tied with the cheapest; among several their order decided."""
         return _contends(self.marks)
 
 
 @dataclass(frozen=True)
 class Recorded:
-    """One rollout of a file: its head, on line `line` (from 1), and one record per step.
+    """One rollout of a file: its head, on line `line` (from 1), and one record for every step.
 
-    `read_heads` reads the steps on request. Values derived from a damaged record raise KeyError, TypeError, ValueError,
-    IndexError or AttributeError; unreadable PDDL or plan text raises PddlError or PlanError.
+    Of a library they are read when they are asked for (`read_heads`).
+    What is derived from a damaged record raises KeyError, TypeError, ValueError, IndexError or AttributeError,
+    PddlError or PlanError for a text that cannot be read.
     """
 
     source: str
@@ -61,12 +62,12 @@ class Recorded:
 
     @property
     def chosen(self) -> str:
-        """A hash of the problem and of the chosen candidates, which links a map to its rollout."""
+        """A hash of the problem and of what was chosen, by which a map knows the rollout that it was made for."""
         chosen = [step["candidates"][step["chosen"]]["actions"] for step in self.steps]
         return sha256(json.dumps([self.head["sha256"], chosen]).encode()).hexdigest()[:16]
 
     def states(self) -> Iterator[frozenset[Atom]]:
-        """Yield the states of the rollout with their static atoms: the initial state, then one per step."""
+        """The states that the rollout passes through, with their static atoms: the initial one, and one a step."""
         state = frozenset(map(atom_of, self.head["initial"]))
         yield state
         for step in self.steps:
@@ -75,12 +76,12 @@ class Recorded:
 
     @property
     def problem(self) -> ProblemText:
-        """The problem's declarations. Raises PddlError."""
+        """What the problem declares. Raises PddlError where a text cannot be read."""
         return self._texts[1]
 
     @property
     def domain(self) -> DomainText:
-        """The domain's declarations. Raises PddlError."""
+        """What the domain declares. Raises PddlError where a text cannot be read."""
         return self._texts[0]
 
     @cached_property
@@ -90,7 +91,10 @@ class Recorded:
 
     @cached_property
     def open_goals(self) -> tuple[frozenset[int], ...]:
-        """Indices of the open goal literals in every state [steps + 1]. Raises PddlError and PlanError."""
+        """The goal's literals that are open in every state [steps + 1], by their places in the problem's goal.
+
+        Raises PddlError and PlanError for texts that cannot be read.
+        """
         initial = frozenset(map(atom_of, self.head["initial"]))
         goal = enumerate(self.problem.goal)
         found = [frozenset(place for place, each in goal if (each.atom in initial) != each.positive)]
@@ -100,7 +104,10 @@ class Recorded:
 
     @cached_property
     def standings(self) -> tuple[tuple[Standing, ...], ...]:
-        """Marks and open goals of the candidates of every step, in recorded order. Raises PddlError and PlanError."""
+        """How the candidates of every step stand, in the order of the record.
+
+        Raises PddlError and PlanError for texts that cannot be read.
+        """
         return tuple(
             tuple(
                 Standing(marks_of(tuple(each["marks"])), len(self._open_after(open_now, each)))
@@ -110,11 +117,14 @@ class Recorded:
         )
 
     def open_after(self, step: int, candidate: Mapping[str, Any]) -> int:
-        """Count the open goals in the state of a candidate of a step (from 1). Raises PddlError and PlanError."""
+        """How many goals are open in the state that a candidate of a step (from 1) leads to.
+
+        Raises PddlError and PlanError for texts that cannot be read.
+        """
         return len(self._open_after(self.open_goals[step - 1], candidate))
 
     def _open_after(self, open_now: frozenset[int], candidate: Mapping[str, Any]) -> frozenset[int]:
-        """Return the open goal literals in a candidate's state."""
+        """The open literals of the goal in a candidate's state."""
         found = set(open_now)
         for true, atoms in ((False, candidate["delete"]), (True, candidate["add"])):
             for atom in atoms:
@@ -124,7 +134,7 @@ class Recorded:
 
     @cached_property
     def _wanted(self) -> Mapping[Atom, Sequence[tuple[int, bool]]]:
-        """Indices and signs of each atom in the goal."""
+        """Where each atom stands in the goal, and with which sign."""
         found: dict[Atom, list[tuple[int, bool]]] = {}
         for place, literal in enumerate(self.problem.goal):
             found.setdefault(literal.atom, []).append((place, literal.positive))
@@ -132,19 +142,19 @@ class Recorded:
 
     @property
     def about(self) -> Subject:
-        """The model that made the rollout."""
+        """Which model made it."""
         return read_subject(self.head.get("about") or {})
 
 
 @lru_cache(maxsize=1 << 16)
 def atom_of(line: str) -> Atom:
-    """Parse an atom such as "(on a b)". Raises PlanError."""
+    """The atom that a text such as "(on a b)" stands for. Raises PlanError for other text."""
     (action,) = parse_plan(line, "atom")
     return Atom(action.name, action.objects)
 
 
 def contends(candidate: Mapping[str, Any]) -> bool:
-    """Whether a candidate was open to choice and tied with the cheapest; order breaks such ties."""
+    """Whether a step's candidate was open to choice and tied with the cheapest; among several their order decided."""
     return _contends(marks_of(tuple(candidate["marks"])))
 
 
@@ -153,12 +163,12 @@ def _contends(marks: Mark) -> bool:
 
 
 def after(state: frozenset[Atom], candidate: Mapping[str, Any]) -> frozenset[Atom]:
-    """Return the state of a candidate."""
+    """The state that a step's candidate leads to."""
     return state.difference(map(atom_of, candidate["delete"])).union(map(atom_of, candidate["add"]))
 
 
 def read_recorded(path: Path | str) -> list[Recorded]:
-    """Read the rollouts of a file. Raises StoreError for a truncated file or one that is no record of rollouts."""
+    """The rollouts of a file. Raises StoreError for a file that was cut or is no record of rollouts."""
     return [
         Recorded(
             str(path), number, head, tuple(_parsed(path, place, line) for place, line in enumerate(steps, number + 1))
@@ -168,10 +178,10 @@ def read_recorded(path: Path | str) -> list[Recorded]:
 
 
 def read_heads(path: Path | str) -> list[Recorded]:
-    """Read the heads of a file's rollouts; steps are read on request, because files may be large.
+    """The rollouts of a file, their steps read when they are asked for: a library has many.
 
-    Raises StoreError for a truncated file or one that is no record of rollouts. Reading a step raises it if the step
-    was changed or the file is gone.
+    Raises StoreError for a file that was cut or is no record of rollouts; a step that was changed raises it when it is
+    read, as does a file that is gone then.
     """
     return [
         Recorded(str(path), number, head, _StepsOnDemand(str(path), place, len(steps)))
@@ -181,7 +191,7 @@ def read_heads(path: Path | str) -> list[Recorded]:
 
 @dataclass(frozen=True)
 class _StepsOnDemand(Sequence[Mapping[str, Any]]):
-    """The steps of the rollout at an index (from 0) of a file, read on request."""
+    """The steps of the rollout at a place (from 0) of a file."""
 
     source: str
     place: int
@@ -210,12 +220,12 @@ def _steps_of(source: str, place: int, length: int) -> tuple[Mapping[str, Any], 
 
 
 def map_file(path: Path | str) -> Path:
-    """Return the path of the maps of a file's rollouts, made by 'sgp map'."""
+    """Where the maps of the rollouts of a file stand; 'sgp map' makes them."""
     return Path(str(path).removesuffix(PACKED)).with_suffix(".map.json")
 
 
 def _rollouts(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Sequence[str]]]:
-    """Yield the head's line number (from 1), the head, and the unparsed step lines of each rollout."""
+    """Of each rollout the line of its head (from 1), the head, and the lines of its steps, which are not parsed."""
     lines = _text(path).splitlines()
     place = 0
     while place < len(lines):
@@ -234,7 +244,7 @@ def _rollouts(path: Path) -> Iterator[tuple[int, Mapping[str, Any], Sequence[str
 
 
 def _is_step(path: Path, number: int, line: str) -> bool:
-    """Whether a line is the record of a step; a line with the start and end of the writer's format is not parsed."""
+    """Whether a line is the record of a step; one that begins and ends as those that we write is taken for one."""
     return bool(_STEP.match(line) and line.endswith("}")) or _parsed(path, number, line).get("record") == "step"
 
 

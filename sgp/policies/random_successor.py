@@ -1,4 +1,4 @@
-"""Policy that takes a random successor."""
+"""The policy that goes anywhere."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from sgp.planning.task import Successor, Task
 
 @dataclass(frozen=True)
 class RandomSuccessor:
-    """Random costs that depend only on seed, problem and path length, not on problems solved at the same time."""
+    """Costs successors at random, the same for one seed, problem and state whatever else is solved beside it."""
 
     seed: int
     rules: Rules = REPLACE
 
     def refuses(self, task: Task) -> str | None:
-        """Return None: every task is accepted."""
+        """Never."""
         return None
 
     def rank(self, nodes: Sequence[Node], choices: Sequence[Sequence[Successor]]) -> list[Ranking]:
-        """Return uniform random costs."""
+        """Uniform random costs."""
         return [
             Ranking(np.random.default_rng(self._stream(node)).random(len(choice)))
             for node, choice in zip(nodes, choices, strict=True)

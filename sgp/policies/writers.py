@@ -1,7 +1,7 @@
-"""Transformer decoding: read prompts and append tokens, in batches, with a key-value cache.
+"""Models as writers: they read states and write tokens behind them, many at once, and nothing is computed twice.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. Other rows of a batch change
-only the last bits of a row.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 5. What is computed beside a row
+changes its last bits alone.
 """
 
 from __future__ import annotations
@@ -18,24 +18,17 @@ from torch import Tensor
 
 from sgp.encoders.tokens import BEGIN, Naming, Tokens
 from sgp.models.device import Device
-from sgp.models.transformer import (
-    KeyValues,
-    PastKeyValues,
-    PlanTransformer,
-    SequenceTransformer,
-    TransformerShape,
-    padded,
-)
-from sgp.planning.clock import check_limits
+from sgp.models.transformer import Before, Kept, PlanTransformer, SequenceTransformer, TransformerShape, padded
+from sgp.planning.clock import look
 from sgp.planning.task import State, Task
 
-MOST_TOKENS = 500  # maximum number of tokens written for a problem (symt, section 5)
-_BYTES = 1 << 28  # of keys, values and scores computed at once
+MOST_TOKENS = 500  # of all that is written for a problem (symt, section 5)
+_BYTES = 1 << 28  # of keys, values and scores that are computed together
 _COPIES = 6  # of scores that exist at once
 
 
-class DecoderInput(NamedTuple):
-    """A state of a task with names for the objects."""
+class Told(NamedTuple):
+    """What a writer reads: a state of a task whose objects have names."""
 
     task: Task
     state: State
@@ -43,124 +36,127 @@ class DecoderInput(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Prefix:
-    """Tokens written so far: logits [tokens] of the next token, number of tokens, and the decoder's state."""
+class Tail:
+    """What is written up to some token: the logits [tokens] of the next one, and how many stand behind the begin.
 
-    logits: NDArray[np.float64]
+    `memory` is the writer's own.
+    """
+
+    following: NDArray[np.float64]
     length: int
-    state: Any = None
+    memory: Any = None
 
 
 class Writer(Protocol):
-    """A model that reads states and writes tokens after them."""
+    """A model that reads states and writes tokens behind them."""
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Return why the model cannot read a state and write after it, or None."""
+        """Why it cannot read a state and write behind it, or None where it can."""
 
-    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """Read states and return their prefixes without written tokens."""
+    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
+        """Reads states; nothing is written."""
         ...
 
-    def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
-        """Append a row of at least one token to each prefix."""
+    def write(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[Tail]:
+        """Writes tokens, at least one, behind others."""
         ...
 
-    def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """Return the log probabilities [n] of rows of tokens after prefixes."""
+    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """The logarithms [n] of the probabilities of rows of tokens that would be written behind others."""
         ...
 
 
-class KVCache:
-    """A buffer [layers, 2, heads, capacity, d_k] of keys and values; the first `used` tokens are filled."""
+class _Book:
+    """Keys and values [layers, 2, heads, capacity, d_k] of tokens, written one behind the other."""
 
-    def __init__(self, buffer: Tensor, used: int):
-        self.buffer, self.used = buffer, used
+    def __init__(self, pages: Tensor, used: int):
+        self.pages, self.used = pages, used
 
 
 @dataclass(frozen=True, eq=False)
-class _DecoderState:
-    """The first `length` tokens of a cache; the encoder's keys and values [2, heads, atoms, d_k] (maybe 0 atoms)."""
+class _Read:
+    """The first tokens of a book, and what is known of the state [2, heads, atoms, d_k] where that is apart."""
 
-    encoded: Tensor
-    cache: KVCache
+    atoms: Tensor
+    book: _Book
     length: int
 
     @property
-    def key_values(self) -> Tensor:
-        return self.cache.buffer[:, :, :, : self.length]
+    def pages(self) -> Tensor:
+        return self.book.pages[:, :, :, : self.length]
 
-    def appended(self, new: Tensor) -> _DecoderState:
-        """Append tokens, in the same cache unless it is full or already continues differently."""
-        length, cache = self.length + new.shape[3], self.cache
-        if cache.used != self.length or cache.buffer.shape[3] < length:
-            cache = KVCache(new.new_empty((*new.shape[:3], 2 * length, new.shape[4])), self.length)
-            cache.buffer[:, :, :, : self.length] = self.key_values
-        cache.buffer[:, :, :, self.length : length] = new
-        cache.used = length
-        return _DecoderState(self.encoded, cache, length)
+    def followed_by(self, own: Tensor) -> _Read:
+        """With further tokens: in the same book, unless others stand there already or it is full."""
+        length, book = self.length + own.shape[3], self.book
+        if book.used != self.length or book.pages.shape[3] < length:
+            book = _Book(own.new_empty((*own.shape[:3], 2 * length, own.shape[4])), self.length)
+            book.pages[:, :, :, : self.length] = self.pages
+        book.pages[:, :, :, self.length : length] = own
+        book.used = length
+        return _Read(self.atoms, book, length)
 
 
 class _NetworkWriter:
-    """Base of the writers: the network computes many rows at once, each after its own prefix."""
+    """What writers have in common: the network reads many rows at once, each behind what was written before it."""
 
     model: PlanTransformer | SequenceTransformer
     device: Device
 
-    def write(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> list[Prefix]:
-        """Append all rows in batches."""
-        lengths = [prefix.length + len(row) for prefix, row in zip(prefixes, rows, strict=True)]
-        return self._append([prefix.state for prefix in prefixes], rows, lengths)
+    def write(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> list[Tail]:
+        """All rows at once."""
+        return self._written([each.memory for each in tails], rows, [each.length for each in tails])
 
     @torch.inference_mode()
-    def log_probs(self, prefixes: Sequence[Prefix], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
-        """Return the log probabilities of all rows, computed in batches."""
+    def weigh(self, tails: Sequence[Tail], rows: Sequence[Sequence[int]]) -> NDArray[np.float64]:
+        """All rows at once."""
         found = np.empty(len(rows))
-        for place, after, _ in self._decode_rows([prefix.state for prefix in prefixes], rows):
-            logits = np.vstack([prefixes[place].logits, after[:-1]])
+        for place, behind, _ in self._passed([each.memory for each in tails], rows):
+            logits = np.vstack([tails[place].following, behind[:-1]])
             logs = logits - np.logaddexp.reduce(logits, axis=1)[:, None]
             found[place] = logs[np.arange(len(logs)), rows[place]].sum()
         return found
 
     @torch.inference_mode()
-    def _append(
-        self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]], lengths: Sequence[int]
-    ) -> list[Prefix]:
-        """Append a row to each state and return the prefixes, of the given lengths."""
-        prefixes = {
-            place: Prefix(logits[-1], lengths[place], states[place].appended(new))
-            for place, logits, new in self._decode_rows(states, rows)
-        }
-        return [prefixes[place] for place in range(len(rows))]
+    def _written(
+        self, before: Sequence[_Read], rows: Sequence[Sequence[int]], lengths: Sequence[int], told: bool = False
+    ) -> list[Tail]:
+        """What stands behind rows; those that are `told` are no part of a plan."""
+        tails = dict[int, Tail]()
+        for place, logits, own in self._passed(before, rows):
+            length = lengths[place] + (0 if told else len(rows[place]))
+            tails[place] = Tail(logits[-1], length, before[place].followed_by(own))
+        return [tails[place] for place in range(len(rows))]
 
-    def _decode_rows(
-        self, states: Sequence[_DecoderState], rows: Sequence[Sequence[int]]
+    def _passed(
+        self, before: Sequence[_Read], rows: Sequence[Sequence[int]]
     ) -> Iterator[tuple[int, NDArray[np.float64], Tensor]]:
-        """Yield each row's index, the logits after each of its tokens, and its keys and values."""
-        read = [each.encoded.shape[2] + each.length + len(row) for each, row in zip(states, rows, strict=True)]
-        for places in _batches([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
-            tokens, present = padded([np.array(rows[place], np.int64) for place in places], self.device)
-            some = [states[place] for place in places]
-            if all(each is some[0] for each in some):  # true for the candidates of one node
-                some = some[:1]
-            encoded, real = _stacked([each.encoded for each in some], len(places))
-            layers, cached = _stacked([each.key_values for each in some], len(places))
-            past = PastKeyValues([KeyValues(*layer) for layer in layers], cached) if cached.shape[1] else None
-            logits, caches = self._decode(tokens, present, (KeyValues(*encoded), real), past)
-            new = torch.stack([torch.stack(list(each)) for each in caches])
+        """The place of each row, the logits behind each of its tokens, and their own keys and values."""
+        read = [each.atoms.shape[2] + each.length + len(row) for each, row in zip(before, rows, strict=True)]
+        for places in _together([_size(self.model.shape, len(row), of) for row, of in zip(rows, read, strict=True)]):
+            plans, written = padded([np.array(rows[place], np.int64) for place in places], self.device)
+            reads = [before[place] for place in places]
+            if all(each is reads[0] for each in reads):  # as the candidates of one node
+                reads = reads[:1]
+            atoms, real = _stacked([each.atoms for each in reads], len(places))
+            pages, there = _stacked([each.pages for each in reads], len(places))
+            earlier = Before([Kept(*layer) for layer in pages], there) if there.shape[1] else None
+            logits, kept = self._decoded(plans, written, (Kept(*atoms), real), earlier)
+            own = torch.stack([torch.stack(list(each)) for each in kept])
             for number, place in enumerate(places):
                 length = len(rows[place])
-                yield place, logits[number, :length].double().cpu().numpy(), new[:, :, number, :, :length]
+                found = logits[number, :length].double().cpu().numpy()
+                yield place, found, own[:, :, number, :, :length]
 
     @abstractmethod
-    def _decode(
-        self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
-    ) -> tuple[Tensor, Sequence[KeyValues]]:
-        """Return the logits after tokens [b, t], masked by `present` [b, t], and their keys and values by layer."""
+    def _decoded(
+        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+    ) -> tuple[Tensor, Sequence[Kept]]:
+        """The logits behind tokens [b, t], of which `written` [b, t] are some, and their keys and values by layer."""
 
-    def _empty(self, encoded: Tensor) -> _DecoderState:
-        """Return a state without tokens."""
+    def _unwritten(self, atoms: Tensor) -> _Read:
+        """A book without tokens."""
         shape = self.model.shape
-        return _DecoderState(encoded, KVCache(encoded.new_empty((shape.layers, 2, shape.heads, 0, shape.width)), 0), 0)
+        return _Read(atoms, _Book(atoms.new_empty((shape.layers, 2, shape.heads, 0, shape.width)), 0), 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -171,26 +167,26 @@ class PlanWriter(_NetworkWriter):
     device: Device
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Return None: no state has too many atoms."""
+        """No state has too many atoms."""
         return None
 
     @torch.inference_mode()
-    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """Encode the atoms of states."""
-        rows = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in inputs]
-        states = dict[int, _DecoderState]()
-        for places in _batches([_size(self.model.shape, len(row), len(row)) for row in rows]):
+    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
+        """Encodes the atoms of states."""
+        rows = [tokens.named(tokens.state(each.task, each.state), each.naming) for each in told]
+        read = dict[int, _Read]()
+        for places in _together([_size(self.model.shape, len(row), len(row)) for row in rows]):
             atoms, real = padded([rows[place] for place in places], self.device)
-            key_values, _ = self.model.crossed(self.model.encode(atoms, real))
-            encoded = torch.stack(list(key_values))
+            kept, _ = self.model.crossed(self.model.encode(atoms, real))
+            both = torch.stack(list(kept))
             for number, place in enumerate(places):
-                states[place] = self._empty(encoded[:, number, :, : len(rows[place])].clone())
-        return self._append([states[place] for place in range(len(rows))], [[BEGIN]] * len(rows), [0] * len(rows))
+                read[place] = self._unwritten(both[:, number, :, : len(rows[place])].clone())
+        return self._written([read[place] for place in range(len(rows))], [[BEGIN]] * len(rows), [0] * len(rows), True)
 
-    def _decode(
-        self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
-    ) -> tuple[Tensor, Sequence[KeyValues]]:
-        return self.model.decode(tokens, present, encoded, past)
+    def _decoded(
+        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+    ) -> tuple[Tensor, Sequence[Kept]]:
+        return self.model.decode(plans, written, atoms, before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,7 +197,7 @@ class SequenceWriter(_NetworkWriter):
     device: Device
 
     def refuses(self, tokens: Tokens, task: Task, state: State) -> str | None:
-        """Return why the model has too few positions, or None."""
+        """Its positions are so many."""
         length = tokens.sequence_length(task, state)
         if length + MOST_TOKENS <= self.model.positions:
             return None
@@ -211,45 +207,45 @@ class SequenceWriter(_NetworkWriter):
         )
 
     @torch.inference_mode()
-    def begin(self, tokens: Tokens, inputs: Sequence[DecoderInput]) -> list[Prefix]:
-        """Read states and goals."""
-        rows = [tokens.sequence(each.task, each.state, each.naming).tolist() for each in inputs]
+    def begin(self, tokens: Tokens, told: Sequence[Told]) -> list[Tail]:
+        """Reads states and goals."""
+        rows = [tokens.sequence(each.task, each.state, each.naming).tolist() for each in told]
         shape = self.model.shape
         none = torch.empty((2, shape.heads, 0, shape.width), device=self.device)
-        return self._append([self._empty(none) for _ in rows], rows, [0] * len(rows))
+        return self._written([self._unwritten(none) for _ in rows], rows, [0] * len(rows), True)
 
-    def _decode(
-        self, tokens: Tensor, present: Tensor, encoded: tuple[KeyValues, Tensor], past: PastKeyValues | None
-    ) -> tuple[Tensor, Sequence[KeyValues]]:
-        return self.model.decode(tokens, present, past)
+    def _decoded(
+        self, plans: Tensor, written: Tensor, atoms: tuple[Kept, Tensor], before: Before | None
+    ) -> tuple[Tensor, Sequence[Kept]]:
+        return self.model.decode(plans, written, before)
 
 
 def _size(shape: TransformerShape, count: int, read: int) -> int:
-    """Return the bytes needed by `count` tokens that attend to `read` tokens."""
+    """The bytes of so many tokens that attend to so many."""
     return 4 * read * (2 * shape.layers * shape.hidden + _COPIES * shape.heads * count)
 
 
-def _batches(sizes: Sequence[int]) -> Iterator[list[int]]:
-    """Yield indices of rows to compute together, small rows first: at most `_BYTES`, or a single row.
+def _together(sizes: Sequence[int]) -> Iterator[list[int]]:
+    """Places of rows that are computed together, the small ones first: at most `_BYTES` of them, or one.
 
-    Each row counts as the largest, to which it is padded.
+    Each counts as the largest, to which it is padded. Looks at the limits in between.
     """
     places = list[int]()
     for place in sorted(range(len(sizes)), key=sizes.__getitem__):
         if places and (len(places) + 1) * sizes[place] > _BYTES:
-            check_limits()
+            look()
             yield places
             places = []
         places.append(place)
-    check_limits()
+    look()
     if places:
         yield places
 
 
 def _stacked(parts: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
-    """Stack parts [..., heads, n, d_k] to [..., b, heads, n, d_k], padded, and return the mask [b, n] of real tokens.
+    """Parts [..., heads, n, d_k] as one [..., b, heads, n, d_k], padded, and which of it [b, n] they are.
 
-    There are `count` parts, or one part that is broadcast to `count` without copying.
+    There are `count` parts, or one that stands for so many and is not copied.
     """
     longest = max(each.shape[-2] for each in parts)
     *first, heads, _, width = parts[0].shape
@@ -257,5 +253,5 @@ def _stacked(parts: Sequence[Tensor], count: int) -> tuple[Tensor, Tensor]:
     for number, each in enumerate(parts):
         table[..., number, :, : each.shape[-2], :] = each
     lengths = torch.tensor([each.shape[-2] for each in parts], device=table.device)
-    real = torch.arange(longest, device=table.device)[None] < lengths[:, None]
-    return table.expand(*first, count, heads, longest, width), real.expand(count, -1)
+    there = torch.arange(longest, device=table.device)[None] < lengths[:, None]
+    return table.expand(*first, count, heads, longest, width), there.expand(count, -1)

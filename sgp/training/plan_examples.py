@@ -1,9 +1,9 @@
-"""Training examples: a state with a plan to the goal, sampled from state spaces and experts' trajectories.
+"""Examples of a state with a plan to the goal, drawn at random from state spaces and experts' trajectories.
 
-Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 6, trains on optimal plans; its
-available text does not state how states are sampled. Here a problem is drawn uniformly, then a state of it from which
-the goal is reachable, then one of its optimal plans, each action drawn uniformly among the optimal actions. For a
-problem with too large a state space, states are drawn from the expert's plan, with the rest of that plan.
+Source: "Symmetry-Aware Transformer Training for Automated Planning" (symt), section 6, trains on optimal plans; which
+states it draws, its text at hand does not say. Here: a problem, all with the same probability, then a state of it from
+which the goal can be reached, then one of its optimal plans, each action drawn among all that lie on one. A problem
+whose state space is too large gives the states of its expert's plan and what that plan has left.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from sgp.planning.candidates import lengths
 from sgp.planning.pddl import Action
 from sgp.planning.policy import one_step
 from sgp.planning.state_space import StateSpace
@@ -30,29 +31,29 @@ class Example(NamedTuple):
 
 
 class Source(Protocol):
-    """A distribution of examples of one problem."""
+    """What examples of one problem are drawn from."""
 
     def draw(self, random: np.random.Generator) -> Example:
-        """Draw an example."""
+        """One of them."""
         ...
 
 
 @dataclass(frozen=True)
 class OptimalPlans:
-    """Optimal plans of a problem with a known state space."""
+    """A problem whose state space is known."""
 
     space: StateSpace
-    solvable: np.ndarray  # indices of states from which the goal is reachable; goal states only with `goals`
-    known: dict[State, list[tuple[Action, State]]]  # cache of the optimal steps of a state
+    solvable: np.ndarray  # places of the states from which the goal can be reached; goal states where `goals`
+    known: dict[State, list[tuple[Action, State]]]  # the right ways on, where they were asked for before
 
     @classmethod
     def of(cls, space: StateSpace, goals: bool) -> OptimalPlans:
-        """Return the plans of a state space, with the empty plans of goal states only with `goals`."""
+        """The plans of a state space, of which the empty ones are some where `goals` says so."""
         least = 0 if goals else 1
         return cls(space, np.flatnonzero((space.distances >= least) & (space.distances < np.inf)), {})
 
     def draw(self, random: np.random.Generator) -> Example:
-        """Draw a state and an optimal plan."""
+        """A random state with a random optimal plan."""
         state = start = self.space.state(int(random.choice(self.solvable)))
         plan = list[Action]()
         while not self.space.task.is_goal(state):
@@ -65,7 +66,7 @@ class OptimalPlans:
         found = self.known.get(state)
         if found is None:
             choice = one_step(self.space.task, state)
-            left = choice.lengths + self.space.distance_beyond(choice)
+            left = lengths(choice) + self.space.distance_beyond(choice)
             best = [choice[place] for place in np.flatnonzero(left == left.min()).tolist()]
             found = self.known[state] = [(each.actions[0], each.state) for each in best]
         return found
@@ -73,22 +74,21 @@ class OptimalPlans:
 
 @dataclass(frozen=True)
 class ExpertsPlan:
-    """A problem with one known plan."""
+    """A problem of which one plan is known."""
 
     trajectory: Trajectory
     goals: bool
 
     def draw(self, random: np.random.Generator) -> Example:
-        """Draw a state of the plan with the remaining plan."""
+        """A random state of the plan, and what is left of it."""
         place = int(random.integers(len(self.trajectory) + self.goals))
         return Example(self.trajectory.task, self.trajectory.states[place], self.trajectory.actions[place:])
 
 
 def sources(trajectories: Sequence[Trajectory], space: int, goals: bool) -> list[Source]:
-    """Return the problems' sources of examples, expanding state spaces of at most `space` states.
+    """What the problems' examples are drawn from, for state spaces of at most `space` states.
 
-    Goal states, whose plans are empty, are included with `goals`. A problem whose initial state is a goal state is
-    skipped.
+    Goal states, whose plans are empty, are among them where `goals` says so; a problem without others is left out.
     """
     found: list[Source] = []
     for each in trajectories:
@@ -99,5 +99,5 @@ def sources(trajectories: Sequence[Trajectory], space: int, goals: bool) -> list
 
 
 def draw(of: Sequence[Source], count: int, random: np.random.Generator) -> list[Example]:
-    """Draw `count` examples, the problem of each uniformly."""
+    """So many examples, each of a problem drawn with the same probability."""
     return [of[place].draw(random) for place in random.integers(len(of), size=count)]

@@ -1,4 +1,4 @@
-"""Scaling without a browser: curves and table, addresses, no measurements, uploaded files."""
+"""Scaling without a browser: curves and table, addresses, no measurements, files of the user's own."""
 
 from __future__ import annotations
 
@@ -8,30 +8,29 @@ import pytest
 import streamlit as st
 
 import sgp
-from sgp.evaluation.scores import Score, to_csv, to_frame, write_scores
-from sgp.planning.subject import Variant
+from sgp.evaluation.scores import to_csv
+from sgp.planning.subject import parted_variant
 from tests.dashboard.conftest import words
 
 FACTS = {"method": "m", "suite": "scaling", "split": "scaling", "seed": 13, "count": 40}
 
 
 def curve(domain, variant, *coverages):
-    """Return a stand-in curve from size 5 on."""
-    parsed = Variant.parse(variant)
-    facts = {**FACTS, "domain": domain, "variant": parsed.name, "selected_by": parsed.selected_by}
-    yield Score(**facts, metric="scale", value=4 + len(coverages))
+    """A stand-in curve from size 5 on."""
+    name, selected_by = parted_variant(variant)
+    facts = {**FACTS, "domain": domain, "variant": name, "selected_by": selected_by}
+    yield sgp.Score(**facts, metric="scale", value=4 + len(coverages))
     for size, value in enumerate(coverages, start=5):
-        yield Score(**facts, metric="coverage", value=value, size=size)
-        yield Score(**facts, metric="plan_length", value=3.0 * size, size=size)
+        yield sgp.Score(**facts, metric="coverage", value=value, size=size)
+        yield sgp.Score(**facts, metric="plan_length", value=3.0 * size, size=size)
 
 
 @pytest.fixture(autouse=True)
 def curves(monkeypatch, home):
-    """Stand-in curves in place of the measured ones."""
+    """Curves in place of those that were measured."""
     found = [*curve("ferry", "v+by=loss", 1.0, 0.5), *curve("ferry", "v+by=dynamic", 1.0, 1.0), *curve("gripper", "v")]
     found += curve("gripper", "v", 1.0)
-    real = sgp.load_scores
-    monkeypatch.setattr(sgp, "load_scores", lambda name: to_frame(found) if name == "measured/scaling" else real(name))
+    monkeypatch.setattr(sgp, "measured_scaling", lambda: found)
     st.cache_resource.clear()
     yield found
     st.cache_resource.clear()
@@ -47,7 +46,7 @@ def choice(app, label):
 
 
 def plots(app):
-    """Return the names of the lines of each plot."""
+    """The names of the lines of each plot."""
     specs = [json.loads(each.proto.spec) for each in app.get("plotly_chart")]
     return [[line["name"] for line in spec["data"] if "fill" not in line] for spec in specs]
 
@@ -100,13 +99,13 @@ def test_without_a_curve_the_page_says_how_to_measure_one(open_page, curves):
 
 
 def given(app, *files):
-    """Return the page after uploads of the user's files."""
+    """The page once files of the user's own were given."""
     (uploader,) = app.file_uploader
     return uploader.set_value([(name, content, "text/csv") for name, content in files]).run()
 
 
 def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_path):
-    write_scores(tmp_path / "own.csv", to_frame(curve("ferry", "v+by=dynamic", 0.5, 0.25)))
+    sgp.write_scores(tmp_path / "own.csv", curve("ferry", "v+by=dynamic", 0.5, 0.25))
     app = given(open_page("scaling"), ("own.csv", (tmp_path / "own.csv").read_bytes()))
     assert not app.exception
     assert plots(app)[0] == ["m v by loss", "m v by dynamic", "own.csv: m v by dynamic"]
@@ -119,7 +118,7 @@ def test_a_file_of_the_users_own_stands_beside_what_was_measured(open_page, tmp_
         (b"a,b\n1,2\n", "entry 1 is no score"),
         (b"\xff\xfe\x00", "is no file of scores"),
         (b"", "has no coverage by size; give a file that 'sgp scaling"),
-        (to_csv(to_frame([next(curve("ferry", "v"))])).encode(), "has no coverage by size"),
+        (to_csv([next(curve("ferry", "v"))]).encode(), "has no coverage by size"),
     ],
 )
 def test_a_file_that_is_no_curve_is_one_sentence(open_page, content, sentence):

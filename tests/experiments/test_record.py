@@ -1,4 +1,4 @@
-"""Recording rollouts for the dashboard: selection, maps, and no repeated recording."""
+"""Rollouts that are recorded for the dashboard: which ones, with maps, and not again."""
 
 from __future__ import annotations
 

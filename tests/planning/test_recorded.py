@@ -1,4 +1,4 @@
-"""Data derived from a recorded rollout: open goals, and marks of its candidates."""
+"""What is derived from a recorded rollout: open goals, and how its candidates stand."""
 
 from __future__ import annotations
 

@@ -7,7 +7,6 @@ from itertools import pairwise
 import pytest
 
 import sgp
-from sgp.planning.candidates import Candidates
 from sgp.planning.lookahead import Lookahead
 from sgp.planning.pddl import Problem
 from sgp.planning.policy import one_step
@@ -17,7 +16,7 @@ from sgp.planning.task import Task
 SUITE = sgp.load_suite("state-centric")
 DOMAINS = ["blocksworld", "gripper", "logistics", "visitall"]
 
-# Glue runs out: after gluing the wrong part first, the goal is unreachable.
+# Glue runs out: who glues the wrong thing first never finishes.
 GLUE = """\
 (define (domain glue) (:requirements :strips :typing)
   (:types part) (:predicates (glue) (wanted ?p - part) (fixed ?p - part))
@@ -26,7 +25,7 @@ GLUE = """\
 GLUE_PROBLEM = "(define (problem g) (:domain glue) (:objects a b - part) (:init (glue) (wanted a)) (:goal (fixed a)))"
 
 
-# More places than a word has bits; each one leads to the next, and can fall.
+# More places than a word has bits; from each one goes to the next, and can fall.
 CORRIDOR = """\
 (define (domain corridor) (:requirements :strips)
   (:predicates (at ?x) (next ?x ?y) (fallen))
@@ -45,7 +44,7 @@ def corridor(places):
 
 
 def shortest(task, state):
-    """Oracle: length of a shortest plan from a state, by a plain forward search."""
+    """The length of a shortest plan from a state, by a plain forward search: the oracle."""
     met, waiting = {state}, deque([(state, 0)])
     while waiting:
         here, length = waiting.popleft()
@@ -81,7 +80,7 @@ def test_all_states_and_their_distances(domain):
     assert space.distance(some).tolist() == [shortest(task, state) for state in some]
     assert StateSpace.expand(task, len(states) - 1) is None
     for state in some[::4]:
-        for choice in (Candidates.of(task, state, task.successors(state)), Lookahead()(task, state)):
+        for choice in (task.successors(state), one_step(task, state), Lookahead()(task, state)):
             assert space.distance_beyond(choice).tolist() == space.distance([each.state for each in choice]).tolist()
 
 

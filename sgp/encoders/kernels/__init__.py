@@ -1,1 +1,1 @@
-"""Compiled kernels of the encoders."""
+"""Kernels of the encoders."""

@@ -1,1 +1,1 @@
-"""A minimal method, domain and encoder for sgp."""
+"""A method, a domain and an encoder for sgp, as small as can be."""

@@ -1,4 +1,4 @@
-"""The contract tests of sgp for the objects of this package."""
+"""The contracts of sgp, over what this package offers."""
 
 from sgp.contracts import DomainContract, EncoderContract, MethodContract
 

@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import pytest
+
+from sgp.evaluation.rates import Rate, rates
+from sgp.evaluation.scores import wilson
+
+SHOWN = [
+    Rate("gripper", "delta", "ours", 0.25, 16),
+    Rate("gripper", "delta", "published", 0.5, 16),
+    Rate("gripper", "state", "ours", 1.0, 16),
+    Rate("visitall", "state", "ours", 0.0, 219),
+]
+
+
+def test_every_rate_is_a_dot_between_the_ends_of_its_interval():
+    drawn = {}
+    for trace in rates(SHOWN, "Coverage").data:
+        for x, more, less in zip(trace.x, trace.error_x.array, trace.error_x.arrayminus, strict=True):
+            drawn[trace.name, x] = (x - less, x + more)
+    assert len(drawn) == len(SHOWN)
+    for each in SHOWN:
+        assert drawn[each.series, each.value] == pytest.approx(wilson(each.value, each.count))
+
+
+def test_the_interval_is_on_distinct_cases_where_they_are_known():
+    (trace,) = rates([Rate("visitall", "state", "ours", 0.5, 219, 131)], "").data
+    low, high = wilson(0.5, 131)
+    assert (trace.error_x.array[0], trace.error_x.arrayminus[0]) == pytest.approx((high - 0.5, 0.5 - low))
+    assert trace.customdata[0][0] == 219
+
+
+def test_series_differ_by_their_marks_and_do_not_cover_each_other():
+    traces = rates(SHOWN, "").data
+    ours, published = (next(each for each in traces if each.name == name) for name in ("ours", "published"))
+    assert ours.marker.symbol != published.marker.symbol
+    assert ours.y[0] != published.y[0]
+
+
+def test_panels_and_lines_stand_in_the_order_given():
+    figure = rates(SHOWN, "Coverage", axis="share")
+    assert [each.text for each in figure.layout.annotations] == ["gripper", "visitall"]
+    assert list(figure.layout.yaxis.ticktext) == ["delta", "state"]
+    assert figure.layout.xaxis.title.text == "share"
+
+
+def test_a_single_series_needs_no_legend():
+    assert not any(trace.showlegend for trace in rates(SHOWN[2:], "").data)
+    assert sum(bool(trace.showlegend) for trace in rates(SHOWN, "").data) == 2
+
+
+def test_names_are_text():
+    figure = rates([Rate("<b>p</b>", "<i>l</i>", "<u>s</u>", 0.5, 2)], "<a>t</a>")
+    assert figure.layout.annotations[0].text == "&lt;b&gt;p&lt;/b&gt;"
+    assert figure.layout.yaxis.ticktext == ("&lt;i&gt;l&lt;/i&gt;",)
+    assert figure.data[0].name == "&lt;u&gt;s&lt;/u&gt;"
+    assert figure.layout.title.text.startswith("&lt;a&gt;t&lt;/a&gt;")
